@@ -155,9 +155,7 @@ def data_facts(comparison: Comparison, dataset: Dataset | None) -> dict[str, str
         "What it is": "" if dataset is None else dataset.description,
         "Rows": f"{comparison.sample or f'{len(result.target):,}'}; in each split {', '.join(parts)}",
         "Target": _with_meaning(comparison, target, comparison.unit, dataset),
-        "Sensitive attribute in view": _with_meaning(
-            comparison, sensitive, comparison.sensitive_unit, dataset
-        ),
+        "Sensitive attribute shown": _with_meaning(comparison, sensitive, comparison.sensitive_unit, dataset),
         "Other sensitive attributes": ", ".join(map(comparison.called_column, others)),
     }
     if dataset is None:

@@ -228,7 +228,7 @@ def contents_of(digest: str) -> tuple[str, tuple[str, ...]]:
     return _contents(digest)
 
 
-@_once_a_server(8, spinner="Looking through the columns…")
+@_once_a_server(8, spinner="Checking the columns…")
 def columns_of_classes(
     _frame: pd.DataFrame,
     *,
@@ -239,7 +239,7 @@ def columns_of_classes(
     return tuple(name for name, each in found.items() if each is not None and why_no_classes(each) is None)
 
 
-@_once_a_server(32, spinner="Looking through the columns…")
+@_once_a_server(32, spinner="Checking the columns…")
 def suggestion_of(
     _frame: pd.DataFrame,
     *,
@@ -253,7 +253,7 @@ def suggestion_of(
     return suggest_roles(_frame, target=target), pricing_targets(_frame)
 
 
-@_once_a_server(32, spinner="Looking for columns that give the target away…")
+@_once_a_server(32, spinner="Checking for columns that give the target away…")
 def check_of(
     _frame: pd.DataFrame,
     *,

@@ -61,8 +61,8 @@ def in_plain_words(error: Exception) -> str:
     error_id = secrets.token_hex(4)
     log.error("error %s: %s", error_id, trace_of(error))
     return (
-        f"Something went wrong that fairdash did not foresee. The log names it `{error_id}`; your data "
-        "and finished runs are untouched. Reload the page to go on."
+        f"Unexpected error. It is logged as `{error_id}`. Your data and finished runs are unaffected. "
+        "Reload the page to continue."
     )
 
 

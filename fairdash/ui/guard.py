@@ -68,7 +68,7 @@ def refusal_of(hosts: list[str], origins: list[str]) -> str | None:
     """Why a request with these Host and Origin headers is not answered; None if it is."""
     host = _split(f"http://{hosts[0]}") if len(hosts) == 1 else None
     if host is None or not _is_own(host[0]):
-        return "This is not a name of this server. Open it as localhost, or set browser.serverAddress."
+        return "This server does not have that name. Open it as localhost, or set browser.serverAddress."
     if not origins:
         return None
     # Behind a proxy the page may have come by https: ports that are not written are those of its scheme.
@@ -92,13 +92,13 @@ def _is_nobody(scope: Scope) -> str | None:
     users = _values(scope, header)
     if len(users) == 1 and users[0].strip():
         return None
-    return f"This server is behind a sign-in, and this request does not say who asks (header {header})."
+    return f"This server requires a sign-in, and the request names no user (header {header})."
 
 
 def _is_off(path: str) -> str | None:
     """Why an address is refused that answers whoever asks, signed in or not."""
     if path.rstrip("/").endswith(_METRICS) and not os.environ.get(METRICS):
-        return f"This server gives no metrics. Set {METRICS}=1 in its environment to have it."
+        return f"Metrics are off. Set {METRICS}=1 in the server's environment to switch them on."
     return None
 
 

@@ -167,7 +167,7 @@ def guessed(name: str) -> bool:
         st.session_state[key] = kept[name]
     guess = st.radio("What do you think?", scene.guesses, index=None, key=key)
     if guess is None:
-        st.caption("Guess first: the answer comes then.")
+        st.caption("Make a guess to see the answer.")
         return False
     kept[name] = guess
     verdict = ":green-badge[right]" if guess == scene.right else f"Not quite: *{scene.right}*."
@@ -298,7 +298,7 @@ def show_straight() -> None:
 def _clouds(points: lesson.Points, *, look: Theme, large: bool) -> Pictures:
     clouds = (lesson.straightened(points, k / FRAMES) for k in range(FRAMES + 1))
     figures = [straight_figure(x, y, theme=look) for x, y in clouds]
-    return [drawn(figures, alt="A cloud of age and price that f and g bend into a line.", large=large)]
+    return [drawn(figures, alt="A cloud of age and price, which f and g transform into a line.", large=large)]
 
 
 #: Scene 3: an adversary that memorises noise.
@@ -336,7 +336,7 @@ def _readings(*, answered: bool, look: Theme, large: bool) -> Pictures:
         for steps in lesson.NOISE_STEPS
     ]
     alt = "HGR by networks against steps of training: on their own rows, new ones and shuffled ones."
-    table = ("What it reads on its own rows, as a table", "rows it has learned", "Steps")
+    table = ("HGR on its own rows, as a table", "rows it has learned", "Steps")
     return [drawn(figures, alt=alt, large=large, table=table)]
 
 
@@ -377,8 +377,8 @@ def _duel(*, answered: bool, look: Theme, large: bool) -> Pictures:
         for step in lesson.DUEL_STEPS:
             curves.append(duel_curve_figure(lesson.duel_by_age(frozen, step), average=average, theme=look))
             paths.append(duel_path_figure(states, step=step, frozen=frozen, answered=answered, theme=look))
-    alt = "Average price by age as the game goes on, and the adversary's g of age."
-    told = "What the adversary reads, what a fresh estimator reads, and the error, against steps."
+    alt = "Average price by age during training, and the adversary's g of age."
+    told = "HGR from the adversary, HGR from a new estimator, and the error, against steps."
     table = ("Average price as a table", "price", "Age")
     return [drawn(curves, alt=alt, large=large, table=table), drawn(paths, alt=told, large=large)]
 
@@ -429,9 +429,9 @@ def _payers(objective: str, *, answered: bool, look: Theme, large: bool) -> Pict
         )
         for lam in shown
     ]
-    alt = "Average by age of the standard model and of the chosen one."
+    alt = "Average by age for the standard model and the chosen model."
     of_fronts = "Root mean squared error against HGR for each weight, with the noise floor."
-    table = ("The chosen model's averages as a table", "chosen", "Age")
+    table = ("Averages of the chosen model, as a table", "chosen", "Age")
     return [drawn(profiles, alt=alt, large=large, table=table), drawn(fronts, alt=of_fronts, large=large)]
 
 

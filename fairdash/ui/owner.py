@@ -57,7 +57,7 @@ def let_in() -> None:
     except NotSignedInError as error:
         st.title("Sign in to fairdash")
         if get_secrets_auth_section():
-            st.markdown("Data, runs and models here belong to the people who made them.")
+            st.markdown("Data, runs and models belong to the people who made them.")
             st.button("Sign in", type="primary", icon=":material/login:", on_click=st.login, key=KEY("in"))
         else:
             st.error(safe(error))
@@ -80,7 +80,7 @@ def _id_of(how: str, *who: object) -> str:
     """A hash: safe as a part of a path, and no name in logs."""
     if not all(isinstance(part, str) and part.strip() for part in who):
         raise NotSignedInError.of(
-            "the sign-in in front of this server does not say who you are",
-            "Open fairdash by its usual address; if that is what you did, tell whoever runs it.",
+            "the sign-in in front of this server does not identify you",
+            "Open fairdash at its usual address. If you did, tell its administrator.",
         )
     return sha256(json.dumps([how, *who]).encode())[:32]

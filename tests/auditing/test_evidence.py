@@ -1,4 +1,5 @@
-"""The evidence of an audit: the same bytes again, opened offline, nothing of a table's text taken for markup."""
+"""The evidence of an audit: the same bytes again, opened offline, nothing of a table's text taken for
+markup."""
 
 from __future__ import annotations
 
@@ -182,7 +183,7 @@ def test_a_part_that_swells_is_not_unpacked(tmp_path, monkeypatch):
         fd.AuditResult.load(path)
 
 
-# ---- What has moved since -------------------------------------------------------------------------------
+# ---- What has changed since -------------------------------------------------------------------------------
 
 
 def test_a_planted_drift_is_found_and_none_where_there_is_none(tmp_path):

@@ -40,7 +40,7 @@ def test_a_visit_goes_from_page_to_page_by_keys_and_is_kept(page: Page, width: i
     expect(page.get_by_text("Visit, ")).to_have_count(0)
     assert "visit" not in page.url
     page.reload()
-    page.get_by_role("heading", name="How far should fairness go?").wait_for()
+    page.get_by_role("heading", name="Train fair models").wait_for()
     come_to_rest(page)
     expect(page.get_by_text("Visit, ")).to_have_count(0)
 

@@ -271,8 +271,8 @@ def test_audits_of_before_are_opened_again_and_held_beside(source: UploadSource)
     assert at.query_params["audit"] == first.id
 
     at = calm(open_page("audit", audit=second.id))
-    assert "What has moved since?" not in words(at)
-    (beside,) = (each for each in at.selectbox if each.label == "What has moved since")
+    assert "What has changed since?" not in words(at)
+    (beside,) = (each for each in at.selectbox if each.label == "What has changed since")
     at = calm(beside.select(first.id).run())
     moved = second.read_result().compare(first.read_result()).since
     assert unbroken(safe(moved.sentence)) in words(at)

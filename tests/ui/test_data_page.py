@@ -389,7 +389,7 @@ def test_a_file_is_parsed_once_whatever_is_chosen(monkeypatch: pytest.MonkeyPatc
     assert "claims ÷ exposure" in said(at)
     at = box(at, "Sensitive attribute").set_value("power").run()
     at = further(at, "age")
-    at = box(at, "Exposure").set_value("None: every row counts alike").run()
+    at = box(at, "Exposure").set_value("None: all rows have equal weight").run()
     at = box(at, "Exposure").set_value("exposure").run()
     (features,) = [each for each in at.multiselect if each.label.startswith("Features")]
     at = features.set_value(["income", "born"]).run()
@@ -438,7 +438,7 @@ def test_another_session_does_not_see_this_ones_files() -> None:
     other = open_page("data").segmented_control(key="data.choice table").set_value("upload").run()
     assert not [each for each in other.selectbox if "uploaded before" in each.label]
     known = open_page("data", dataset=at.query_params["dataset"])
-    assert box(known, "or a file that you uploaded before").value.name == "policies.csv"
+    assert box(known, "or a file you uploaded before").value.name == "policies.csv"
 
 
 # Every other row on reading, as the page says it.
@@ -549,7 +549,7 @@ def test_columns_are_called_what_the_user_calls_them():
     source = load_source(at.query_params["dataset"])
     assert source.names == {"cost": "yearly *cost*"}
     # Whether there is a link is of no matter here, and a close call on so few rows.
-    named = re.compile(r"yearly \*cost\* (depends on|can't be told from independent of) age")
+    named = re.compile(r"yearly \*cost\* (depends on|shows no detectable link with) age")
     assert named.search(said(at))
     assert named.search(said(open_page("data", dataset=source.id)))
     at = next(each for each in at.text_input if "cost" in each.label).set_value(" ").run()

@@ -75,7 +75,7 @@ def test_features_stay_chosen_when_another_role_changes() -> None:
     frame.loc[3, "DrivAge"] = np.nan
     at = upload(csv(frame))
     at = features(at).set_value(["VehPower", "zone"]).run()
-    at = box(at, "Exposure").set_value("None: every row counts alike").run()
+    at = box(at, "Exposure").set_value("None: all rows have equal weight").run()
     assert features(at).value == ["VehPower", "zone"]
     at = box(at, "Exposure").set_value("Exposure").run()
     assert features(at).value == ["VehPower", "zone"]
@@ -227,14 +227,15 @@ def test_what_is_being_read_is_shown_and_gone_when_it_is(monkeypatch: pytest.Mon
 def test_what_was_clicked_does_not_come_back_over_a_choice_by_hand() -> None:
     at = click(upload(csv(tariff().assign(income=np.arange(600.0)))), "Pure premium")
     assert box(at, "Exposure").value == "Exposure"
-    at = box(at, "Exposure").set_value("None: every row counts alike").run()
+    at = box(at, "Exposure").set_value("None: all rows have equal weight").run()
     at = box(at, "Sensitive").set_value("income").run()
     assert not at.exception
-    assert box(at, "Exposure").value == "None: every row counts alike"
+    assert box(at, "Exposure").value == "None: all rows have equal weight"
 
 
 def test_what_looks_too_good_is_warned_of_beside_the_roles_and_one_click_leaves_it_out() -> None:
-    """Missing cells carry a leak as values do; what may only be one stays a feature until somebody decides."""
+    """Missing cells carry a leak as values do; what may only be one stays a feature until somebody
+    decides."""
     frame = tariff(3000).drop(columns="ClaimAmount")
     rng = np.random.default_rng(1)
     frame["avrg"] = np.where(frame["ClaimNb"] > 0, rng.gamma(2.0, 400.0, 3000).round(2), np.nan)

@@ -55,7 +55,7 @@ def show_runs() -> list[Run]:
         _show_empty()
     if found.damaged:
         st.warning(
-            f"These runs can't be read and are left as they are: {', '.join(found.damaged)}. Other runs are "
+            f"These runs can't be read and were left unchanged: {', '.join(found.damaged)}. Other runs are "
             "unaffected. The command fairdash runs delete takes one away."
         )
     choose([id for id in st.session_state.get(CHOSEN, []) if id in by_id])

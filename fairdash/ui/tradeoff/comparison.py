@@ -39,7 +39,7 @@ def choose(run: Run) -> Comparison:
     first = sensitive
     if others:
         sensitive = st.segmented_control(
-            "Sensitive attribute in view",
+            "Sensitive attribute shown",
             list(result.sensitive.columns),
             default=sensitive,
             required=True,

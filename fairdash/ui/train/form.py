@@ -374,7 +374,7 @@ def show_run(run: Run) -> None:
     )
     status = run.status
     if not status.is_over:
-        st.caption("This goes on if you close the page; its address brings you back.")
+        st.caption("The work continues if you close the page. Its address brings you back.")
         follow(run)
         return
     show_status(run, status)

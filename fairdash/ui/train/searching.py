@@ -170,7 +170,7 @@ def _show(search: SearchJob) -> None:
         f"{OBJECTIVES[spec.plan.objective].title}"
     )
     if not status.is_over:
-        st.caption("This goes on if you close the page; its address brings you back.")
+        st.caption("The work continues if you close the page. Its address brings you back.")
         _follow(search)
         return
     show_status(search, status)
