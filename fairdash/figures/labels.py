@@ -33,7 +33,7 @@ _GAP = 3.0
 _BEYOND = 10.0
 #: Beyond this distance a line leads from the point to its label.
 _NEAR = 26.0
-#: What it costs, in pixels of distance, to cover a point.
+#: Cost, in pixels of distance, to cover a point.
 _COVERED = 15.0
 #: What a pixel of overlap costs: more than any distance and all points together.
 _WRONG = 1e4

@@ -298,7 +298,7 @@ def payers_front_figure(
         traces.append(line(rows["hgr"], heights, name=name, **look, **words, **more))
     beside = {"xanchor": "left", "yanchor": "top", "yref": "paper"}
     return _picture(
-        ("What it costs", _COSTS, "HGR, test rows", "Root mean squared error (€)"),
+        ("Cost", _COSTS, "HGR, test rows", "Root mean squared error (€)"),
         traces,
         across=[left, across[1]],
         up=up,

@@ -56,7 +56,7 @@ class Comparison:
     title
         Name of the data set.
     plan
-        What was trained.
+        Training.
     result, fronts
         What was found, and its figures of the sensitive column in view by objective.
     objective

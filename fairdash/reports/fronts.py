@@ -277,7 +277,7 @@ def point_of(front: Front, method: str, lam: float) -> Point:
         return found[0]
     nearest = sorted(there, key=lambda each: abs(each - lam))[:3]
     raise OptionError.of(
-        f"The path has no stop at λ = {lam:g}",
+        f"The path has no point at λ = {lam:g}",
         f"The nearest are {', '.join(f'{each:g}' for each in sorted(nearest))}.",
         column="lam",
     )

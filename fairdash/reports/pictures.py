@@ -25,8 +25,8 @@ from fairdash.utils.text import label
 KEPT = OTHERS[0]
 #: What the two ways of counting a feature say.
 _FEATURE_AXES = {
-    "reliance": "Average move of a prediction when the feature is shuffled",
-    "importance": "Test error gained when the feature is shuffled (MSE ÷ the average's)",
+    "reliance": "Average change of a prediction when the feature is shuffled",
+    "importance": "Increase in test error when the feature is shuffled (MSE ÷ the average's)",
 }
 
 
@@ -95,8 +95,8 @@ def front(comparison: Comparison, *, theme: Theme) -> Picture:
         comparison.shown(each, comparison.b) for each in (comparison.front.error, comparison.measure)
     )
     alt = (
-        f"Test error against {symbol}, a line a method from the standard model to the largest λ; points are "
-        f"trained models. {comparison.b.title}: error {error}, {symbol} {value}."
+        f"Test error against {symbol}: one line per method, from the standard model to the largest λ. "
+        f"Points are trained models. {comparison.b.title}: error {error}, {symbol} {value}."
     )
     return Picture("front", draw_front(comparison, theme=theme), alt)
 
@@ -143,8 +143,8 @@ def spread(comparison: Comparison, *, theme: Theme) -> Picture:
         **_two(comparison, theme),
     )
     alt = (
-        f"Densities of the {audited} in the low, middle and high third of {comparison.sensitive_called}, a "
-        f"row a third: {comparison.a.title} dashed, {comparison.b.title} solid."
+        f"Densities of the {audited} in the low, middle and high third of {comparison.sensitive_called}, "
+        f"one row each: {comparison.a.title} dashed, {comparison.b.title} solid."
     )
     return Picture("spread", figure, alt)
 

@@ -69,7 +69,7 @@ def front(
     """
     if STANDARD not in set(result.frame["method"]):
         raise OptionError.of(
-            "This sweep has no standard model to compare with",
+            "This sweep has no standard model for comparison",
             f"Sweep again with “{STANDARD}” among the methods.",
             column="methods",
         )

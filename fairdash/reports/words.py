@@ -68,8 +68,10 @@ def _evidence(comparison: Comparison, point: Point) -> str:
     if sees == is_link:
         return f"{test}{in_view}; {below}"
     if sees:
-        return f"{test}{in_view} alone is above {number(edge)}, as independence is in 5 % of cases"
-    alone = f"{in_view} alone does not show it: it is not above {number(edge)}"
+        return (
+            f"{test}{in_view} alone exceeds {number(edge)}, which happens in 5 % of cases under independence"
+        )
+    alone = f"{in_view} alone does not show it (not above {number(edge)})"
     found = comparison.found_by(point)
     if found is None:
         return f"{test}{alone}"
@@ -93,14 +95,15 @@ def how_the_verdict_is_made(comparison: Comparison) -> str:
     """What a link that is found, or not found, at B has been asked."""
     if math.isnan(comparison.verdict_p(comparison.b)):
         return (
-            "Found is a link that the mean over the splits shows in a permutation test at 5 %: with the "
-            "sensitive attribute shuffled over all rows, 95 % of the means stay below the number named here."
+            "A permutation test at 5 % on the mean over the splits decides whether a link is found. With "
+            "the sensitive attribute shuffled over all rows, 95 % of the means stay below the number given "
+            "here."
         )
     return (
-        "Whether a link is found is said by one test of several measures at 5 %, not by this measure alone: "
-        "correlations of the values, of their ranks, of slow and of fast curves of either, and at the ends "
-        "of the range. With the sensitive attribute shuffled over all rows, a share p of the shuffles shows "
-        "a link as clearly in the measure that shows it best."
+        "One test of several measures at 5 % decides whether a link is found, not this measure alone. It "
+        "uses correlations of the values, of their ranks, of slow and fast curves of either, and in the "
+        "tails. With the sensitive attribute shuffled over all rows, a share p of the shuffles shows a "
+        "link as clearly in the measure that shows it best."
     )
 
 
@@ -109,7 +112,7 @@ def cost(comparison: Comparison) -> str:
     if comparison.is_of_one_point:
         return ""
     lost = comparison.mean(comparison.front.error, comparison.b) >= comparison.front.error_of_mean
-    worthless = ", and is no smaller than that of giving everyone the average" if lost else ""
+    worthless = ", and is no smaller than when predicting the average for everyone" if lost else ""
     change = error_between(comparison, comparison.a, comparison.b)
     return f"{change[0].upper()}{change[1:]}{worthless}."
 
@@ -122,7 +125,7 @@ def error_between(comparison: Comparison, a: Point, b: Point) -> str:
         return error_change(before, after, of_average=front.rmse_of_mean, unit=comparison.unit)
     before, after = (comparison.mean(front.error, point) for point in (a, b))
     old, new = (f"{number(100 * each)} %" for each in (before, after))
-    of_that = "of that of giving everyone the average"
+    of_that = "of the deviance of the average"
     if old == new:
         return f"the deviance stays at {new} {of_that}"
     return f"the deviance {'grows' if after > before else 'falls'} from {old} to {new} {of_that}"
@@ -190,7 +193,7 @@ def of_choice(comparison: Comparison, choice: Choice, goal: str) -> str:
     begin = (
         f"For {goal}: {point.title}"
         if choice.reached
-        else f"Not to be had here: {goal}. The nearest is {point.title}"
+        else f"Not reached here: {goal}. The nearest is {point.title}"
     )
     return (
         f"{begin}. On test rows {symbol} is {comparison.shown(measure, point)} (validation rows: "
@@ -217,16 +220,15 @@ def nothing_learned(comparison: Comparison) -> str:
     error = number(gain.error, error=gain.error_se)
     yet = " yet" if comparison.sample else ""
     said = (
-        f"Nothing was learned{yet}: on rows it has not seen, the standard model predicts {comparison.target} "
-        f"no better than giving everyone the average does (its error is {error} of the average's, ± "
-        f"{number(gain.error_se)})."
+        f"Nothing was learned{yet}: on test rows, the standard model predicts {comparison.target} no better "
+        f"than the average (its error is {error} of the average's, ± {number(gain.error_se)})."
     )
     if comparison.sample:
         # As much as a sample of claims can: all rows follow.
-        return f"{said} This first look saw {comparison.sample}; what fairness costs the whole run may show."
+        return f"{said} This preview used {comparison.sample}. The whole run may show the cost of fairness."
     return (
-        f"{said} So nothing below says what fairness costs. More rows, other features, or a target per unit "
-        "of exposure may change that."
+        f"{said} So nothing below measures the cost of fairness. More rows, other features, or a target per "
+        "unit of exposure may change that."
     )
 
 
@@ -248,8 +250,8 @@ def of_older_values(comparison: Comparison) -> list[str]:
         own, today = comparison.result.evaluations.get(id, ""), REGISTRY[id].recorded
         if own != today:
             found.append(
-                f"{REGISTRY[id].symbol} is {WAYS[own]} in this run. Today it is {WAYS[today]}: train again "
-                "to have such values."
+                f"{REGISTRY[id].symbol} is {WAYS[own]} in this run. Today it is {WAYS[today]}. Train again "
+                "to get current values."
             )
     return found
 
@@ -274,7 +276,7 @@ def of_opening(found: Confirmation, *, times: int, names: Mapping[str, str] = _N
     else:
         lines = [
             f"{where}: {link} (p = {found.p_value:.2g}). This is no confirmation: it was opening number "
-            f"{found.number}, after the rows had been seen for another point."
+            f"{found.number}, after the rows had been used for another point."
         ]
     figures = [
         f"{REGISTRY[found.measure].symbol} with {names.get(each.column, each.column)} {number(each.value)} "
@@ -289,13 +291,13 @@ def of_opening(found: Confirmation, *, times: int, names: Mapping[str, str] = _N
     lines.append(f"There, {'; '.join(figures)}.")
     if not found.finds_link:
         lines.append(
-            "No link found does not prove that there is none: one too weak for so many rows to tell may be "
-            "left."
+            "Finding no link does not prove that there is none. A link too weak for this number of rows "
+            "may remain."
         )
     if times > 1:
         lines.append(
-            f"These rows have been opened {times} times. Only the first opening is a confirmation; what was "
-            "opened later, and any choice made since, had seen them."
+            f"These rows have been opened {times} times. Only the first opening is a confirmation. Later "
+            "openings, and choices made since, have used these rows."
         )
     return lines
 
@@ -317,24 +319,24 @@ def of_rows_set_aside(comparison: Comparison, openings: Sequence[Confirmation]) 
         return [not_opened(len(aside.rows))]
     paragraphs = of_openings(openings, comparison.result.names)
     if opening_of(comparison, openings) is None:
-        paragraphs.append("The point of this report is not among those that they were opened for.")
+        paragraphs.append("They were not opened for the point of this report.")
     return paragraphs
 
 
 def not_opened(n: int) -> str:
     """That the rows are still to be opened, and what for."""
     return (
-        f"{n:,} rows set aside from the start have had no part in training, test figures or choices, and "
-        "have not been opened. A point that was chosen by its test figures looks better on them than it is: "
-        "open these rows once, for the point that you mean to use."
+        f"{n:,} rows were set aside from the start. They took no part in training, test figures or choices, "
+        "and have not been opened. A point chosen by its test figures looks better there than it is. Open "
+        "these rows once, for the point you intend to use."
     )
 
 
 def refit_includes(n: int) -> str:
     """That the refit has learned from the rows, too."""
     return (
-        f"The model refitted on all rows includes the {n:,} set aside: what they have shown is of models of "
-        "all the others."
+        f"The model refitted on all rows includes the {n:,} set aside. Their results are for models trained "
+        "without them."
     )
 
 

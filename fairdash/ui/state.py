@@ -185,8 +185,8 @@ def choose(
     if asked is not None and asked not in options:
         known = ", ".join(f"“{safe(each)}”" for each in options)
         place.warning(
-            f"The address asks for {safe(name)} “{safe(asked)}”, which is not known here. Known: {known}. "
-            f"Shown: {safe(next(iter(options.values())))}."
+            f"The address names an unknown {safe(name)}, “{safe(asked)}”. Known: {known}. Shown: "
+            f"{safe(next(iter(options.values())))}."
         )
     if st.session_state.get(key) not in options:
         st.session_state[key] = asked if asked in options else next(iter(options))

@@ -31,12 +31,12 @@ PANELS = (
     "Who pays",
     "Averages",
     "Distributions",
-    "Where it hides",
+    "Transformations",
     "Features",
     "Find the point",
     "Both objectives",
     "All numbers",
-    "How to read this",
+    "Explanations",
 )
 
 

@@ -42,14 +42,14 @@ def test_a_run_is_chosen_by_keyboard_taken_away_deleted_and_brought_in(
     expect(page.get_by_role("textbox", name="Name", exact=True)).to_have_value("first try")
     expect(page).to_have_url(re.compile(rf"run={runs[0].id}"))
     with page.expect_download() as download:
-        page.get_by_role("button", name="Take it away (zip)").click()
+        page.get_by_role("button", name="Export (zip)").click()
     file = tmp_path / download.value.suggested_filename
     download.value.save_as(file)
     page.get_by_role("button", name="Delete", exact=True).click()
-    page.get_by_role("button", name="Delete for good").click()
+    page.get_by_role("button", name="Delete permanently").click()
     expect(page.get_by_role("checkbox")).to_have_count(1)
     assert not runs[0].folder.exists()
-    page.get_by_text("Bring in a run that was taken away").click()
+    page.get_by_text("Import a run").click()
     page.locator("input[type=file]").set_input_files(file)
     expect(page.get_by_text("The run was brought in")).to_be_visible()
     expect(page).to_have_url(re.compile(rf"run={runs[0].id}"))

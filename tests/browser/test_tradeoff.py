@@ -1,4 +1,5 @@
-"""The trade-off page in a browser: a first look by itself, the slider, both widths, both themes, no barrier."""
+"""The trade-off page in a browser: a first look by itself, the slider, both widths, both themes, no
+barrier."""
 
 from __future__ import annotations
 
@@ -144,7 +145,7 @@ def test_a_picture_is_saved(opened: Page):
 
 
 def test_two_points_are_compared_and_the_address_says_so(opened: Page):
-    opened.get_by_role("button", name="Keep this point to compare with").click()
+    opened.get_by_role("button", name="Compare with this point").click()
     opened.wait_for_url(re.compile("against=hgr_nn"))
     opened.get_by_role("slider").first.focus()
     opened.get_by_role("slider").first.press("End")

@@ -116,7 +116,7 @@ def test_it_says_what_the_leak_check_found_among_the_features(found, dataset, pa
     assert (
         "“about” looks too good to be true: it alone explains" in facts["Columns that give the target away"]
     )
-    assert notes[0] in facts["Done to the table before"]
+    assert notes[0] in facts["Changes to the table before training"]
 
 
 def numbers_in(text):
@@ -156,7 +156,7 @@ def test_the_standard_model_alone_is_reported_as_such(dataset):
     found = make_comparison(dataset, lam=0.0)
     text = " ".join(Reader(render_report(found, dataset=dataset, **RUN)).texts)
     assert "With the standard model" in text
-    assert "What moves from and to each group" not in text
+    assert "Change of predictions by group" not in text
 
 
 def test_where_nothing_was_learned_the_report_says_so_first_and_claims_nothing(dataset):
@@ -433,7 +433,8 @@ def test_a_link_is_said_with_the_measure_that_found_it(found):
     link = said(**row, **ends)
     assert "the sum of squared correlations at the ends of the range is 0.0431" in link
     assert "independence stays below 0.0312 in 95 % of cases; HGR_KDE 0.0780 alone does not show it" in link
-    # A measure that shows the link is named itself, and one that is above its edge without a link is no proof.
+    # A measure that shows the link is named itself, and one that is above its edge without a link is no
+    # proof.
     assert "independence stays below 0.128" in said(**row | {"hgr_kde": 0.2}, **ends)
     assert "HGR_KDE 0.200 alone is above 0.128" in said(**row | {"hgr_kde": 0.2, "verdict_p": 0.2}, **ends)
     # In a run of before the measure was kept nothing is claimed for another.

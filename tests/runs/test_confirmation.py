@@ -222,7 +222,7 @@ def test_the_page_opens_them_once_and_says_so_when_it_is_twice(run):
     assert not [each for each in at.button if "rows set aside" in each.label]
     at = move(at, 0.5)
     assert "opening number 2" in "".join(each.value for each in at.warning)
-    button(at, "Open them again for this point").click().run()
+    button(at, "Open again for this point").click().run()
     assert "opened 2 times" in words(at)
     assert "no confirmation" in words(at)
 

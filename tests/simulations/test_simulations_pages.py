@@ -98,9 +98,9 @@ def carried_out(study: Study, progress: Iterator[Progress]) -> None:
 def test_patterns_opens_with_an_answer() -> None:
     app = opened("patterns")
     assert app.title[0].value == "Which measure sees the link?"
-    assert "estimators tell the link from noise" in answer(app)
+    assert "estimators detect the link" in answer(app)
     assert "0.89" in answer(app)
-    bars = figure(app, "What each estimator reads")
+    bars = figure(app, "Value of each estimator")
     assert {trace["name"] for trace in bars["data"]} == {"noise floor", "value", "exact", "as published"}
     assert app.get("progress"), "a bar for the networks, which follow"
 
@@ -137,7 +137,7 @@ def test_four_estimators_at_first_and_all_on_request() -> None:
     assert len(named) == 4
     calm(app.toggle(key="all").set_value(True).run())
     named = figure(app, "What each")["layout"]["yaxis"]["ticktext"]
-    unbounded = app.dataframe[0].value["No upper end"].tolist()
+    unbounded = app.dataframe[0].value["No upper bound"].tolist()
     # The networks follow: they have a row already, but no number.
     assert len(named) == sum(REGISTRY[id].upper == 1 for id in studied())
     quick = [id for id in studied(quick=True) if REGISTRY[id].upper != 1]

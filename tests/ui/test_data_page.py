@@ -295,7 +295,7 @@ def test_a_group_and_a_time_are_chosen_and_the_train_page_offers_their_splits() 
     roles = at.dataframe[1].value.set_index("column")["role"]
     assert (roles["policy_no"], roles["year"]) == ("group", "time")
     train = open_page("train", dataset=at.query_params["dataset"])
-    kinds = box(train, "Test rows are chosen")
+    kinds = box(train, "Choose test rows")
     assert (kinds.value, len(kinds.options)) == ("group", 3)
     train = kinds.set_value("time").run()
     assert not train.exception

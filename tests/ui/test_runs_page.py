@@ -120,7 +120,7 @@ def test_the_address_names_the_run_and_follows_the_choice(runs):
     at = calm(open_page("runs", run=runs["two"].id))
     assert [box.value for box in at.checkbox if box.label == "two"] == [True]
     assert "two" in [each.value for each in at.subheader]
-    assert "Take it away (zip)" in downloads(at)
+    assert "Export (zip)" in downloads(at)
     at = choose(at, "one")
     assert "run" not in at.query_params
     assert "2 runs chosen" in [each.value for each in at.subheader]
@@ -214,12 +214,12 @@ def test_a_stopped_run_goes_on(runs):
 def test_deleting_names_what_goes_and_leaves_nothing(runs):
     at = open_page("runs", run=runs["one"].id)
     assert "Deleting takes this run from this machine" in words(at).replace("\\", "")
-    at = calm(button(at, "Delete for good").click().run())
+    at = calm(button(at, "Delete permanently").click().run())
     assert not runs["one"].folder.exists()
     assert sorted(listed(at)) == ["other", "two"]
     at = choose(at, "other", "two")
     assert "Deleting takes 2 runs" in words(at).replace("\\", "")
-    at = calm(button(at, "Delete for good").click().run())
+    at = calm(button(at, "Delete permanently").click().run())
     assert "No run yet" in words(at)
     assert list_runs().runs == ()
 

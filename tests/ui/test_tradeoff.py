@@ -38,12 +38,12 @@ PANELS = (
     "Who pays",
     "Averages",
     "Distributions",
-    "Where it hides",
+    "Transformations",
     "Features",
     "Find the point",
     "Both objectives",
     "All numbers",
-    "How to read this",
+    "Explanations",
 )
 
 
@@ -263,10 +263,10 @@ def test_a_point_is_chosen_on_validation_rows_and_reported_on_test_rows(finished
     shown = f"HGR_spline is {found.shown(DEFAULT_MEASURE, point)} (validation rows: "
     assert shown in text
     assert number(validation.loc[lam, DEFAULT_MEASURE]) in text.partition(shown)[2]
-    (go,) = [button for button in at.button if button.label == "Go there"]
+    (go,) = [button for button in at.button if button.label == "Show this point"]
     at = at if lam == 1.0 else go.click().run()
     assert lam_shown(at) == f"{lam:g}"
-    (go,) = [button for button in at.button if button.label == "Go there"]
+    (go,) = [button for button in at.button if button.label == "Show this point"]
     assert go.disabled
 
 

@@ -173,14 +173,17 @@ class Count:
 
 def _reason(cell: Cell, error: Cell) -> str:
     if cell.at_or_below:
-        return f"the value is at or below, but our error {error.printed:.3f} is above {error.paper:.3f}"
+        return (
+            f"the value is at or below the paper's, but our error {error.printed:.3f} is above "
+            f"{error.paper:.3f}"
+        )
     if cell.paper < cell.floor:
-        return "the paper's value is below what independence reads on these rows"
+        return "the paper's value is below the noise floor on these rows"
     if cell.at_floor:
-        return "ours can't be told from independence: what is left is noise of the estimator"
+        return "ours shows no detectable link: the remainder is noise of the estimator"
     if cell.is_near:
         return "the difference is under two standard errors"
-    return "our models keep more of this dependence at that error"
+    return "our models retain more of this dependence at that error"
 
 
 def constant_error(result: StudyResult) -> float:
@@ -228,8 +231,8 @@ def why_not_comparable(result: StudyResult, dataset: str) -> str | None:
         share = f"all {below}" if below == len(values) else f"{below} of {len(values)}"
         return (
             f"the paper's table has over 70,000 census tracts, ours {result.options['rows']:,} counties; "
-            f"{share} values of the paper's Fair HGR NN lie below the noise floor, that is below what "
-            f"independent data read on our {result.tables['splits']['n_test'].iloc[0]} test rows"
+            f"{share} values of the paper's Fair HGR NN are below the noise floor, the mean on independent "
+            f"data, for our {result.tables['splits']['n_test'].iloc[0]} test rows"
         )
     if dataset == "motor":
         # Already without fairness it depends far less on the attribute.
@@ -341,7 +344,7 @@ def _difficulties(last: pd.DataFrame) -> Sentence:
         quote="When no noise is added to the data, HGR_KDE and HGR_RDC have difficulties to recover the "
         "optimal transformations on the two last scenarios.",
         holds=bool((last[["hgr_kde", "hgr_rdc"]] < DIFFICULT).all(axis=None)),
-        finding=f"Without noise they read {values}; the true value is 1.",
+        finding=f"Without noise they report {values}. The true value is 1.",
     )
 
 
@@ -350,7 +353,7 @@ def _succeeds(last: pd.DataFrame) -> Sentence:
     return Sentence(
         quote="HGR_NN succeeds in retrieve a HGR of 1 for these settings.",
         holds=bool((last["hgr_nn"] >= NEAR_ONE).all()),
-        finding=f"Without noise HGR_NN reads {values} ({NEAR_ONE:g} and more counts as 1).",
+        finding=f"Without noise HGR_NN reports {values} ({NEAR_ONE:g} or more counts as 1).",
     )
 
 
@@ -391,9 +394,9 @@ def _below_truth(table: pd.DataFrame, truth: pd.Series) -> Sentence:
         quote="Our approach cannot exceed [the true] value, due to the use of a restricted set of neural "
         "transformation functions.",
         holds=above.empty,
-        finding=f"It lies above the exact value in {len(above)} of {len(joined)} places, by up to {most:.2f}."
+        finding=f"It is above the exact value in {len(above)} of {len(joined)} places, by up to {most:.2f}."
         if len(above)
-        else f"It lies at or below the exact value in all {len(joined)} places.",
+        else f"It is at or below the exact value in all {len(joined)} places.",
     )
 
 

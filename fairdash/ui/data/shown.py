@@ -206,15 +206,15 @@ def proxies_sentence(ranking: ProxyRanking, *, called: str | None = None) -> str
     if carriers.empty:
         first = f"**None of {counted(n, 'feature')} shows a detectable link with {name}.**"
     else:
-        top, ending = carriers.iloc[0], "y" if len(carriers) != 1 else "ies"
+        top, ending = carriers.iloc[0], "" if len(carriers) != 1 else "s"
         first = (
-            f"**{len(carriers)} of {counted(n, 'feature')} carr{ending} {name}**, "
-            f"most of all {safe(top['feature'])} (HGR {number(top['hgr'])})."
+            f"**{len(carriers)} of {counted(n, 'feature')} predict{ending} {name}**, most of all "
+            f"{safe(top['feature'])} (HGR {number(top['hgr'])})."
         )
     if ranking.joint > ranking.joint_floor_q95:
         together = (
-            f" All together foretell it with HGR {number(ranking.joint)}, and explain "
-            f"{max(ranking.joint_r2, 0) * 100:.0f} % of the variation of its ranks."
+            f" Together they predict it with HGR {number(ranking.joint)} and explain "
+            f"{max(ranking.joint_r2, 0) * 100:.0f} % of the variance of its ranks."
         )
     else:
         together = " Together they predict it no better than chance."

@@ -78,7 +78,7 @@ def answer(rho: float, base: str) -> str:
     else:
         first = (
             f"**At ρ = {rho:g}: HGR² = {fixed(square)}, χ² = {fixed(truth.chi2)}, mutual information = "
-            f"{fixed(mi)} {base}.** Mutual information lies {side} HGR² here."
+            f"{fixed(mi)} {base}.** Mutual information is {side} HGR² here."
         )
     return (
         f"{first} χ² is never below HGR², so lowering χ² lowers a bound on HGR². Mutual information is no "
@@ -130,7 +130,7 @@ def show_curves(rho: float, n: int, base: str) -> None:
     with right:
         show_rows(rho, n)
     if not complete:
-        st.caption("The neural estimators follow: they are trained beside the page.")
+        st.caption("The neural estimators are still training. Their values will appear here.")
         follow(slow_study(n), None, slot="gaussians")
 
 
@@ -177,7 +177,7 @@ def show_estimates(rho: float, n: int, base: str) -> None:
     }
     shown = table.assign(**{name: table[name].map(lambda value: float(fixed(value))) for name in digits})
     st.dataframe(shown, hide_index=True, column_config=digits, alt="Each estimator beside the true value.")
-    st.caption(f"On the {n:,} rows of the scatter. Cross-fitted values may lie below 0 by chance.")
+    st.caption(f"On the {n:,} rows of the scatter. Cross-fitted values can be below 0 by chance.")
     download(table, label="This table (CSV)", name="gaussian-readings", key=KEY("csv-gaussian"))
 
 
@@ -192,7 +192,7 @@ def show_take_away(n: int) -> None:
 
 
 def show_supplement(base: str) -> None:
-    st.subheader("The paper's inequality, checked")
+    st.subheader("Check the paper's inequality")
     st.markdown("The supplement says of the bivariate normal, with a threshold $t ≈ 0.345$:")
     st.latex(r"\mathrm{HGR}^2 \le 1 - 2^{-2I} \le \chi^2 \ \text{ if } \chi^2 \ge t,")
     st.latex(r"\mathrm{HGR}^2 \le \chi^2 \le 1 - 2^{-2I} \ \text{ otherwise.}")

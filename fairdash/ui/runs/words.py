@@ -59,7 +59,7 @@ def missing_data(source: DatasetSource) -> str:
             check_kept(source.sha256, owner=current_owner())
         except StorageError:
             return (
-                "The file that it was trained on is not on this machine: what was found can be seen, but not "
-                "trained again, and no model be refitted. Upload the very same file on the Data page first."
+                "The training file of this run is not on this machine. You can view the results, but not "
+                "train again or refit a model. Upload the same file on the Data page first."
             )
     return ""

@@ -106,9 +106,7 @@ def show_stage(run: Run, comparison: Comparison) -> None:
     if run.look != FIRST:
         return
     if run.status.is_over:
-        st.warning(
-            f"This is the first look: {_seen_by(comparison)}. What should have followed was not finished."
-        )
+        st.warning(f"This is a preview: {_seen_by(comparison)}. The refined run was not finished.")
         show_status(run, run.status)
         show_go_on(run)
         return
@@ -128,8 +126,8 @@ def _follow_refining(run: Run, seen: str) -> None:
     methods = [METHODS[method].title for method in plan.methods if method != STANDARD]
     rows = "all rows, " if run.spec.first_share < 1 else ""
     st.info(
-        f"**First look:** {seen}. Being refined with {rows}{plan.n_splits} splits and "
-        f"{', '.join(methods)}; the page then changes by itself.",
+        f"**Preview:** {seen}. A refined run with {rows}{plan.n_splits} splits and {', '.join(methods)} is "
+        "under way. The page updates by itself.",
         icon=":material/hourglass_top:",
     )
     show_progress(run)
@@ -148,7 +146,7 @@ def _offer_quicker(run: Run) -> None:
         f"Instead: {fair} alone, {quick.n_splits} splits, about {duration(share * left)}",
         key=KEY("quicker", run.id),
         icon=":material/fast_forward:",
-        help="This run is stopped, and can go on later.",
+        help="This run stops and can be resumed later.",
     ):
         with plain_errors():
             run.ask_to_cancel()
@@ -169,11 +167,11 @@ def _show_wait(run: Run) -> None:
             st.rerun()
         return
     st.caption(
-        "A first look is being trained: eight weights of fairness on one split"
+        "A preview is being trained: eight weights of fairness on one split"
         + (", on a random sample of the rows. " if spec.first_share < 1 else ". ")
         + "It takes seconds."
         if spec.first is not None
-        else "This run is still at work. It goes on if you close the page."
+        else "This run is still at work. It continues if you close the page."
     )
     _wait(run)
 
@@ -190,7 +188,7 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
     aside = comparison.result.set_aside
     if run.look != RESULT or aside is None:
         return
-    st.subheader("Does it hold on rows set aside?")
+    st.subheader("Confirm the choice on rows set aside")
     if fault := st.session_state.pop(_FAULT, None):
         show_problems(fault)
     try:
@@ -207,25 +205,25 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
     elif openings:
         st.warning(
             safe(
-                f"These rows were opened already, for another point. What they show of this one will be no "
-                f"confirmation: it would be opening number {times + 1}."
+                f"These rows were already opened for another point. Opening number {times + 1} is no "
+                "confirmation of this one."
             )
         )
     else:
         st.markdown(safe(not_opened(len(aside.rows))))
     if own is None:
         st.button(
-            "Confirm on rows set aside" if not openings else "Open them again for this point",
+            "Confirm on rows set aside" if not openings else "Open again for this point",
             icon=":material/lock_open:",
             on_click=_open,
             args=(comparison, run),
             key=KEY("open"),
-            help="One test of the chosen point on rows that had no part in anything so far. It is valid "
-            "once: choose first, open then.",
+            help="One test of the chosen point on rows not used so far. It is valid once: choose first, "
+            "then open.",
         )
     others = [each for each in openings if each != own]
     if others:
-        with st.expander("What they have shown of other points"):
+        with st.expander("Results for other points"):
             for paragraph in of_openings(others, names):
                 st.markdown(safe(paragraph))
     st.caption(safe(refit_includes(len(aside.rows))))
@@ -250,7 +248,7 @@ def show_history(run: Run) -> None:
     """The log, folded up, and a warning where it is not as it was written."""
     log = read(run.folder)
     if not log.is_whole:
-        st.warning("The log of this run is not as it was written: lines were altered, or are missing.")
+        st.warning("The log of this run was changed: lines were altered or are missing.")
     if log.events:
         with st.expander("Who did what with this run"):
             show_table(history(log), KEY)
@@ -288,11 +286,11 @@ def show_take_away(comparison: Comparison, run: Run) -> None:
         lambda: _price_of(comparison),
         title=f"{comparison.title}, {comparison.b.title}",
         key=KEY("audit"),
-        about="What the chosen model foretells for test rows, each by a split that did not train on it.",
+        about="Predictions of the chosen model for test rows, each from a split that did not train on it.",
     )
     st.caption(
-        "The report is one HTML file that opens and prints anywhere. The camera on each chart saves it as a "
-        "picture. Every file is made on this machine, and none of them is sent anywhere."
+        "The report is one HTML file, to open or print anywhere. The camera on a chart saves it as a "
+        "picture. All files are made on this machine and sent nowhere."
     )
 
 
@@ -353,8 +351,8 @@ def _show_model(comparison: Comparison, run: Run) -> None:
         label="Refit this model on all rows",
         icon=":material/model_training:",
         key=KEY("refit"),
-        help="The figures here are estimates from the splits. The model to use is trained once more, on all "
-        "rows, at the chosen weight; then it can be downloaded.",
+        help="The figures here are estimates from the splits. This button trains the model once more on all "
+        "rows, at the chosen weight. Then you can download it.",
     )
 
 
@@ -431,8 +429,8 @@ def offer_audit(run: Run, price: Callable[[], pd.Series], *, title: str, key: st
         icon=":material/fact_check:",
         disabled=bool(missing),
         help=missing
-        or f"{about} Opens the audit with its columns filled in; the table is kept as yours, and goes with "
-        "the run.",
+        or f"{about} Opens the audit with its columns filled in. The table is stored as yours and deleted "
+        "with the run.",
     )
     source = None
     if clicked:
