@@ -160,10 +160,10 @@ def what_goes(made: Made) -> str:
         else ""
     )
     models += " and the audits of their prices" if made.audits or made.tables else ""
-    stopped = f" What is still at work ({made.n_at_work}) is stopped first." if made.n_at_work else ""
+    stopped = f" Running work ({made.n_at_work}) is stopped first." if made.n_at_work else ""
     return (
-        f"Deleting takes {what}{models} from this machine.{stopped} "
-        "It can't be undone; the data stay, and so do files that you have downloaded."
+        f"This deletes {what}{models} from this machine.{stopped} "
+        "It can't be undone. The data and your downloads are kept."
     )
 
 

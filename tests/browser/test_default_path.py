@@ -94,7 +94,7 @@ def settled(page: Page) -> None:
 def walk(page: Page, name: str) -> Path:
     """From the data page, roles set, to the model's zip."""
     page.get_by_role("button", name="See what fairness costs").click()
-    page.get_by_text("First look:").wait_for(timeout=SECONDS_TO_LOOK * 1000)
+    page.get_by_text("Preview:").wait_for(timeout=SECONDS_TO_LOOK * 1000)
     page.get_by_text("mean of 5 random splits").first.wait_for(timeout=SECONDS_TO_REFINE * 1000)
     calm(page)
     assert len(page.get_by_role("combobox", name=re.compile("Method")).all()) == 1, (

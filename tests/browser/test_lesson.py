@@ -36,7 +36,7 @@ def plain(said: str) -> re.Pattern:
 
 def guess(page: Page, words: str) -> None:
     page.get_by_text(words, exact=True).click()
-    page.get_by_text("Guess first").wait_for(state="detached")
+    page.get_by_text("Make a guess").wait_for(state="detached")
 
 
 def serious(page: Page) -> list[str]:

@@ -197,9 +197,9 @@ def test_from_roles_to_a_first_front(page: Page, real_data):
     page.get_by_role("heading", name="Communities and Crime").wait_for()
     started = time.monotonic()
     page.get_by_role("button", name="See what fairness costs").click()
-    page.get_by_text("First look:").wait_for(timeout=120_000)
+    page.get_by_text("Preview:").wait_for(timeout=120_000)
     front = chart(page, "What fairness costs")
     print(f"first front after {time.monotonic() - started:.1f} s")
     assert len(front["Fair spline network: path"]["x"]) == 81
     page.get_by_role("button", name="Cancel").click()
-    page.get_by_text("What should have followed was not finished").wait_for()
+    page.get_by_text("The refined run was not finished").wait_for()

@@ -180,7 +180,7 @@ def test_a_model_that_is_no_better_than_the_average_is_said_to_be_worthless(data
     worst = found.mean("mse", found.b)
     mean = pd.DataFrame({"method": ["mean"], "lam": [0.0], "mse": [worst - 0.01], "rmse": [9.0]})
     lost = replace(found, fronts={**found.fronts, found.objective: replace(found.front, baselines=mean)})
-    assert "no smaller than that of giving everyone the average" in answer(lost)
+    assert "no smaller than when predicting the average for everyone" in answer(lost)
 
 
 def test_each_figure_has_its_words_and_its_table(page, found):
@@ -374,7 +374,7 @@ def test_a_first_look_is_called_one(page, found):
 
 def test_without_the_data_set_it_says_so(found):
     text = " ".join(Reader(render_report(found, **RUN)).texts)
-    assert "the data set itself was not at hand" in text
+    assert "the data set was not available" in text
 
 
 def test_it_calls_columns_what_people_call_them(dataset, tmp_path):
@@ -405,7 +405,7 @@ def test_the_report_says_how_test_rows_were_chosen_and_what_belongs_together():
     assert content.training_facts(by_time)["Splits"].startswith("2, the same for all methods. By time: ")
     assert "mean of 2 before-and-after splits" in by_time.rows_and_splits
     together = replace(dataset, group=pd.Series(np.arange(500) // 5, name="policy"))
-    assert content.data_facts(found, together)["Group"].startswith("policy: no fold parts its rows")
+    assert content.data_facts(found, together)["Group"].startswith("policy: folds keep its rows together")
     assert "Group" not in content.data_facts(found, dataset)
 
 
@@ -436,7 +436,7 @@ def test_a_link_is_said_with_the_measure_that_found_it(found):
     # A measure that shows the link is named itself, and one that is above its edge without a link is no
     # proof.
     assert "independence stays below 0.128" in said(**row | {"hgr_kde": 0.2}, **ends)
-    assert "HGR_KDE 0.200 alone is above 0.128" in said(**row | {"hgr_kde": 0.2, "verdict_p": 0.2}, **ends)
+    assert "HGR_KDE 0.200 alone exceeds 0.128" in said(**row | {"hgr_kde": 0.2, "verdict_p": 0.2}, **ends)
     # In a run of before the measure was kept nothing is claimed for another.
     before = said(**row, **dict.fromkeys(ends, np.nan))
     assert "alone does not show it: it is not above 0.128" in before

@@ -251,7 +251,7 @@ def test_the_report_says_it(run, capsys):
     assert (told["number"], told["is_first"], told["opened"]) == (2, False, 2)
     after = report("after.html")
     assert "opened 2 times" in after
-    assert "60 set aside in all of them" in after
+    assert "60 set aside in every split" in after
 
 
 def test_the_refit_says_that_it_includes_them(run):

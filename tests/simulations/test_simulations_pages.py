@@ -82,7 +82,7 @@ def decoded(values) -> np.ndarray:
 
 
 def answer(app: AppTest) -> str:
-    said = ("estimators tell the link", "There is no link", "At ρ =")
+    said = ("estimators detect the link", "There is no link", "At ρ =")
     return next(each.value for each in app.markdown if any(words in each.value for words in said))
 
 
@@ -201,7 +201,7 @@ def test_heavy_tails_come_from_the_address_and_leave_the_exact_value() -> None:
     exact = "The exact maximal correlation is 0.89"
     assert exact in answer(app)
     assert exact in answer(heavy)
-    assert "the exact values hold" in "\n".join(each.value for each in heavy.caption)
+    assert "The exact values hold" in "\n".join(each.value for each in heavy.caption)
     rows, curve = figure(heavy, "Cosine, two waves")["data"]
     u, v = Scene(heavy_tails=True).draw()
     assert max(decoded(rows["x"])) == pytest.approx(u.max())
@@ -318,7 +318,7 @@ def test_the_rest_is_drawn_when_chosen_and_says_things_as_they_are() -> None:
     app = opened("patterns")
     calm(app.segmented_control(key="patterns.parts more").set_value("Learned f and g").run())
     said = everything(app)
-    for words in ("the two functions that are most correlated", "Share the link: others see exactly this"):
+    for words in ("the two most correlated functions", "Share this link. Others will see exactly this"):
         assert words in said
     assert "Download" in [each.value for each in app.subheader]
     calm(app.segmented_control(key="patterns.parts more").set_value("All numbers").run())

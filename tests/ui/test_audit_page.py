@@ -209,7 +209,7 @@ def test_the_nearest_points_of_a_front_stand_beside_the_price(source: UploadSour
     assert "No front has been trained" in words(calm(open_page("audit", audit=audit.id)))
     run = finished(source=source)
     at = calm(open_page("audit", audit=audit.id))
-    assert "the same rows for both" in words(at) or "None of the nearest points" in words(at)
+    assert "both on the same rows" in words(at) or "None of the nearest points" in words(at)
     front = fronts_of(run.read_result(), sensitive="age")[run.spec.plan.objective]
     (table,) = (each.value for each in at.dataframe if "± dependence" in each.value)
     assert table["price"].iloc[0] == "the audited price"
@@ -229,7 +229,7 @@ def test_a_run_s_own_price_stands_with_its_front() -> None:
         if isinstance(load_source(path.stem, owner=LOCAL), UploadSource)
     )
     at = calm(open_page("audit", audit=asked(made, 1, 8).id))
-    assert "The price is that run's own" in words(at)
+    assert "This price is the run's own prediction" in words(at)
     (table,) = (each.value for each in at.dataframe if "± dependence" in each.value)
     assert len(table) == 4
 

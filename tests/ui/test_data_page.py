@@ -308,7 +308,7 @@ def test_the_proxies_are_ranked_beside_the_page() -> None:
     frame["power"] = np.random.default_rng(5).normal(size=300).round(3)
     frame["since"] = (frame["age"] - 18 + np.random.default_rng(1).normal(0, 3, 300)).round(2)
     at = upload(csv(frame))
-    assert "Who carries age?" in said(at)
+    assert "Which features predict age?" in said(at)
     assert ranked(at, "age").startswith("**1 of 2 features carries age**, most of all since (HGR 0.9")
     drawn = [json.loads(each.proto.spec) for each in at.get("plotly_chart")]
     (bars,) = [spec for spec in drawn if "each feature carries" in spec["layout"]["title"]["text"]]
@@ -341,7 +341,7 @@ def test_several_sensitive_columns_each_in_view() -> None:
     links = next(each.value for each in at.markdown if "HGR" in each.value)
     at = at.segmented_control[1].set_value("income").run()
     assert not at.exception
-    assert "Who carries income?" in said(at)
+    assert "Which features predict income?" in said(at)
     assert next(each.value for each in at.markdown if "HGR" in each.value) != links
     assert "most of all power" in ranked(at, "income")
     again = open_page("data", dataset=at.query_params["dataset"])
@@ -394,7 +394,7 @@ def test_a_file_is_parsed_once_whatever_is_chosen(monkeypatch: pytest.MonkeyPatc
     (features,) = [each for each in at.multiselect if each.label.startswith("Features")]
     at = features.set_value(["income", "born"]).run()
     at = click(at, "Use the age")
-    (name,) = [each for each in at.text_input if each.label == "“claims” is called"]
+    (name,) = [each for each in at.text_input if each.label == "Display name of “claims”"]
     at = name.set_value("claims a year").run()
     assert not at.exception
     assert not at.error
@@ -481,7 +481,7 @@ def test_names_that_repeat_are_numbered_by_a_click() -> None:
     assert "1 feature · sensitive: age · target: cost" in said(at)
     again = open_page("data", dataset=at.query_params["dataset"])
     assert not again.error
-    (ticked,) = [each for each in again.checkbox if each.label.startswith("Number the names")]
+    (ticked,) = [each for each in again.checkbox if each.label.startswith("Number repeated column names")]
     assert ticked.value
     assert "stands over several columns" in said_in_errors(ticked.uncheck().run())
 
@@ -618,8 +618,8 @@ def test_averages_count_rows_by_exposure_and_say_so() -> None:
     lowest = quantile_groups(s.astype(float), 20) == 0
     expected = frame["ClaimNb"][lowest].sum() / frame["Exposure"][lowest].sum()
     assert averages[0] == pytest.approx(expected)
-    assert "rows count by their exposure" in said(at)
-    assert "Means count each row by its exposure, Exposure." in said(at)
+    assert "rows are weighted by exposure" in said(at)
+    assert "Means are weighted by exposure, Exposure." in said(at)
 
 
 def test_the_sentence_on_the_link_counts_rows_by_exposure() -> None:

@@ -173,7 +173,7 @@ def test_who_is_not_signed_in_sees_the_way_in_and_nothing_else(
 def test_a_header_that_is_missing_is_refused_in_plain_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(owner.USER_HEADER, "X-Forwarded-User")
     at = open_page("home")
-    assert "does not say who you are" in said(at)
+    assert "does not identify you" in said(at)
     assert not at.button
 
 

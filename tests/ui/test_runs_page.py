@@ -101,7 +101,7 @@ def test_runs_are_listed_filtered_and_named(runs):
     found = calm(found.multiselect[0].set_value(["waiting"]).run())
     assert listed(found) == [safe(SOURCE.title)]
     found = calm(found.multiselect[0].set_value(["failed"]).run())
-    assert "Take a filter away" in words(found)
+    assert "Remove a filter" in words(found)
     found = calm(found.multiselect[0].set_value([]).run())
     (title,) = found.selectbox[0].options
     assert len(listed(calm(found.selectbox[0].set_value(title).run()))) == 4
@@ -185,7 +185,7 @@ def test_a_run_with_nothing_to_show_is_left_out(runs):
     waiting = create_run(SOURCE, PLAN)
     waiting.rename("waiting")
     at = choose(calm(open_page("runs")), "one", "two", "waiting")
-    assert "1 chosen run with nothing to show yet" in words(at)
+    assert "1 chosen run without results yet" in words(at)
     assert len(charts(at)) == 1
 
 
@@ -213,12 +213,12 @@ def test_a_stopped_run_goes_on(runs):
 
 def test_deleting_names_what_goes_and_leaves_nothing(runs):
     at = open_page("runs", run=runs["one"].id)
-    assert "Deleting takes this run from this machine" in words(at).replace("\\", "")
+    assert "This deletes the run from this machine" in words(at).replace("\\", "")
     at = calm(button(at, "Delete permanently").click().run())
     assert not runs["one"].folder.exists()
     assert sorted(listed(at)) == ["other", "two"]
     at = choose(at, "other", "two")
-    assert "Deleting takes 2 runs" in words(at).replace("\\", "")
+    assert "This deletes 2 runs" in words(at).replace("\\", "")
     at = calm(button(at, "Delete permanently").click().run())
     assert "No run yet" in words(at)
     assert list_runs().runs == ()

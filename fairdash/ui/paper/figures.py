@@ -243,7 +243,7 @@ def household_answer(result: StudyResult, table: pd.DataFrame, objective: str) -
     if missed:
         text += (
             "λ was chosen on held-out rows of the training part. There no weight tried reached an HGR of "
-            "{HOUSEHOLD_TARGETS[objective]:g} with: {', '.join(missed)}. "
+            f"{HOUSEHOLD_TARGETS[objective]:g} with: {', '.join(missed)}. "
         )
     if objective == "demographic_parity":
         low, high = fair["mean_price"].min(), fair["mean_price"].max()
