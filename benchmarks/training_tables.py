@@ -39,7 +39,7 @@ def page() -> str:
         ]
     )
     lines = [
-        "# The methods: what they reach and what they cost",
+        "# The methods: what they reach and exactly their cost",
         "",
         "Made by `python -m benchmarks.training_tables` from `benchmarks/results/`, which "
         "`python -m benchmarks.training` and `python -m benchmarks.stack_vs_loop` remake.",

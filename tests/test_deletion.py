@@ -104,7 +104,7 @@ def test_no_value_is_found_after_delete_it_now(home: Path) -> None:
     assert with_canary(home) == {"uploads", "runs", "models"}
     at = open_page("data", dataset=save_source(source))
     assert "3 runs, 1 model, 1 search, 1 background computation" in said(at)
-    assert "What is still at work (1) is stopped first" in said(at)
+    assert "Running work (1) is stopped first" in said(at)
     at = button(at, "Delete it now").click().run()
     assert not at.exception
     assert not at.error

@@ -47,7 +47,7 @@ USES_ITSELF = 0.005
 WITHOUT = "the price from its features"
 WITH = "the price from its features and the sensitive attribute"
 BY_NETWORKS = "the price, by networks in place of trees"
-_NO_FEATURES = "Through what can't be said: the table has no further columns, or none that says something."
+_NO_FEATURES = "The columns behind it can't be identified: the table has no further informative columns."
 #: Features that a sentence names.
 _MOST_NAMED = 3
 #: A feature that carries less than this of what s explains is not named.
@@ -68,7 +68,7 @@ def through_what(data: AuditData, _: Answered) -> Part:
     fits, itself, whole, shares = drivers_of(table, random_state=data.seed)
     measures.append(data.measure("surrogate_share_of_variance", whole, of_price=False))
     measures.append(data.measure("uses_itself", itself, of_price=False))
-    data.say("Which columns go with the sensitive attribute?", 6, 0.4)
+    data.say("Measuring which columns depend on the sensitive attribute", 6, 0.4)
     proxies, told = _proxies(table, seed=data.seed)
     data.say("Learning what policies cost", 6, 0.6)
     costs, discrimination = data.costs, None
@@ -106,7 +106,7 @@ def _parts_in_words(shares: pd.DataFrame, whole: Estimate, uf: Estimate) -> str:
     """Through which features, by the surrogate."""
     named = shares[(shares["ci_low"] > 0) & (shares["share"] >= _LEAST_NAMED * whole.value)].head(_MOST_NAMED)
     if uf.ci_low <= 0 or whole.ci_low <= 0 or named.empty:
-        return "No column is shown to carry what follows it."
+        return "No column is shown to contribute."
     pairs = zip(named["feature"].tolist(), named["share"].tolist(), strict=True)
     listed = ", ".join(f"“{feature}” {percent(share / whole.value)}" for feature, share in pairs)
     return f"In a model of the price, this goes through {listed}."
@@ -117,8 +117,8 @@ def _made_in_words(fits: pd.DataFrame, itself: Estimate, name: str) -> str:
     model, too = (WITH, f" and “{name}”") if _uses_itself(itself) else (WITHOUT, "")
     r2 = fits.set_index("model")["value"]
     return (
-        f"The model is trees that make the price again from the other columns{too} (R² {r2[model]:.3f} on "
-        f"rows left out; networks in their place {r2[BY_NETWORKS]:.3f}); the parts are Shapley values."
+        f"The model is trees that reproduce the price from the other columns{too} (R² {r2[model]:.3f} on "
+        f"held-out rows; networks in their place {r2[BY_NETWORKS]:.3f}); the parts are Shapley values."
     )
 
 
@@ -126,19 +126,19 @@ def _itself_in_words(itself: Estimate, name: str) -> str:
     """Whether the price follows s through s itself."""
     with_it = f"Adding “{name}” itself raises R² by {points(itself)}"
     if _uses_itself(itself):
-        return f"{with_it}: the price uses it, or something that goes with it and is not in the table."
+        return f"{with_it}: the price uses it, or something related to it outside the table."
     if itself.ci_high < USES_ITSELF:
-        return f"{with_it}: the price does not use it beyond what these columns tell of it."
-    return f"{with_it}: whether the price uses it beyond these columns is not decided."
+        return f"{with_it}: the price does not use it beyond what these columns reveal of it."
+    return f"{with_it}: it is not decided whether the price uses it beyond these columns."
 
 
 def _proxies_in_words(table: pd.DataFrame, name: str) -> str:
     """Which features go with s."""
     clear = table[table["p_corrected"] <= 0.05]
     if clear.empty:
-        return f"No column is shown to go with “{name}”."
+        return f"No column is shown to depend on “{name}”."
     first = clear.iloc[0]
-    return f"The column that goes with “{name}” most is “{first['feature']}” (HGR {first['hgr']:.2f})."
+    return f"The column most dependent on “{name}” is “{first['feature']}” (HGR {first['hgr']:.2f})."
 
 
 def _discrimination_in_words(found: Estimate | None, costs: Costs | None) -> str:
@@ -146,7 +146,7 @@ def _discrimination_in_words(found: Estimate | None, costs: Costs | None) -> str
     if found is None or costs is None:
         return "Proxy discrimination can't be measured without an outcome or an expected cost."
     return (
-        f"{within(found)} of the price's variance parts it from the nearest price without proxy "
+        f"{within(found)} of the price's variance separates it from the nearest price without proxy "
         f"discrimination, with costs as learned here ({fit_of(costs)})."
     )
 

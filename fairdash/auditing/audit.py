@@ -273,8 +273,8 @@ def _named(name: str, frame: pd.DataFrame, table: AuditTable) -> pd.DataFrame:
 _VERDICTS = {
     BELOW: "This is shown to be below {delta}.",
     ABOVE: "This is shown to be above {delta}.",
-    UNDECIDED: "Whether that is below or above {delta} is not decided; "
-    "the smallest gap that these rows could show is {smallest}{rows}.",
+    UNDECIDED: "Whether it is below or above {delta} is not decided. The smallest gap these rows could show "
+    "is {smallest}{rows}.",
 }
 
 

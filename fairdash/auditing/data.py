@@ -133,8 +133,8 @@ class AuditData:
         basis = basis_of(table)
         if len(basis.at) < 2:
             raise DataError.of(
-                "it has too few values with 20 rows or more to draw a curve along",
-                "Choose another column, or join its values.",
+                "too few of its values have 20 rows or more for a curve",
+                "Choose another column, or merge its values.",
                 column=table.columns.sensitive,
             )
         first, band = along(table, table.price, basis, plan)

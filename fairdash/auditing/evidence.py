@@ -166,7 +166,7 @@ def read_part(place: Path, name: str) -> bytes:
             if kept != sha256(files[name]):
                 raise StorageError.of(
                     f"{name} in {place} is not what its plan.json says",
-                    "It was altered: take the zip as it was made.",
+                    "It was altered. Use the original zip.",
                 )
         return files[name]
 
@@ -188,7 +188,7 @@ def _reading(place: Path, what: str = "audit") -> Iterator[None]:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StorageError.of(
-            f"The {what} in {place} can't be read", "It is damaged or from another version: make it again."
+            f"The {what} in {place} can't be read", "It is damaged or from another version. Create it again."
         ) from error
 
 

@@ -121,7 +121,7 @@ def noise_in_words(gap: Gap, mean: float) -> str:
     """Whether a gap is more than noise."""
     floor = percent(gap.floor / mean)
     if gap.p_value <= LEVEL:
-        return f"That is more than noise, which alone would show about {floor} (p = {gap.p_value:.2g})."
+        return f"This is more than noise: noise alone would show about {floor} (p = {gap.p_value:.2g})."
     return f"Noise alone would show about {floor}, so this can be noise (p = {gap.p_value:.2g})."
 
 

@@ -346,10 +346,10 @@ def fit_of(costs: Costs) -> str:
     fit, what = costs.fit, loss_in_words(costs)
     if fit.ci_low <= 0:
         return (
-            f"on rows left out they are not shown to explain any of its {what}, so take this as noise: "
+            f"on held-out rows they do not demonstrably explain any of its {what}, so treat this as noise: "
             f"{within(fit)}"
         )
-    return f"trees that explain {within(fit)} of its {what} on rows left out"
+    return f"trees that explain {within(fit)} of its {what} on held-out rows"
 
 
 def loss_in_words(costs: Costs) -> str:
@@ -368,8 +368,6 @@ def features_in_words(table: AuditTable) -> str:
     """Which columns were taken for features, as a sentence."""
     listed = ", ".join(f"“{name}”" for name in map(str, table.features))
     named = (
-        "the columns that you named"
-        if table.columns.features is not None
-        else "every column that has no other role"
+        "the columns you named" if table.columns.features is not None else "every column without another role"
     )
-    return f"Features that models of the price and of cost were learned from, {named}: {listed}."
+    return f"Features of the models of price and cost, {named}: {listed}."

@@ -39,7 +39,8 @@ _TWO_HALVES = float(np.sqrt(1 + 2 / np.pi))
 
 
 def how_much_money(data: AuditData, _: Answered) -> Part:
-    """What each part of s pays above the mean, or above what is earned, and the segments affected most."""
+    """What each part of s pays above the mean, or above what cost justifies, and the segments affected
+    most."""
     table, cost, seed = data.table, data.cost, data.seed
     per_head, of_all, share = moved(table, data.basis, table.price, cost)
     measures = [data.measure("paid_above_per_head", per_head), data.measure("paid_above_of_all", of_all)]
@@ -71,31 +72,32 @@ def other_columns(table: AuditTable) -> pd.DataFrame:
 def _moved_in_words(
     each: Estimate, of_all: Estimate, share: float, table: AuditTable, *, earned: bool
 ) -> str:
-    base = "what is earned at the portfolio's loss ratio" if earned else "the mean price"
+    base = "what cost justifies at the portfolio's loss ratio" if earned else "the mean price"
     total = float(table.weight.sum()) * of_all.value
     name = table.columns.sensitive
     if of_all.ci_low <= 0:
         return (
-            f"No part of “{name}” is shown to pay above {base}: where the other half of the rows says so, it "
-            f"is {amount(each.value)} a unit of exposure ({amount(each.ci_low)} to {amount(each.ci_high)})."
+            f"No part of “{name}” is shown to pay above {base}. Where the other half of the rows suggests "
+            f"it, the difference is {amount(each.value)} a unit of exposure ({amount(each.ci_low)} to "
+            f"{amount(each.ci_high)})."
         )
     return (
         f"The {percent(share)} of the exposure whose part of “{name}” pays above {base} pay "
         f"{amount(each.value)} a unit more ({amount(each.ci_low)} to {amount(each.ci_high)}): "
         f"{amount(total)} in all, "
-        f"{percent(of_all.value / table.mean_price)} of all that is charged."
+        f"{percent(of_all.value / table.mean_price)} of all premiums."
     )
 
 
 def _segments_in_words(most: pd.DataFrame, count: int, data: AuditData) -> str:
     if not count:
-        return "There is no other column to look for segments in."
+        return "There is no other column to form segments from."
     first = most.iloc[0]
     if first["shown"] <= 0:
-        return f"None of {counted(count, 'segment')} of 20 rows or more stands out beyond noise."
-    against = "rows alike in that column" if data.cost is None else "what is earned"
+        return f"None of {counted(count, 'segment')} of 20 rows or more differs beyond noise."
+    against = "rows alike in that column" if data.cost is None else "what cost justifies"
     return (
-        f"Of {counted(count, 'segment')} of 20 rows or more, the one that is shown to be affected most is "
+        f"Of {counted(count, 'segment')} of 20 rows or more, the one shown to be affected most is "
         f"“{data.table.columns.sensitive}” {data.table.s_range(first['s_low'], first['s_high'])} with "
         f"“{first['column']}” {first['level']}: {amount(first['per_head'])} a unit of exposure against "
         f"{against} ({amount(first['per_head_low'])} to {amount(first['per_head_high'])}; "
@@ -222,7 +224,7 @@ def segments(
     base: bool = True,
     random_state: int | None = 0,
 ) -> tuple[pd.DataFrame, int]:
-    """The segments that are affected most: fifths of s crossed with the levels or fifths of another column.
+    """Segments affected most: fifths of s crossed with the levels or fifths of another column.
 
     They are in order of the amount per head that is shown at the least, the limit nearest to 0, so that a
     small segment is not first by noise; where that is 0, of the amount in standard errors.

@@ -33,8 +33,8 @@ _ORIGIN = {
     "sha256": "SHA-256 of the input file",
     "dataset": "Built-in data set",
     "options": "Its options",
-    "rows_sha256": "SHA-256 of the cells looked at",
-    "reading": "How the file was read",
+    "rows_sha256": "SHA-256 of the cells used",
+    "reading": "Reading of the file",
 }
 
 
@@ -85,7 +85,7 @@ def _chapters(result: Findings) -> Chapters:
         found[f"{answer.question}. {answer.title}"] = [unbroken(answer.text), *blocks]
     if result.since is not None:
         blocks = blocks_of(moved_tables(result), result, theme=LIGHT)
-        found["What has moved since"] = [unbroken(result.since.sentence), *blocks]
+        found["What has changed since"] = [unbroken(result.since.sentence), *blocks]
     return found
 
 
@@ -138,12 +138,12 @@ def _details(result: Findings) -> Table:
     rows = [{"criterion": CRITERIA[name].title, **each} for name, each in result.details.items()]
     frame = pd.DataFrame(rows)
     frame.columns = frame.columns.str.replace("_", " ")
-    return Table("Behind the verdicts, as shares of the mean price", frame)
+    return Table("Details of the verdicts, as shares of the mean price", frame)
 
 
 def _decided(result: Findings) -> dict[str, str]:
     plan = result.plan
-    written = "with the request; no time was kept"
+    written = "with the request; the time was not recorded"
     if plan.written:
         written = utc_time(plan.written)
     roles = {title: getattr(plan.columns, role) for title, role in _ROLES.items()}
@@ -155,7 +155,9 @@ def _decided(result: Findings) -> dict[str, str]:
             title: (", ".join(column) if isinstance(column, tuple) else column) or "none named"
             for title, column in roles.items()
         },
-        "Seed": "none: it can't be made again" if plan.random_state is None else str(plan.random_state),
+        "Seed": "none: the audit can't be reproduced"
+        if plan.random_state is None
+        else str(plan.random_state),
     }
 
 

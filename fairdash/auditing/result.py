@@ -49,7 +49,7 @@ IN_SHORT = {
     BELOW: "shown below the threshold",
     ABOVE: "shown above the threshold",
     UNDECIDED: "not decided by these rows",
-    NONE: "not asked, a column is missing",
+    NONE: "not asked: a column is missing",
 }
 #: Points that are the mean of all rows beyond the range.
 TAILS = ("below", "above")
@@ -59,7 +59,7 @@ MOVED, MOVED_CURVE = "moved", "moved_curve"
 
 @dataclass(frozen=True, kw_only=True)
 class Drift:
-    """What has moved since another audit.
+    """What has changed since another audit.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class Findings:
     made_with
         Versions, processor and threads of the process that has found it.
     since
-        What has moved since another audit, where one was given; its tables are ``moved`` and
+        What has changed since another audit, where one was given; its tables are ``moved`` and
         ``moved_curve``.
     """
 
@@ -299,7 +299,7 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
     """
     name, other = now.plan.columns.sensitive, before.plan.columns.sensitive
     if name != other:
-        what = f"The other audit is of “{other}”, this one of “{name}”"
+        what = f"The other audit uses “{other}”, this one “{name}”"
         raise OptionError.of(what, "Compare audits of the same sensitive attribute.", column="against")
     curve = _curves(now, before)
     if curve.empty:
@@ -327,8 +327,8 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
         else f" The primary verdict was “{was}” and is “{is_now}”."
     )
     if before.plan.thresholds != now.plan.thresholds:
-        verdict += " The two were not asked for the same criterion and threshold."
-    begin = "The curve has moved" if off.any() else "No move of the curve is shown; where it is clearest"
+        verdict += " The two audits have different criteria or thresholds."
+    begin = "The curve has changed" if off.any() else "No change of the curve is shown; where it is clearest"
     if now.origin.get("rows_sha256") == before.origin.get("rows_sha256"):
         verdict += " Both audits saw the same rows."
     since = Drift(has_moved=bool(off.any()), sentence=f"{begin}: {said}.{verdict}", sha256=sha256)

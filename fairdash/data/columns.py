@@ -254,7 +254,7 @@ def sensitive_table(values: Any, *, name: str, fewest: int = FEWEST_ROWS) -> NDA
         elif holds_text(column) and not _are_numbers(column):
             classes = classes_of(column, fewest=fewest)
             if (why := why_no_classes(classes)) is not None:
-                hint = "Join classes, or turn the column into numbers."
+                hint = "Merge classes, or turn the column into numbers."
                 checks.require(False, title, f"it is read as classes, and {why}", hint)
             numbers = classes.columns(title)
         else:
@@ -315,7 +315,7 @@ def codes_of(classes: Classes, values: pd.Series, role: str) -> pd.Series | Prob
     if (why := why_no_classes(classes)) is None:
         codes = np.where(classes.codes < 0, np.nan, classes.codes)
         return pd.Series(codes, index=values.index, name=values.name)
-    hint = "Join classes in the file, or choose another column."
+    hint = "Merge classes in the file, or choose another column."
     return Problem(what=f"the {role} is read as classes, and {why}", hint=hint, column=str(values.name))
 
 

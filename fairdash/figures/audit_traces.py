@@ -157,7 +157,7 @@ def intervals(
     return draw
 
 
-_BASES = {"mean price": "above the mean price", "earned": "above what is earned"}
+_BASES = {"mean price": "above the mean price", "earned": "above what cost justifies"}
 
 
 def _middle(table: pd.DataFrame, name: str = "") -> pd.Series:

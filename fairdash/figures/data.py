@@ -124,8 +124,8 @@ def proxies_figure(
     known = "p_corrected" in shown
     counted = f"the strongest {BARS} of {len(features)}" if len(features) > BARS else "all features"
     figure = new_figure(
-        title=f"How much of {sensitive} each feature carries",
-        subtitle=f"{counted}; 0: independent, 1: the sensitive attribute itself; on rows not fitted to",
+        title=f"How well each feature predicts {sensitive}",
+        subtitle=f"{counted}; 0: independent, 1: determines the sensitive attribute; on held-out rows",
         x="Dependence on the sensitive attribute (spline HGR)",
         y="",
         theme=theme,
@@ -134,7 +134,7 @@ def proxies_figure(
     names = [escaped(short(name, longest=32)) for name in shown["feature"]]
     values = shown["hgr"].clip(lower=0).to_numpy()
     colours = [theme.chosen] * len(shown)
-    details = ["still measuring how far chance goes"] * len(shown)
+    details = ["noise floor still being measured"] * len(shown)
     if known:
         carries = shown["p_corrected"] <= 0.05
         colours = [theme.chosen if each else faded(theme.chosen, 0.35) for each in carries]
@@ -168,8 +168,8 @@ def proxies_figure(
 
 
 TITLES = {
-    "mse": ("Error on the training batches", "1: constant mean"),
-    "dependence": ("Dependence that the penalty finds", "Ψ"),
+    "mse": ("Error on training batches", "1: constant mean"),
+    "dependence": ("Dependence measured by the penalty", "Ψ"),
 }
 
 

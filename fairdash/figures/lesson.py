@@ -32,7 +32,7 @@ Array = NDArray[Any]
 _TALL = 520
 #: Of text; plotly's own is smaller.
 _SIZE = 14
-_DOTTED = "what follows is dotted"
+_DOTTED = "later steps are dotted"
 _CLOUD = "each dot a policy, in standard deviations; line: its slope"
 _COSTS = "each point a weight λ, ± its standard error; grey: noise floor"
 #: Pixels from line to line of a legend, which must do for enlarged text.
@@ -132,7 +132,7 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
         Whether to show what gives the answer: new rows, and shuffled ones.
     """
     x, names = readings["steps"], [f"{each:,}" for each in readings["steps"]]
-    lines = [("own", "rows it has learned", theme.chosen, "circle")]
+    lines = [("own", "rows it was trained on", theme.chosen, "circle")]
     traces, shuffled = [], []
     if answered:
         lines.append(("new", "new rows", REFERENCE, "diamond"))
@@ -148,7 +148,7 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
             line(x, own.where(there), name=name, hover=hover, **look),
         ]
     return _picture(
-        ("What the adversary reads", _DOTTED, "Steps of training (logarithmic)", "Correlation"),
+        ("HGR reported by the adversary", _DOTTED, "Steps of training (logarithmic)", "Correlation"),
         traces,
         across=[np.log10(x.min()) - 0.1, np.log10(x.max()) + 0.1],
         up=[-0.4, 1.25],
@@ -164,7 +164,7 @@ def straight_figure(x: Array, y: Array, *, theme: Theme) -> go.Figure:
     slope = float((x * y).mean())
     look: Values = {"colour": theme.chosen, "size": 7, "opacity": 0.6}
     return _picture(
-        ("The cloud", _CLOUD, "age, bent by f", "price, bent by g"),
+        ("The cloud", _CLOUD, "age, transformed by f", "price, transformed by g"),
         [
             dots(x.round(3), y.round(3), name="rows", **look),
             line([-3, 3], [-3 * slope, 3 * slope], name="slope", colour=REFERENCE, width=4),
@@ -233,8 +233,8 @@ def duel_path_figure(
     """
     there = states["step"].to_numpy() <= step
     lines = (
-        ("j", "J, as the adversary reads", theme.chosen, "circle"),
-        ("fresh", "HGR, read afresh", REFERENCE, "diamond"),
+        ("j", "J, reported by the adversary", theme.chosen, "circle"),
+        ("fresh", "HGR from a new estimator", REFERENCE, "diamond"),
         ("mse", "error", theme.standard, "square"),
     )
     steps, traces = states["step"].to_numpy(), []

@@ -72,12 +72,12 @@ def is_detected(id: str, value: float, floor_q95: float) -> bool:
 def published_way(measure: Measure) -> str | None:
     """How the measure was published, or ported, in plain words, where fairdash does otherwise."""
     if measure.fitted:
-        return "read on the rows it was fitted to"
+        return "evaluated on the rows it was fitted to"
     return {
         "hgr_kde": "grid cut off at ±2.5 standard deviations",
         "chi2_kde": "grid cut off at ±2.5 standard deviations",
-        "hgr_rdc": "as a Python port has it, ties ranked in the order of the file, which is sorted by V (the "
-        "authors' R code averages them)",
+        "hgr_rdc": "as in a Python port: ties are ranked in file order, sorted by V (the authors' R code "
+        "averages them)",
     }.get(measure.id)
 
 

@@ -56,14 +56,14 @@ SCENES: Mapping[str, LessonScene] = MappingProxyType(
         "1": LessonScene(
             title="1 Zero correlation",
             question="Can a price ignore age by correlation, and still follow it?",
-            guesses=("No: 0 is 0", "Only a little", "Yes, almost wholly"),
-            right="Yes, almost wholly",
+            guesses=("No: 0 means no link", "Only a little", "Yes, almost entirely"),
+            right="Yes, almost entirely",
             notes=(
-                "Let everyone guess before the dials show. Most say that no correlation is no link.",
+                "Let everyone guess before the dials show. Most say that no correlation means no link.",
                 "Lift the point on the left end: Pearson moves, HGR hardly does. Ask for a curve with a "
                 "correlation of 0 that is not symmetric.",
-                "Then ask for HGR 0: only a level line gives it. That is what demographic parity asks for.",
-                "Both dials are exact values of the law, by quadrature; the dots are some rows of it.",
+                "Then ask for HGR 0. Only a level line gives it. Demographic parity asks for exactly this.",
+                "Both dials show exact values of the distribution, by quadrature. The dots are sampled rows.",
             ),
         ),
         "2": LessonScene(
@@ -72,26 +72,28 @@ SCENES: Mapping[str, LessonScene] = MappingProxyType(
             guesses=("None: it is a hump", "f alone, of age", "f of age and g of the price"),
             right="f of age and g of the price",
             notes=(
-                "Play it once without a word, then again, asking what happens to the left half of the cloud.",
-                "f folds the ages: young and old come to lie on one side, the middle on the other. g only "
+                "Play it once without comment. Play it again and ask what happens to the left half of the "
+                "cloud.",
+                "f folds the ages: young and old move to one side, the middle to the other. g only "
                 "stretches the prices a little.",
-                "The slope of standardised values is a correlation; the largest of any f and g is HGR.",
-                "With “points” in the address it is the curve of scene 1; without, the hump.",
+                "The slope of standardised values is a correlation. HGR is the largest slope over all f "
+                "and g.",
+                "With “points” in the address the scene shows the curve of scene 1, otherwise the hump.",
             ),
         ),
         "3": LessonScene(
-            title="3 Learning noise by heart",
-            question="An adversary reads .7: is that a lot?",
-            guesses=("Yes, a strong link", "It depends on rows and steps", "No, it is always that"),
+            title="3 Memorising noise",
+            question="An adversary reports 0.7. Is that high?",
+            guesses=("Yes, a strong link", "It depends on rows and steps", "No, it is always that high"),
             right="It depends on rows and steps",
             notes=(
                 "There is no link in these rows. Say so only after the guess.",
-                "Go from 2,000 rows to 50: on its own rows the adversary reads more and more, on new rows "
-                "nothing above 0.",
-                "The grey band is what it reads on the same rows shuffled, where there can be no link: a "
-                "value says something only above it. Published tables mostly print the blue line.",
-                "Every point is a training of its own with that many steps: fd.measure, evaluated in-sample "
-                "and cross-fitted.",
+                "Go from 2,000 rows to 50. On its own rows the adversary reports more and more, on new "
+                "rows nothing above 0.",
+                "The grey band shows its values on the same rows shuffled, where there can be no link. "
+                "Only a value above the band is evidence. Published tables mostly print the blue line.",
+                "Every point is a separate training with that many steps: fd.measure, in-sample and "
+                "cross-fitted.",
             ),
         ),
         "4": LessonScene(
@@ -100,12 +102,12 @@ SCENES: Mapping[str, LessonScene] = MappingProxyType(
             guesses=("It forgets age", "An adversary hunts it", "It adds noise"),
             right="An adversary hunts it",
             notes=(
-                "Step through it: the error falls, and whenever prices begin to follow age, g is there: "
-                "the adversary hunts.",
-                "Freeze the adversary: what it reads falls far below 0, and HGR read afresh rises to "
-                "nearly 1. A reading is worth as much as the adversary behind it.",
-                "The loop of the paper's Fig. 3 on 1,000 household policies, λ = 4, the adversary taking "
-                "five steps for one of the predictor. Read afresh: HGR_spline, as everywhere in fairdash.",
+                "Step through it. The error falls. Whenever prices begin to follow age, g follows too: the "
+                "adversary hunts.",
+                "Freeze the adversary. The value it reports falls far below 0, while HGR from a new "
+                "estimator rises to nearly 1. A value is only as good as the adversary behind it.",
+                "The loop of the paper's Fig. 3 on 1,000 household policies, λ = 4, with five adversary "
+                "steps per predictor step. The new estimator is HGR_spline, as everywhere in fairdash.",
             ),
         ),
         "5": LessonScene(
@@ -114,13 +116,12 @@ SCENES: Mapping[str, LessonScene] = MappingProxyType(
             guesses=("Everyone a little", "The young pay more, the middle less", "The old pay more"),
             right="The young pay more, the middle less",
             notes=(
-                "Household prices of the paper's scenario rise to the age of 40 and fall again.",
-                "Equal prices move errors between the ages; equal errors let the hump stand. Both are called "
-                "fair.",
-                "On the front, left of the grey edge no link can be detected: more λ costs error and buys "
-                "nothing that could be shown.",
-                "The run of the trade-off page: 5,000 policies, means over the test rows of five splits. "
-                "Bars on the front: a standard error to each side.",
+                "Household prices in the paper's scenario rise until age 40 and then fall.",
+                "Equal prices shift errors between ages. Equal errors keep the hump. Both are called fair.",
+                "On the front, no link can be detected left of the grey edge. A larger λ costs error there "
+                "and gains nothing that could be shown.",
+                "The run of the Trade-off page: 5,000 policies, means over the test rows of five splits. "
+                "Bars on the front: one standard error to each side.",
             ),
         ),
     }
@@ -188,15 +189,15 @@ def curve_sentence(points: Points) -> str:
     pearson, hgr = dials(points)
     values = f"**Pearson's correlation of age and price is {signed(pearson)}, HGR {hgr:.2f}.** "
     if hgr < 0.1:
-        return values + "The price does not follow age: neither of them finds a link."
+        return values + "The price does not follow age. Neither measure finds a link."
     if abs(pearson) < 0.1:
         return values + (
-            "So a price can have no correlation with age and still follow it: what it gains on one side it "
-            "loses on the other. HGR may bend both before it correlates them, and is 0 only without any link."
+            "So a price can be uncorrelated with age and still follow it: the rise on one side cancels the "
+            "fall on the other. HGR transforms both variables first, and is 0 only without any link."
         )
     if hgr - abs(pearson) < 0.05:
-        return values + "The curve is nearly straight, and both say the same. Bend it until they part."
-    return values + "Correlation sees the straight part of the link alone. Can you bring it to 0?"
+        return values + "The curve is nearly straight, and both measures agree. Bend it until they differ."
+    return values + "Correlation measures only the straight part of the link. Can you bring it to 0?"
 
 
 def straightened(points: Points, share: float) -> tuple[Array, Array]:
@@ -223,14 +224,15 @@ def straight_sentence(points: Points, share: float) -> str:
     slope, hgr = float(np.mean(x * y)), best_pair(points).hgr
     if share == 0:
         return (
-            f"**As it is the cloud has a slope of {signed(slope)}: that is Pearson's correlation of these "
-            f"{CURVE_ROWS} rows.** Press play, and watch f bend age and g bend the price."
+            f"**The cloud has slope {signed(slope)}, which is Pearson's correlation of these {CURVE_ROWS} "
+            "rows.** Press play to see f transform age and g transform the price."
         )
     if share < 1:
-        return f"**{share:.0%} of the way the slope is {signed(slope)}.** Both axes are being bent."
+        return f"**{share:.0%} of the way the slope is {signed(slope)}.** Both axes are being transformed."
     return (
-        f"**Bent by f and g the cloud lies along a line, whose slope is {signed(slope)} on these "
-        f"{CURVE_ROWS} rows; the exact one is HGR = {hgr:.2f}.** No other two functions make it steeper."
+        f"**Transformed by f and g, the cloud lies along a line. Its slope is {signed(slope)} on these "
+        f"{CURVE_ROWS} rows, and the exact slope is HGR = {hgr:.2f}.** No other two functions make it "
+        "steeper."
     )
 
 
@@ -274,10 +276,10 @@ def noise_sentence(n: int, steps: int) -> str:
     """What the networks read after so many steps, in Markdown."""
     row = row_of(noise_readings(n), "steps", steps)
     return (
-        f"**After {steps} steps on {n:,} rows without any link the adversary reads {row['own']:.2f} on the "
-        f"rows it has learned, and {signed(row['new'])} on rows it has not seen.** "
-        f"On the same rows shuffled it reads {row['low']:.2f} to {row['high']:.2f}. A number says "
-        "nothing until its noise floor stands beside it."
+        f"**After {steps} steps on {n:,} rows without any link the adversary reports HGR "
+        f"{row['own']:.2f} on the rows it was trained on, and {signed(row['new'])} on new rows.** "
+        f"On the same rows shuffled it reports {row['low']:.2f} to {row['high']:.2f}. A value means "
+        "nothing without its noise floor."
     )
 
 
@@ -310,14 +312,14 @@ def duel_sentence(frozen: bool, step: int) -> str:
     row = row_of(duel_states(frozen), "step", step)
     prices = duel_by_age(frozen, step)["price"]
     told = (
-        f"**After {step} steps the adversary reads {signed(row['j'])}, and a fresh estimator "
-        f"{signed(row['fresh'])}; the error is {row['mse']:.2f} of the variance.** "
+        f"**After {step} steps the adversary reports {signed(row['j'])}, a new estimator "
+        f"{signed(row['fresh'])}. The error is {row['mse']:.2f} of the variance.** "
         f"Average prices by age differ by up to {prices.max() - prices.min():.0f} €."
     )
     if frozen and step > FROZEN_AT:
         return told + (
-            f" The adversary has learned nothing since step {FROZEN_AT}: the predictor escapes from what it "
-            "knows, and what it reads says little of what is there."
+            f" The adversary has not learned since step {FROZEN_AT}. The predictor has escaped it, so its "
+            "value says little about the actual dependence."
         )
     return told
 
@@ -403,4 +405,8 @@ def _change(euros: float) -> str:
 
 
 def _off(euros: float) -> str:
-    return f"{abs(euros):.0f} € too {'much' if euros > 0 else 'little'}" if round(euros) else "what they cost"
+    return (
+        f"{abs(euros):.0f} € too {'much' if euros > 0 else 'little'}"
+        if round(euros)
+        else "exactly their cost"
+    )

@@ -336,7 +336,7 @@ def _readings(*, answered: bool, look: Theme, large: bool) -> Pictures:
         for steps in lesson.NOISE_STEPS
     ]
     alt = "HGR by networks against steps of training: on their own rows, new ones and shuffled ones."
-    table = ("HGR on its own rows, as a table", "rows it has learned", "Steps")
+    table = ("HGR on its own rows, as a table", "rows it was trained on", "Steps")
     return [drawn(figures, alt=alt, large=large, table=table)]
 
 

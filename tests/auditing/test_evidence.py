@@ -192,7 +192,7 @@ def test_a_planted_drift_is_found_and_none_where_there_is_none(tmp_path):
     drifted["premium"] *= 1 + 0.3 * (drifted["age"] > drifted["age"].quantile(0.8))
     found = audited(drifted, against=before, questions=[1, 3])
     assert found.since.has_moved
-    assert "The curve has moved" in found.since.sentence
+    assert "The curve has changed" in found.since.sentence
     off = found.tables["moved_curve"]
     high = off[off["at"] > drifted["age"].quantile(0.9)]
     assert (high["low"] > 0).any()

@@ -115,7 +115,7 @@ SCENES = {
         address="n=500&trained=100",
         guess="It depends on rows and steps",
         slider="Steps of training",
-        drawn=("What the adversary reads", "rows it has learned"),
+        drawn=("HGR reported by the adversary", "rows it was trained on"),
         says=lambda at: lesson.noise_sentence(int(at["n"]), int(at["trained"])),
         variant=("50", "n=50"),
     ),
@@ -192,9 +192,11 @@ def test_a_scene_moves_in_the_browser_and_says_so_on_release(page: Page, name: s
     assert serious(page) == []
 
 
-#: Puts a stage into each of its states and gives what stands outside a frame, or is hidden though it has a value.
+#: Puts a stage into each of its states and gives what stands outside a frame, or is hidden though it has a
+#: value.
 STRAYED = """() => {
-    const stage = [...document.querySelectorAll('*')].map(each => each.shadowRoot?.querySelector('.stage')?.stage)
+    const stage = [...document.querySelectorAll('*')].map(each =>
+    each.shadowRoot?.querySelector('.stage')?.stage)
         .find(each => each?.figures?.length);
     const strayed = [], room = 0.6, {slider, variants} = stage.data;
     cancelAnimationFrame(stage.frame);
@@ -206,10 +208,10 @@ STRAYED = """() => {
             stage.place(at);
             for (const figure of stage.figures) figure.traces.forEach((trace, k) => {
                 const {marks, line, dots} = figure.parts.trace[k];
-                const say = what => strayed.push(`${figure.title}, ${trace.name}, ${stop}, ${variant}: ${what}`);
-                const there = trace.x.filter((x, j) => Number.isFinite(x) && Number.isFinite(trace.y[j])).length;
-                const all = marks?.nodes() ?? [], seen = all.filter(mark => mark.getAttribute('visibility') === 'visible');
-                for (const mark of seen) {
+                const say = what => strayed.push(`${figure.title}, ${trace.name}, ${stop}, ${variant}:
+                ${what}`); const there = trace.x.filter((x, j) => Number.isFinite(x) &&
+                Number.isFinite(trace.y[j])).length; const all = marks?.nodes() ?? [], seen = all.filter(mark
+                => mark.getAttribute('visibility') === 'visible'); for (const mark of seen) {
                     const [x, y] = mark.getAttribute('transform').match(/-?[\\d.]+/g).map(Number);
                     if (!is_inside(figure, x, y)) say(`a mark at ${x}, ${y}`);
                 }

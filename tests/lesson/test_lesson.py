@@ -63,7 +63,7 @@ def test_scene_1_begins_with_no_correlation_and_a_strong_link() -> None:
     pearson, hgr = lesson.dials(lesson.HUMP)
     assert abs(pearson) < 1e-9
     assert hgr > 0.9
-    assert "no correlation with age and still follow it" in lesson.curve_sentence(lesson.HUMP)
+    assert "uncorrelated with age and still follow it" in lesson.curve_sentence(lesson.HUMP)
     assert "does not follow age" in lesson.curve_sentence(CURVES["level"])
     assert "nearly straight" in lesson.curve_sentence(CURVES["line"])
 
@@ -275,7 +275,7 @@ def test_the_pictures_keep_the_answer_until_it_is_guessed() -> None:
         figure = noise_figure(readings, steps=50, answered=answered, theme=LIGHT)
         names = {trace.name for trace in figure.data}
         assert ("new rows" in names) == ("shuffled" in names) == answered
-        (own,) = [trace for trace in figure.data if trace.name == "rows it has learned"]
+        (own,) = [trace for trace in figure.data if trace.name == "rows it was trained on"]
         assert list(own.x[~np.isnan(own.y)]) == [5, 10, 20, 50]
     points = lesson.payers_points("demographic_parity")
     front = payers_front_figure(points, lam=3.0, edge=0.1, around=points, theme=LIGHT)

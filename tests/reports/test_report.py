@@ -368,8 +368,8 @@ def test_json_in_a_script_says_what_it_said():
 
 def test_a_first_look_is_called_one(page, found):
     hasty = render_report(found, is_preview=True, **RUN)
-    assert "A first look:" in " ".join(Reader(hasty).texts)
-    assert "A first look:" not in " ".join(Reader(page).texts)
+    assert "Preview:" in " ".join(Reader(hasty).texts)
+    assert "Preview:" not in " ".join(Reader(page).texts)
 
 
 def test_without_the_data_set_it_says_so(found):

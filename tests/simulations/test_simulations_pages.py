@@ -307,7 +307,7 @@ def test_rdcs_ordinal_ranks_are_a_port_s_and_not_its_authors() -> None:
     assert "ordinal ranks of a Python port" in app.info[0].value
     (diamonds,) = [trace for trace in figure(app, "What each")["data"] if trace["name"] == "as published"]
     (rdc,) = [text for (text,) in diamonds["customdata"] if text.startswith("HGR_RDC")]
-    assert "as a Python port has it" in rdc
+    assert "as in a Python port" in rdc
     calm(app.segmented_control(key="patterns.parts more").set_value("When each fails").run())
     said = everything(app).replace("\\", "")
     assert "a Python port does, the authors' R code averages them" in said

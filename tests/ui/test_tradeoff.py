@@ -384,7 +384,7 @@ def test_features_are_those_of_the_nearest_trained_model(finished_run, kind):
     own = table[(table["method"] == "hgr_nn") & (table["lam"] == 4.0)].groupby("feature")[kind].mean()
     (drawn,) = [
         trace
-        for trace in charts(at)["<b>Which features lost weight</b>"]["data"]
+        for trace in charts(at)["<b>Change in feature importance</b>"]["data"]
         if trace["name"] == "λ = 2.3" and trace["mode"] == "markers"
     ]
     assert dict(zip(drawn["y"], numbers(drawn["x"]), strict=True)) == pytest.approx(own.to_dict())
