@@ -181,7 +181,7 @@ def test_a_window_that_still_holds_the_file_does_not_bring_it_back() -> None:
     delete_made_from(kept.sha256)
     at = at.run()
     assert list_uploads() == ()
-    assert "not kept here any more" in said_in_errors(at)
+    assert "not stored here any more" in said_in_errors(at)
     # Given once more by hand it is a new file.
     at = at.run()
     at = at.file_uploader[0].set_value(("policies.csv", content, "text/csv")).run()

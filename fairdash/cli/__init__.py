@@ -43,12 +43,12 @@ _READER_GONE = 141
 #: nothing, and on a busy machine it waits for its turn in each of them.
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
-_AUDIT = """Audit a price that exists against a sensitive column of its table.
+_AUDIT = """Audit an existing price against a sensitive column of its table.
 
-Exit status: 0 shown below the gap allowed, 1 shown above, 3 not decided, 2 bad input."""
+Exit status: 0 below the allowed gap, 1 above it, 3 not decided, 2 bad input."""
 _CHECK = """Look for columns of a file that give the target away.
 
-Exit status: 0 none for certain, 1 a column gives the target away, 2 bad input."""
+Exit status: 0 no column certainly gives the target away, 1 one does, 2 bad input."""
 _PURPOSE = "Explore the trade-off between accuracy and fairness when the sensitive attribute is continuous."
 #: Verb to the function that carries it out and what help says of it; the list of verbs has the first line.
 _VERBS = {
@@ -59,10 +59,10 @@ _VERBS = {
     "check": ("measuring:check", _CHECK),
     "search": ("training:search", "Compare settings of the networks by cross-validation."),
     "find-lam": ("training:find_lam", "Find the weight λ that meets a target."),
-    "reproduce": ("serving:reproduce", "Make a table or figure of the paper again."),
-    "worker": ("serving:worker", "Work at the jobs that the apps of several machines ask for."),
-    "report": ("running:report", "Write what a finished run has found as one HTML file."),
-    "runs": ("running:runs", "List, show, resume, delete and carry runs."),
+    "reproduce": ("serving:reproduce", "Reproduce a table or figure of the paper."),
+    "worker": ("serving:worker", "Run the jobs queued by the apps of several machines."),
+    "report": ("running:report", "Write the report of a finished run as one HTML file."),
+    "runs": ("running:runs", "List, show, resume, delete, export and import runs."),
 }
 
 
@@ -176,7 +176,7 @@ def _carry_out(words: list[str]) -> int:
     except FairdashError as error:
         said = str(error)
     except UnusedCliTokensError as error:
-        said = f"There is no place for {few(error.unused_tokens or ())}."
+        said = f"Unexpected argument: {few(error.unused_tokens or ())}."
     except CycloptsError as error:
         said = f"{error} See {' '.join([name, *verbs])} --help."
     print(visible(said), file=sys.stderr)
@@ -184,7 +184,7 @@ def _carry_out(words: list[str]) -> int:
 
 
 def _no_command(group: App, rest: list[str]) -> OptionError:
-    what = f"“{rest[0]}” is not a known command" if rest else "No command is named"
+    what = f"“{rest[0]}” is not a known command" if rest else "Give a command"
     known = ", ".join(name for name in group if not name.startswith("-"))
     return OptionError.of(what, f"Choose one of: {known}.")
 
@@ -214,9 +214,7 @@ Words = Annotated[list[str] | None, Parameter(converter=_words, metavar="WORD,WO
 Numbers = Annotated[list[float] | None, Parameter(converter=_numbers, metavar="NUMBER,NUMBER")]
 Share = Annotated[float, Parameter(converter=_share, metavar="SHARE")]
 Columns = Annotated[tuple[str, ...], Parameter(metavar="COLUMN")]
-AsJson = Annotated[
-    bool, Parameter(name="--json", negative=(), help="Print all figures for a program to read.")
-]
+AsJson = Annotated[bool, Parameter(name="--json", negative=(), help="Print all figures as JSON.")]
 
 
 def say(found: Any, lines: Iterable[str], *, as_json: bool) -> None:

@@ -56,7 +56,7 @@ class CatalogueOption:
             if type(value) is int and self.minimum <= value <= self.maximum:
                 return None
             wanted = f"a whole number from {self.minimum:,} to {self.maximum:,}"
-        return Problem(what=f"the option {self.name} can't take this value", hint=f"Choose {wanted}.")
+        return Problem(what=f"the option {self.name} does not accept this value", hint=f"Choose {wanted}.")
 
 
 @dataclass(frozen=True, kw_only=True)

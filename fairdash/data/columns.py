@@ -114,7 +114,7 @@ def group_problems(values: pd.Series, lines: np.ndarray | None = None) -> Iterat
     if missing.any():
         yield Problem(
             what="rows without a group",
-            hint="Fill these cells in the file; a row that stands for itself takes a value of its own.",
+            hint="Fill these cells in the file. Give a row without a group its own value.",
             column=str(values.name),
             lines=first_lines(missing, lines),
             count=int(missing.sum()),

@@ -6,7 +6,7 @@ here; what merely looks too good is the business of :mod:`fairdash.data.suspects
 >>> amount = pd.Series([0.0, 0.0, 812.5, 0.0, 44.1, 0.0] * 60) * (1 + np.arange(360))
 >>> claim = (amount > 0).astype(int)
 >>> target_leak(claim, amount), target_leak(100 * amount, amount)
-('it is 0 exactly where the target is', 'the target can be read off it')
+('it is 0 exactly where the target is', 'the target can be recovered from it')
 >>> target_leak(amount.where(amount > 0), claim)
 'it is missing exactly where the target is 0'
 >>> target_leak(pd.Series(np.arange(360) % 7), amount) is None
@@ -28,18 +28,18 @@ from fairdash.data.features import CHANCE, a_few, determines, is_function, same_
 from fairdash.data.fixes import can_convert, on_a_line
 from fairdash.data.grammar import to_numbers
 
-READ_OFF = "the target can be read off it"
+READ_OFF = "the target can be recovered from it"
 SAME_ZEROS = "it is 0 exactly where the target is"
-TELLS_ZEROS = "it tells in every row whether the target is 0"
+TELLS_ZEROS = "it shows in every row whether the target is 0"
 MISSING_WITH_ZERO = "it is missing exactly where the target is 0"
 MISSING_WITHOUT_ZERO = "it is missing exactly where the target is not 0"
 KNOWN_WITHOUT_ZERO = "it is known only where the target is not 0"
 LACKS_WITHOUT_ZERO = "it is missing only where the target is not 0"
-NOT_ZERO_WITHOUT_ZERO = "it is other than 0 only where the target is"
-RARE_WITHOUT_ZERO = "it leaves its commonest value only where the target is not 0"
-MISSING_TELLS = "whether it is known tells which side of a limit the target is on"
-CLASSES = "it is the target, rounded or cut into classes"
-BOUNDS = "it says when the exposure began or ended"
+NOT_ZERO_WITHOUT_ZERO = "it is nonzero only where the target is"
+RARE_WITHOUT_ZERO = "it differs from its most common value only where the target is not 0"
+MISSING_TELLS = "its missing cells show on which side of a limit the target is"
+CLASSES = "it is the target, rounded or divided into classes"
+BOUNDS = "it gives the start or end of the exposure"
 
 #: What tells a zero does so by this many levels at most: a scale that zeros part in two is an honest one.
 _FEW_LEVELS = 5
@@ -77,8 +77,8 @@ Codes = NDArray[np.intp]
 def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | None = None) -> str | None:
     """Say how a feature gives the target away, or None if it does not.
 
-    It does if the target can be read off it, if it is a coarser target, or if its zeros, its missing cells or
-    another of its values follow the target's zeros, in more rows than chance would bring about; see
+    It does if the target can be recovered from it, if it is a coarser target, or if its zeros, its missing
+    cells or another of its values follow the target's zeros, in more rows than chance would bring about; see
     :func:`~fairdash.data.features.determines`. That a cell is missing is a value like another.
 
     Parameters

@@ -327,7 +327,7 @@ def load_source(source_id: str, *, owner: str = LOCAL) -> DatasetSource:
                 raise _damaged(source_id)
             return source
     raise StorageError.of(
-        "this address names a data set that is not kept here", "Choose the data again on the data page."
+        "this address names a data set that is not stored here", "Choose the data again on the data page."
     )
 
 

@@ -30,8 +30,8 @@ _SENSITIVE = ("driver_age", "age protected", "income")
 #: A thing has an age and a price as well, and they are not a person's and no target.
 _OF_PEOPLE = ("driver_age", "age", "protected", "income", "price")
 NAMES_POLICIES = "names policies or people"
-NAMES_PLACES = "its numbers are codes of places, so their size says nothing"
-OTHER_CLAIMS = "known only once claims are, as the target is"
+NAMES_PLACES = "its numbers are codes of places, so their size has no meaning"
+OTHER_CLAIMS = "known only after claims, like the target"
 
 
 #: Each target of pricing as its title, and the concepts of its target and of its weight.

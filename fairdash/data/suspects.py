@@ -150,7 +150,7 @@ def _too_good(frame: pd.DataFrame, y: pd.Series, columns: list[str], beside: lis
                 column=name,
                 level=SUSPECT,
                 sentence=f"it numbers the rows and alone explains {_percent(alone[name])} of the target's "
-                "order; look whether the file was sorted or put together by what came of the rows",
+                "order. Check whether the file was sorted or assembled by outcome",
                 number=alone[name],
             )
     zeros = float((y == 0).mean())
@@ -177,11 +177,13 @@ def _too_good(frame: pd.DataFrame, y: pd.Series, columns: list[str], beside: lis
         if not trees.speak_against(f, rest, found):
             if at_most is None or not trees.beat_chance(f, rest, counts, at_most):
                 continue
-            why += f", where chance leaves {_percent(max(at_most, 0.0))} of counts like these to be explained"
+            why += (
+                f", although chance leaves only {_percent(max(at_most, 0.0))} of such counts to be explained"
+            )
         yield Finding(
             column=name,
             level=SUSPECT,
-            sentence=f"{why}; look whether it is known before the target is",
+            sentence=f"{why}. Check whether it is known before the target",
             number=found[0],
         )
         # Weaker ones are judged without it: it knows of the target what they do, and hides what else speaks.
@@ -345,7 +347,7 @@ def _averages(frame: pd.DataFrame, y: Floats, columns: list[str]) -> Iterator[Fi
                 column=name,
                 level=SUSPECT,
                 sentence="it follows the target's averages over small groups of rows more closely than "
-                "chance allows; look whether it was made from the target of these very rows",
+                "chance allows. Check whether it was computed from the target of these rows",
                 number=share,
             )
 

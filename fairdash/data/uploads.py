@@ -277,7 +277,7 @@ def check_sha256(digest: str) -> str:
 
 def no_longer_kept() -> StorageError:
     """The error of a file that was deleted."""
-    return StorageError.of("the uploaded file is not kept here any more", "Upload it again.")
+    return StorageError.of("the uploaded file is not stored here any more", "Upload it again.")
 
 
 def _description(path: Path, owner: str) -> Path:

@@ -388,7 +388,7 @@ def _refuse(measure: Measure, u: Array, v: Array, *, n_classes: int) -> None:
         able = ", ".join(one.id for one in REGISTRY.values() if one.multivariate)
         one_column = "one class as 1 and the others as 0" if n_classes else "one column"
         what = f"{measure.title} takes one sensitive column"
-        what += f", and {n_classes} classes are several" if n_classes else ""
+        what += f", and {n_classes} classes need several" if n_classes else ""
         raise _fault("v", what, f"Give {one_column}, or choose {able}.")
     if not measure.discrete:
         return
@@ -399,7 +399,7 @@ def _refuse(measure: Measure, u: Array, v: Array, *, n_classes: int) -> None:
             if distinct > max(len(x) / _ROWS_A_VALUE, 2):
                 what = (
                     f"This measure is for discrete variables, but {name} has {distinct:,} distinct values in "
-                    f"{len(x):,} rows; of a continuous one it would read 1 whatever the dependence"
+                    f"{len(x):,} rows; for a continuous one it would give 1 at any dependence"
                 )
                 raise _fault(name, what, "Choose hgr_spline, hgr_kde or hgr_nn, or group the values first.")
 
@@ -410,12 +410,12 @@ def _weights(sample_weight: ArrayLike | None, shape: tuple[int, ...]) -> Array |
         return None
     weight = _numbers(sample_weight, "sample_weight")
     if weight.shape not in (shape, shape[-1:]):
-        raise _fault("sample_weight", "There are not as many weights as rows", "Give one weight a row.")
+        raise _fault("sample_weight", "There are not as many weights as rows", "Give one weight per row.")
     if negative := int((weight < 0).sum()):
         raise _fault("sample_weight", "A weight is negative", "Weights must be at least 0.", negative)
     weight = np.broadcast_to(weight, shape)
     if not (weight.sum(axis=-1) > 0).all():
-        raise _fault("sample_weight", "All weights are zero", "At least one row must count.")
+        raise _fault("sample_weight", "All weights are zero", "At least one row must have a weight above 0.")
     return weight
 
 

@@ -310,7 +310,7 @@ def double_residuals(
     kept = (share[1:] > _LEFT_OF_S) & (spread[1:] > 0)
     if not (kept & smooth).any():
         raise OptionError.of(
-            "The given columns tell the sensitive one: rows that are alike in them do not differ in it",
+            "The given columns determine the sensitive one: rows equal in them do not differ in it",
             "Give fewer columns.",
             column="given",
         )

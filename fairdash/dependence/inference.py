@@ -203,7 +203,7 @@ def assess_dependence(
         exact), half-samples and samples take whole groups, and folds keep them together. Without it rows
         that are alike count as separate witnesses: floor, p-value and interval come out too small.
     random_state
-        Seed of everything that is drawn.
+        Seed of all random draws.
     **options
         Options of the measure.
 

@@ -47,7 +47,8 @@ def hsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     Returns
     -------
     (K,) array, or (K, B) of permutations
-        In [0, 1]; 1 when rows are as near in u as in v, up to scale. On few rows independence reads above 0.
+        In [0, 1]; 1 when rows are equally close in u and in v, up to scale. On few rows independence reads
+        above 0.
     """
     return _hsic(standardised(u), standardised(v), permutations)
 

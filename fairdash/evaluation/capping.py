@@ -80,7 +80,7 @@ def cap_cost(
     """
     if dataset.prediction is None:
         raise DataError.of(
-            "There is no price that stands", "Give a data set with an existing prediction to cap against."
+            "There is no existing price", "Give a data set with an existing prediction to cap against."
         )
     existing = dataset.prediction.to_numpy(dtype=float)
     rows = np.unique(np.concatenate([split.test for split in splits]))
@@ -95,7 +95,7 @@ def cap_cost(
     checks.require(
         all((predictions[j, split.test] > 0).all() for j, split in enumerate(splits)),
         None,
-        "The tariff asks no amount above 0 of some rows",
+        "The tariff's premium is not above 0 for some rows",
         "Choose a loss whose premiums multiply, such as Poisson's.",
     )
     checks.finish()

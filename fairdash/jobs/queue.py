@@ -306,7 +306,7 @@ def in_words() -> Iterator[None]:
             error.connection_invalidated or isinstance(error, (OperationalError, InterfaceError))
         ):
             raise AwayError.of(
-                "the database that lines up the jobs is away",
+                "the job database can't be reached",
                 "See that the PostgreSQL of FAIRDASH_DATABASE answers. Jobs at work wait for it.",
             ) from error
         hint = (
@@ -315,8 +315,8 @@ def in_words() -> Iterator[None]:
             else f"See that {data_folder('jobs.sqlite')} can be written. If it is damaged, move it away."
         )
         raise StorageError.of(
-            f"the line of jobs can't be used ({type(error.orig).__name__})",
-            f"{hint} What is finished is not in it, and what was at work can be started again.",
+            f"the job queue can't be used ({type(error.orig).__name__})",
+            f"{hint} Finished work is not in it. Unfinished work can be started again.",
         ) from error
 
 

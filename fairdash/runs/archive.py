@@ -80,10 +80,10 @@ class BroughtIn:
 
     def __str__(self) -> str:
         if self.was_here:
-            return "This run is here already: nothing was changed."
+            return "This run already exists here. Nothing was changed."
         if self.run.id != self.id:
-            return f"Another run is called {self.id} here, so this one was taken in as {self.run.id}."
-        return "The run was brought in, and every file of it is as it was written."
+            return f"Another run has the id {self.id} here, so this one was imported as {self.run.id}."
+        return "The run was imported. All its files match their hashes."
 
 
 def export_run(run: Run) -> bytes:
@@ -98,7 +98,7 @@ def export_run(run: Run) -> bytes:
     if not status.is_over:
         raise RunError.of("this run is still at work", "Wait until it is done, or stop it.")
     if look is None:
-        raise RunError.of("this run has found nothing to take away", "Let it go on, or start it again.")
+        raise RunError.of("this run has no results to export", "Let it go on, or start it again.")
     # What is damaged is named, and does not leave.
     run.spec  # noqa: B018
     run.read_result()
@@ -167,7 +167,7 @@ def _checked(files: Mapping[str, bytes], owner: str, look: str) -> tuple[str, st
         spec = parse_spec(RunSpec, text)
         if not status.is_over or not look:
             raise RunError.of(
-                "there is no finished run in this file", "Take it away anew when the run is done."
+                "there is no finished run in this file", "Export it again when the run is done."
             )
         with bounded():
             check_run(files, spec, status, look=look)
@@ -237,6 +237,6 @@ def _unpacked(content: bytes) -> dict[str, bytes]:
 
 def _not_one(more: str = "") -> RunError:
     return RunError.of(
-        f"this is no run that fairdash has written{more and ' '}{more}",
-        "Bring in the very file that was downloaded, or that fairdash runs export has written.",
+        f"this is not a run written by fairdash{more and ' '}{more}",
+        "Import the file exactly as downloaded or as written by fairdash runs export.",
     )

@@ -61,11 +61,11 @@ def confirm_run(
         The disk is full.
     """
     if run.look != RESULT:
-        raise RunError.of("This run is not done", "Wait until it is; a first look confirms nothing.")
+        raise RunError.of("This run is not done", "Wait until it is done. A preview confirms nothing.")
     plan, aside = run.spec.plan, run.read_result().set_aside
     if aside is None:
         raise RunError.of(
-            "This run has set no rows aside to confirm a choice by", "Train again, with a share set aside."
+            "This run has set no rows aside to confirm a choice", "Train again, with a share set aside."
         )
     # Two that open at once are two openings.
     with FileLock(run.folder / _LOCK, is_singleton=False):
@@ -96,6 +96,6 @@ def confirm_run(
 
 def _not_believed() -> RunError:
     return RunError.of(
-        "What the rows set aside have shown is not as it was written",
-        "Take it for opened: nothing can be confirmed on these rows any more. The run's other figures stand.",
+        "The stored results of the rows set aside were changed",
+        "Treat these rows as opened: they can no longer confirm anything. The run's other figures are valid.",
     )

@@ -132,7 +132,7 @@ def refit(
             )
         except ConvergenceWarning as error:
             raise RunError.of(
-                "The training on all rows stopped being finite",
+                "Training on all rows diverged",
                 "Take a smaller weight λ, or train with a lower learning rate first.",
             ) from error
     return model

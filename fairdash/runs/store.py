@@ -150,7 +150,7 @@ class Job(Generic[Spec]):
         # Somebody else's is as gone as one that never was.
         if not is_there or (owner is not None and owner != self._owner):
             raise RunError.of(
-                f"This {self.label} is gone, or was made on another machine",
+                f"This {self.label} does not exist here; it was deleted, or made on another machine",
                 f"Choose another {self.label}, or start a new one.",
             )
 
@@ -215,7 +215,7 @@ class Job(Generic[Spec]):
         if self.is_held():
             return status
         if is_away:
-            return replace(status, doing=f"the database is away; this {self.label} waits for it")
+            return replace(status, doing=f"the database can't be reached; this {self.label} waits for it")
         if at is None and status.state == QUEUED:
             return status
         if at is not None and at.is_active:
@@ -227,7 +227,7 @@ class Job(Generic[Spec]):
         return replace(
             status,
             state=FAILED,
-            message=f"The process that carried out this {self.label} has ended. Start it again.",
+            message=f"The process that ran this {self.label} has ended. Start it again.",
         )
 
     @property

@@ -122,7 +122,7 @@ def _work(job: SomeJob, work: Work[SomeJob], unit: Unit, reporter: Reporter) -> 
         # The boundary of the process: the trace goes to the log, the user gets its number.
         error_id = secrets.token_hex(4)
         log.error("error %s: %s", error_id, trace_of(error))
-        why = f"Something went wrong that fairdash did not foresee; its log names it {error_id}."
+        why = f"Unexpected error, logged as {error_id}."
         if is_out_of_memory(error):
             why = str(
                 Problem(
@@ -330,7 +330,7 @@ class Reporter:
 
         def wait() -> None:
             self.job.check_cancelled()
-            self.begin("waiting for space on the disk: free some, and this goes on", fraction=1.0)
+            self.begin("waiting for disk space: free some to continue", fraction=1.0)
 
         self._insist(write, wait=wait)
 

@@ -377,7 +377,7 @@ def payers_sentence(objective: str, lam: float) -> str:
             f"**Without fairness a {YOUNGER}-year-old pays {_price(objective, 0.0, YOUNGER):.0f} € and a "
             f"{OLDER}-year-old {_price(objective, 0.0, OLDER):.0f} €**. The root mean squared error is "
             f"{number(standard['rmse'])} €, {share} % of "
-            "the error of giving everyone the average. Move λ."
+            "the error of predicting the average for everyone. Move λ."
         )
     moved = [_price(objective, lam, age) - _price(objective, 0.0, age) for age in (YOUNGER, OLDER)]
     errors = [row_of(payers_by_age(objective, lam), "age", age)["residual"] for age in (YOUNGER, OLDER)]

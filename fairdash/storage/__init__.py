@@ -20,7 +20,7 @@ _PERSONAL = ("uploads", "sources", "runs", "searches", "models", "audits", "pape
 #: The owner of everything where nobody signs in.
 LOCAL = "local"
 _OWNER = re.compile(rf"{LOCAL}|[0-9a-f]{{32}}")
-WRITABLE = "Free some space, or set FAIRDASH_HOME to a folder that can be written."
+WRITABLE = "Free some space, or set FAIRDASH_HOME to a writable folder."
 
 
 def sha256(content: bytes) -> str:
@@ -143,4 +143,4 @@ def make_private() -> tuple[Path, ...]:
 
 def cant_keep(error: OSError, *, hint: str = WRITABLE) -> StorageError:
     """What to say of a folder that can't be written or a full disk."""
-    return StorageError.of(f"a file can't be kept ({error.strerror})", hint)
+    return StorageError.of(f"a file can't be stored ({error.strerror})", hint)

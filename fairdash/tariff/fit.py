@@ -44,8 +44,8 @@ PENALTIES = MappingProxyType(
         AVERAGES: Method(
             id=AVERAGES,
             title="Averages along the sensitive attribute",
-            meaning="Lowers first by how much the premium's averages follow the sensitive attribute, then "
-            "what other links there are; a large λ ends at one flat premium, as far as no factor is fixed.",
+            meaning="First lowers the link between average premiums and the sensitive attribute, then other "
+            "links. A large λ ends at one flat premium, unless factors are fixed.",
             penalty="fairdash.tariff.averages:AveragesPenalty",
             source="fairdash",
         ),

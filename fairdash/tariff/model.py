@@ -280,7 +280,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         self.columns_ = {str(name): name for name in given.columns}
         if not fitted.converged.all():
             warnings.warn(
-                f"The tariff still had way to go after {steps} steps. Raise max_iter or tol.",
+                f"The tariff did not converge in {steps} steps. Raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -319,7 +319,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         unknown: dict[Hashable, int] = {name: count for name, count in counts.items() if count}
         if unknown:
             warnings.warn(
-                f"What was not there in training counts as the base, in: {in_columns(unknown)}.",
+                f"Values not seen in training count as the base, in: {in_columns(unknown)}.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -349,7 +349,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if base not in ("level", "average"):
-            raise OptionError.of("This is not known", "Choose “level” or “average”.", column="base")
+            raise OptionError.of("This value is not known", "Choose “level” or “average”.", column="base")
         intercept, coef = (
             (self.glm_intercept_, self.glm_coef_) if unpenalised else (self.intercept_, self.coef_)
         )

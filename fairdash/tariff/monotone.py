@@ -85,7 +85,7 @@ def cost_in_words(monotone: Mapping[str, int], cost: pd.DataFrame) -> str:
     found = cost.loc[rows]
     where = "rows held out" if rows == HELD_OUT else "its training rows"
     return (
-        f"Held: {names}. On {where} the deviance is {found['monotone']:.4f} of one flat premium's, and would "
-        f"be {found['free']:.4f} if nothing were held: a difference of {found['cost']:+.4f}, give or take "
+        f"Held: {names}. On {where} the deviance is {found['monotone']:.4f} of one flat premium's, and "
+        f"{found['free']:.4f} without constraints: a difference of {found['cost']:+.4f} ± "
         f"{found['noise']:.4f}."
     )

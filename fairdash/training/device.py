@@ -145,7 +145,7 @@ class OutOfMemoryError(Exception):
 def too_little_memory() -> DeviceError:
     """The same in words for whoever asked for the training, where no smaller one is to be tried."""
     return DeviceError.of(
-        "The memory does not suffice to train these models, even in smaller groups",
+        "Not enough memory to train these models, even in smaller groups",
         "Choose smaller batches or networks, or another device.",
     )
 

@@ -285,16 +285,16 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
         if met.empty:
             best = fair.sort_values("increase").iloc[0]
             words = (
-                f"No weight keeps to {target.words}: λ = {best['lam']:g} comes nearest, with an error "
-                f"{best['increase']:+.1%} against the standard model's. Try smaller weights."
+                f"No weight meets {target.words}. λ = {best['lam']:g} comes nearest, with an error "
+                f"{best['increase']:+.1%} relative to the standard model's. Try smaller weights."
             )
             return float(best["lam"]), False, words
         noticed = met["excess"].where(met["dependence"] > met["floor_q95"], 0.0).clip(lower=0)
         best = met.assign(noticed=noticed).sort_values(["noticed", "loss"]).iloc[0]
         words = (
-            f"λ = {best['lam']:g}: of the weights that keep to {target.words}, the one with the least "
-            f"dependence by {symbol} ({best['dependence']:.3f}, floor {best['floor']:.3f}); its error is "
-            f"{best['increase']:+.1%} against the standard model's."
+            f"λ = {best['lam']:g}: among the weights that meet {target.words}, it has the least dependence "
+            f"by {symbol} ({best['dependence']:.3f}, floor {best['floor']:.3f}). Its error is "
+            f"{best['increase']:+.1%} relative to the standard model's."
         )
         return float(best["lam"]), True, words
     met = usable[usable["meets"]]

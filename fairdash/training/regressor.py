@@ -221,7 +221,7 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         unknown = encoder.unknown_levels(features)
         if unknown:
             warnings.warn(
-                f"Levels that were not there in training count as missing, in: {in_columns(unknown)}.",
+                f"Levels not seen in training count as missing, in: {in_columns(unknown)}.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -254,7 +254,9 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
                 "This file does not hold a model of fairdash's", "Choose a file that save() wrote."
             )
         if int(number) > _FORMAT:
-            raise StorageError.of("A newer fairdash wrote this model", "Update fairdash to read it.")
+            raise StorageError.of(
+                "A newer version of fairdash wrote this model", "Update fairdash to read it."
+            )
         text = metadata.get("about", "")
         if metadata.get("sha256") != _digest(text, arrays):
             raise _damaged()

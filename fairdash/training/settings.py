@@ -94,7 +94,7 @@ class TrainingSettings:
         checks.require(
             checks.problems or self.warm_up_epochs < self.n_epochs,
             "warm_up_epochs",
-            "The warm-up takes all epochs, so that no fair training is left",
+            "The warm-up takes all epochs and leaves none for fair training",
             f"Choose fewer than {self.n_epochs} warm-up epochs.",
         )
         checks.finish()
@@ -290,7 +290,7 @@ ARCHITECTURES: Mapping[str, Architecture] = by_id(
     Architecture(
         id="tanh",
         title="tanh on numbers",
-        meaning="Sees each number as it is: the networks of the paper.",
+        meaning="Uses each number unchanged, like the paper's networks.",
         activation="tanh",
         embedding=None,
         source="Grari et al., supplement",
@@ -298,8 +298,8 @@ ARCHITECTURES: Mapping[str, Architecture] = by_id(
     Architecture(
         id="scores",
         title="ReLU on numbers and their ranks",
-        meaning="Sees each number twice, as it is and as the normal score of its rank, which neither "
-        "skew nor outliers touch.",
+        meaning="Uses each number twice: unchanged, and as the normal score of its rank, which resists skew "
+        "and outliers.",
         activation="relu",
         embedding="scores",
         source="fairdash; after Gorishniy et al. 2022, “On embeddings for numerical features in "
@@ -308,8 +308,8 @@ ARCHITECTURES: Mapping[str, Architecture] = by_id(
     Architecture(
         id="bins",
         title="ReLU on a piecewise-linear encoding",
-        meaning="Sees each number as it is and through eight functions, each rising in one eighth of "
-        "the rows.",
+        meaning="Uses each number unchanged and through eight functions, each rising in one eighth of the "
+        "rows.",
         activation="relu",
         embedding="bins",
         source="Gorishniy et al. 2022",

@@ -143,7 +143,7 @@ def check_lams(checks: Checks, lams: Sequence[float], *, needed: bool) -> None:
     checks.require(
         not usable or len(set(lams)) == len(lams),
         "lams",
-        "A weight λ stands twice in the grid",
+        "A weight λ is repeated in the grid",
         "Name each weight once.",
     )
 

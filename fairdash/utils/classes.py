@@ -78,9 +78,9 @@ class Classes(NamedTuple):
         if not self.merged:
             return []
         return [
-            f"“{name}”: {few(self.merged)} are taken together as “{self.names[-1]}” "
-            f"({counted(sum(self.merged.values()), 'row')}): classes of fewer than {FEWEST_ROWS} rows, and "
-            "the next rarest where these have too few."
+            f"“{name}”: {few(self.merged)} are merged into “{self.names[-1]}” "
+            f"({counted(sum(self.merged.values()), 'row')}): classes with fewer than {FEWEST_ROWS} rows, "
+            "and the next rarest if these have too few."
         ]
 
 

@@ -89,7 +89,7 @@ def test_its_own_plan_makes_it_again_byte_for_byte(frame, tmp_path, capsys):
 def test_a_plan_has_its_columns_already(result, tmp_path, capsys):
     path = result.save(tmp_path / "evidence.zip")
     assert main(["audit", "data.csv", "--plan", str(path), "--price", "other"]) == 2
-    assert "columns already" in capsys.readouterr().err
+    assert "already has its columns" in capsys.readouterr().err
     assert main(["audit", "--plan", str(path)]) == 2
     assert "no table is named" in capsys.readouterr().err
 
@@ -223,7 +223,7 @@ def test_the_command_adds_what_moved(frame, tmp_path, capsys):
     audited(policies(1_500, seed=5), questions=[1, 5]).save(last)
     out = tmp_path / "out.zip"
     main(["audit", str(table), *NAMED, "--against", str(last), "--out", str(out)])
-    assert "Since the audit before" in capsys.readouterr().out
+    assert "Since the earlier audit" in capsys.readouterr().out
     with zipfile.ZipFile(out) as archive:
         assert {"moved.csv", "moved_curve.csv"} <= set(archive.namelist())
         plan = json.loads(archive.read("plan.json"))

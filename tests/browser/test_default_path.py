@@ -80,7 +80,7 @@ def upload(page: Page, frame: pd.DataFrame, path: Path, *, target: str, sensitiv
 def calm(page: Page) -> None:
     """Nothing went wrong that the page would tell."""
     expect(page.get_by_test_id("stException")).to_have_count(0)
-    expect(page.get_by_text("did not foresee")).to_have_count(0)
+    expect(page.get_by_text("Unexpected error")).to_have_count(0)
 
 
 def panel(page: Page, name: str) -> Locator:

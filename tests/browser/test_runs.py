@@ -51,7 +51,7 @@ def test_a_run_is_chosen_by_keyboard_taken_away_deleted_and_brought_in(
     assert not runs[0].folder.exists()
     page.get_by_text("Import a run").click()
     page.locator("input[type=file]").set_input_files(file)
-    expect(page.get_by_text("The run was brought in")).to_be_visible()
+    expect(page.get_by_text("The run was imported")).to_be_visible()
     expect(page).to_have_url(re.compile(rf"run={runs[0].id}"))
     page.reload()
     expect(page.get_by_role("textbox", name="Name", exact=True)).to_have_value("first try")

@@ -130,7 +130,7 @@ def test_text_that_is_no_text_is_said_to_be_damage() -> None:
 @pytest.mark.bad_input(13)
 def test_duplicate_names_of_a_typed_table_are_listed() -> None:
     table = pa.Table.from_arrays([pa.array([1]), pa.array([2]), pa.array([3])], ["a", "b", "a"])
-    assert "“a”: the name stands over several columns: 1, 3" in refused(parquet(table))
+    assert "“a”: the name is repeated over columns: 1, 3" in refused(parquet(table))
 
 
 @pytest.mark.bad_input(13)
@@ -145,7 +145,7 @@ def test_duplicate_names_of_a_typed_table_are_numbered_when_the_user_agrees() ->
 @pytest.mark.bad_input(13)
 def test_duplicate_names_of_a_sheet_are_numbered_when_the_user_agrees() -> None:
     content = workbook({"One": [["a", "a", 7, 7], [1, 2, 3, 4]]})
-    assert "“a”: the name stands over several columns: 1, 2" in refused(content)
+    assert "“a”: the name is repeated over columns: 1, 2" in refused(content)
     frame, _ = read_table(content, number_names=True)
     assert frame.to_dict("records") == [{"a": 1, "a (2)": 2, "7": 3, "7 (2)": 4}]
 
@@ -376,7 +376,7 @@ def test_a_damaged_workbook_is_said_to_be() -> None:
 def test_long_numbers_in_excel_are_pointed_out() -> None:
     got, report = read_table(workbook({"Tab": [["id", "x"], [12345678901234567, 1], [2, 2]]}))
     assert got["id"].dtype == np.float64
-    assert "15 digits only" in said(report)
+    assert "only 15 digits" in said(report)
     assert "(1 cell, line 2)" in said(report)
 
 

@@ -105,12 +105,12 @@ def test_it_says_what_the_leak_check_found_among_the_features(found, dataset, pa
     )
     copied["copy"] = 3 * dataset.target
     notes = (
-        "“average” gives the target away and is no feature: it is missing exactly where the target is 0.",
+        "“average” gives the target away and is not a feature: it is missing exactly where the target is 0.",
     )
     other = replace(dataset, features=copied, notes=notes)
     facts = content.data_facts(found, other)
     assert (
-        "“copy” gives the target away: the target can be read off it."
+        "“copy” gives the target away: the target can be recovered from it."
         in facts["Columns that give the target away"]
     )
     assert (
@@ -431,7 +431,7 @@ def test_a_link_is_said_with_the_measure_that_found_it(found):
     row = {"verdict_p": 0.025, "hgr_kde": 0.078, "hgr_kde_se": np.nan, "hgr_kde_edge": 0.128}
     ends = {"verdict_by": 5.0, "verdict_value": 0.0431, "verdict_edge": 0.0312}
     link = said(**row, **ends)
-    assert "the sum of squared correlations at the ends of the range is 0.0431" in link
+    assert "the sum of squared correlations in the tails is 0.0431" in link
     assert "independence stays below 0.0312 in 95 % of cases; HGR_KDE 0.0780 alone does not show it" in link
     # A measure that shows the link is named itself, and one that is above its edge without a link is no
     # proof.
@@ -452,7 +452,7 @@ def test_an_error_near_zero_gets_no_percentage(found):
     near = replace(found, fronts={**found.fronts, found.objective: front})
     assert words.cost(near) == (
         "The root mean squared error grows from 0.0100 € to 28.5 € "
-        "(from 0.0104 % to 29.6 % of the error of giving everyone the average)."
+        "(from 0.0104 % to 29.6 % of the error of predicting the average for everyone)."
     )
     (_, value, below, meaning), *_ = four_numbers(near)
     assert (value, below) == ("28.5 €", "standard model: 0.0100 €")

@@ -310,7 +310,7 @@ def test_rdcs_ordinal_ranks_are_a_port_s_and_not_its_authors() -> None:
     assert "as in a Python port" in rdc
     calm(app.segmented_control(key="patterns.parts more").set_value("When each fails").run())
     said = everything(app).replace("\\", "")
-    assert "a Python port does, the authors' R code averages them" in said
+    assert "as in a Python port; the authors' R code averages them" in said
     assert "As published, ties" not in said
 
 
@@ -334,7 +334,7 @@ def test_the_rest_is_drawn_when_chosen_and_says_things_as_they_are() -> None:
 @pytest.mark.parametrize(("n", "low", "high"), [(200, 0.65, 0.8), (500, 0.42, 0.58)])
 def test_what_networks_read_on_noise_in_sample_is_what_the_page_says(n: int, low: float, high: float) -> None:
     said = REGISTRY["hgr_nn"].fails_when
-    assert "on 200 rows of pure noise it reads about 0.7, on 500 about 0.5" in said
+    assert "200 rows of pure noise give about 0.7, 500 rows about 0.5" in said
     u, v = np.random.default_rng(0).normal(size=(2, 10, n))
     read = measure_many("hgr_nn", u, v, evaluation="in_sample", random_state=0)
     assert low < np.median(read) < high

@@ -25,7 +25,7 @@ from tests.tiers import few
 from tests.ui.conftest import PLAN, SOURCE, charts, open_page, words
 
 PAGES = ("home", "patterns", "paper", "data", "train", "tradeoff", "audit")
-UNFORESEEN = "did not foresee"
+UNFORESEEN = "Unexpected error"
 
 
 @pytest.fixture

@@ -215,7 +215,7 @@ def test_what_is_left_out_can_be_brought_in_by_a_click() -> None:
 def test_dates_that_can_be_read_either_way_are_asked_about() -> None:
     frame = policies().assign(born=[f"{1 + k % 9}/{1 + k % 12}/{1950 + k % 40}" for k in range(120)])
     at = upload(csv(frame))
-    assert "its dates may have the day or the month first" in said(at)
+    assert "its dates are ambiguous" in said(at)
     at = roles_set(at, sensitive="born")
     assert "day and month can't be told apart" in said_in_errors(at)
     at = click(at, "Use the age, month first")
@@ -299,7 +299,7 @@ def test_a_group_and_a_time_are_chosen_and_the_train_page_offers_their_splits() 
     assert (kinds.value, len(kinds.options)) == ("group", 3)
     train = kinds.set_value("time").run()
     assert not train.exception
-    assert "What came before trains" in said(train)
+    assert "Earlier rows train" in said(train)
     assert any(each.label.startswith("Before-and-after splits") for each in train.slider)
 
 
@@ -420,7 +420,7 @@ def test_a_file_can_be_deleted_and_does_not_come_back() -> None:
     assert list_uploads() == ()
     gone = open_page("data", dataset=address)
     assert not gone.exception
-    assert "names a data set that is not kept here" in said_in_errors(gone)
+    assert "names a data set that is not stored here" in said_in_errors(gone)
 
 
 def test_how_long_a_file_is_kept_can_be_chosen() -> None:
@@ -462,7 +462,7 @@ def lines(*rows: str) -> bytes:
         (SOUND + b"\0", "binary data"),
         (pickle.dumps(BODY), "a Python pickle, not"),
         (lines(HEADER), "no data rows"),
-        (SOUND.replace(b"power", b"age", 1), "stands over several columns: 1, 2"),
+        (SOUND.replace(b"power", b"age", 1), "is repeated over columns: 1, 2"),
         (lines(HEADER, *BODY, "40,1e400,3"), "infinite, or too large"),
     ],
 )  # fmt: skip

@@ -179,7 +179,7 @@ def test_a_title_and_a_total_are_said_and_can_be_decided_about() -> None:
     rows = [["Portfolio 2024"], [], list(frame), *frame.to_numpy().tolist(), ["Total", None, None, 300, 9e5]]
     at = upload(workbook({"Tab": rows}), "policies.xlsx")
     assert not at.error
-    assert "The names of the columns are read from line 3; the row above it is not used." in said(at)
+    assert "The column names are on line 3; the row above it is not used." in said(at)
     assert "A row below the table is left out, as a total or a note (line 604)." in said(at)
     assert "600 rows" in said(at)
     (below,) = [each for each in at.checkbox if each.label.startswith("Keep totals")]
@@ -193,7 +193,7 @@ def test_a_title_and_a_total_are_said_and_can_be_decided_about() -> None:
     assert not at.error
     assert load_source(at.query_params["dataset"]).reading.header_row == 3
     at = line.set_value(2).run()
-    assert "Nothing stands on line 2" in "".join(each.value for each in at.error)
+    assert "Line 2, chosen for the column names, is empty" in "".join(each.value for each in at.error)
 
 
 def test_a_weak_link_is_told_on_all_rows_where_a_sample_can_not() -> None:

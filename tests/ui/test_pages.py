@@ -41,7 +41,7 @@ def test_a_run_that_is_gone_is_said_plainly(name):
 def test_a_data_set_that_is_gone_is_said_plainly():
     at = open_page("data", dataset="0123456789abcdef")
     assert not at.exception
-    assert "not kept here" in at.error[0].value
+    assert "not stored here" in at.error[0].value
     assert "Household" in words(at)
 
 

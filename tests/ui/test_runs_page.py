@@ -236,7 +236,7 @@ def test_a_run_that_was_taken_away_is_brought_in(runs):
     at = calm(at.file_uploader[0].set_value(("run.zip", content, "application/zip")).run())
     assert "already" in at.success[-1].value
     at = at.file_uploader[0].set_value(("run.zip", content[:-1], "application/zip")).run()
-    assert "no run that fairdash has written" in at.error[0].value
+    assert "not a run written by fairdash" in at.error[0].value
     assert len(list_runs().runs) == 3
 
 

@@ -139,7 +139,7 @@ class ReadingReport:
             )
         if self.units:
             found = ", ".join(f"“{column}” in {unit}" for column, unit in self.units.items())
-            words.append(f"Numbers with a unit, which is taken off the cells and kept: {found}.")
+            words.append(f"Numbers with a unit, which is removed from the cells and stored: {found}.")
         if self.missing_found:
             found = ", ".join(
                 f"{count:,} {f'marked “{mark}”' if mark else 'empty'}"

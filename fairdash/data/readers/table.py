@@ -180,7 +180,7 @@ def empty_file(what: str = "the file", hint: str = "Choose another file.") -> Re
 def no_such_header(line: int) -> OptionError:
     """The error of a line that is to hold the names and holds nothing."""
     return OptionError.of(
-        f"nothing stands on line {line}, which is to hold the names of the columns",
+        f"line {line}, chosen for the column names, is empty",
         "Choose another line, or leave it as found.",
     )
 
@@ -221,9 +221,9 @@ def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str],
         names = _numbered(names)
     problems = [
         Problem(
-            what="the name stands over several columns: "
+            what="the name is repeated over columns: "
             + ", ".join(str(place) for place, other in enumerate(names, start=1) if other == column),
-            hint=f"Have them numbered, so that the second is “{column} (2)”, or rename them in the file.",
+            hint=f"Number them, so that the second is “{column} (2)”, or rename them in the file.",
             column=column,
             fixes=(Fix("number_names", column),),
         )
@@ -239,7 +239,7 @@ def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str],
     )
     notes = []
     if all(cell.lstrip("+-").replace(".", "", 1).replace(",", "", 1).isdigit() for cell in names):
-        notes.append("The first line holds only numbers: if it is not a header, add one to the file.")
+        notes.append("The first line holds only numbers. If it is not a header, add one to the file.")
     return names, renamed, notes
 
 
@@ -350,7 +350,7 @@ def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -
 def said_above(line: int, n_above: int) -> str:
     """A sentence on the header's place where it is not the first row."""
     rows = "row above it is" if n_above == 1 else f"{n_above} rows above it are"
-    return f"The names of the columns are read from line {line}; the {rows} not used."
+    return f"The column names are on line {line}; the {rows} not used."
 
 
 def said_below(lines: Sequence[int]) -> str:

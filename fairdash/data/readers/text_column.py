@@ -164,8 +164,8 @@ class TextColumn:
                 self._add_numbers(mark, fractions)
                 return
             notes.append(
-                f"“{self.name}” stays text: its cells may be fractions with three digits, or thousands "
-                f"with a separator ({self._places(ambiguous)}). Set the decimal mark to decide."
+                f"“{self.name}” stays text: its cells may be decimals with three digits, or thousands with "
+                f"a separator ({self._places(ambiguous)}). Set the decimal mark to decide."
             )
         if not self._add_truth_values() and not self._add_dates(notes):
             self._add_text(notes)
@@ -270,8 +270,8 @@ class TextColumn:
             return True
         if orders:
             notes.append(
-                f"“{self.name}” stays text: its dates may have the day or the month first, as neither is "
-                "ever above 12. Choose the column to say which."
+                f"“{self.name}” stays text: its dates are ambiguous: day and month are never above 12. "
+                "Choose the column to decide which comes first."
             )
         return False
 
@@ -279,7 +279,7 @@ class TextColumn:
         """Put the column in as it stands, and say why if most of its cells are numbers."""
         first = np.flatnonzero(~self.is_missing)[: MOST_BANDS + 1]
         if bands_in_order([self._trimmed[int(place)] for place in first]):
-            notes = [f"“{self.name}” holds bands: they are categories in their order."]
+            notes = [f"“{self.name}” holds bands, used as ordered categories."]
             self._table.add(self.name, self._as_text(), *notes)
             return
         numbers = self.whole | self.power | self.dot | self.comma

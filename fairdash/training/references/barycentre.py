@@ -62,12 +62,12 @@ def weights(sample_weight: ArrayLike | None, n_rows: int) -> Array:
         return np.full(n_rows, 1 / n_rows)
     weight = one_column(sample_weight, "sample_weight")
     if len(weight) != n_rows:
-        raise fault("sample_weight", "There are not as many weights as rows", "Give one weight a row.")
+        raise fault("sample_weight", "There are not as many weights as rows", "Give one weight per row.")
     negative = int((weight < 0).sum())
     if negative:
         raise fault("sample_weight", "A weight is negative", "Weights must be at least 0.", negative)
     if not weight.sum() > 0:
-        raise fault("sample_weight", "All weights are zero", "At least one row must count.")
+        raise fault("sample_weight", "All weights are zero", "At least one row must have a weight above 0.")
     return weight / weight.sum()
 
 
