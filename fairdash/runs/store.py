@@ -89,7 +89,7 @@ class JobSpec:
 
     source: DatasetSource
     owner: str = LOCAL
-    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="microseconds"))
 
     def __post_init__(self) -> None:
         # A ValueError tells that a file is damaged.

@@ -131,6 +131,8 @@ class Fitted:
         Newton's steps of the GLM, the last of which is the one that brought nothing.
     smooth
         Column of numbers to γ.
+    glm
+        (P + 1,) the GLM's coefficients in the loss's units, the intercept last.
     """
 
     multiplies: bool
@@ -139,6 +141,7 @@ class Fitted:
     n_iter: NDArray[np.int64]
     converged: NDArray[np.bool_]
     glm_steps: int
+    glm: Array
     smooth: Mapping[str, float] = field(default_factory=dict)
 
     def premiums(self, terms: Sequence[Term], table: pd.DataFrame) -> Array:
@@ -174,6 +177,7 @@ def fit_stack(
     random_state: int,
     offset: Array | None = None,
     shape: Shape | None = None,
+    start: Array | None = None,
     on_step: Callable[[float], None] | None = None,
 ) -> Fitted:
     """Fit a tariff a λ to training rows.
@@ -197,6 +201,8 @@ def fit_stack(
         log link.
     shape
         Of the curves; α ‖β‖² alone if None.
+    start
+        (P + 1,) coefficients near the GLM's, in the loss's units, that its fit begins at; None for none.
     on_step
         As in :func:`fairdash.tariff.stack.minimise`.
     """
@@ -211,7 +217,7 @@ def fit_stack(
     scale = TargetScale.of(y, loss, weight)
     target = scale.apply(y)
     shape = shape or Shape.ridge(x.shape[1], options.alpha)
-    glm, glm_steps = fit_glm(x, target, weight, loss=loss, shape=shape, offset=offset)
+    glm, glm_steps = fit_glm(x, target, weight, loss=loss, shape=shape, offset=offset, start=start)
     glm = shape.exact(glm)
     beta = np.repeat(glm[None], len(lams), axis=0)
     n_iter, converged = np.zeros(len(lams), dtype=np.int64), np.ones(len(lams), dtype=bool)
@@ -238,7 +244,10 @@ def fit_stack(
         if len(shape.rises):
             x_found, *told = minimise_monotone(stack, **how)
         else:
-            x_found, *told = minimise(stack.value_and_slope, stack.start, **how)
+            begin = stack.start
+            if stack.has_many_rows:
+                begin, *_ = minimise(stack.near_value_and_slope, begin, **how | {"on_step": None})
+            x_found, *told = minimise(stack.value_and_slope, begin, **how)
         beta[fair] = stack.coefficients(x_found)
         n_iter[fair], converged[fair] = told
     beta = shape.exact(beta)
@@ -262,4 +271,5 @@ def fit_stack(
         n_iter=n_iter,
         converged=converged,
         glm_steps=glm_steps,
+        glm=glm,
     )

@@ -22,8 +22,10 @@ from fairdash.errors import Checks, DataError, OptionError
 from fairdash.jobs.steps import Found, Unit, at_once
 from fairdash.tariff import FAIR_TARIFF
 from fairdash.tariff.choosing import TermOptions, choose_terms, require_fixed
-from fairdash.tariff.fit import PENALTIES, FitOptions, fit_terms
+from fairdash.tariff.fit import PENALTIES, FitOptions, fit_stack, fit_terms
+from fairdash.tariff.shape import Shape
 from fairdash.tariff.smoothing import AUTO
+from fairdash.tariff.terms import design, offset
 from fairdash.training.baselines import ALPHAS
 from fairdash.training.models import TrainedModels
 from fairdash.training.splits import Split, with_held_out
@@ -198,18 +200,22 @@ def choose_alpha(
         train = np.sort(rng_of(Stream.SHRINKAGE_ROWS, random_state).choice(train, MOST_ROWS, replace=False))
     mass = None if weight is None else weight[train]
     found = choose_terms(features.iloc[train], mass, terms)
-
-    def deviance(alpha: float) -> float:
-        given: dict[str, Any] = {
-            "s": None,
-            "sample_weight": mass,
-            "lams": [0.0],
-            "options": replace(
-                options, alpha=alpha, smooth=0.0 if options.smooth == AUTO else options.smooth
-            ),
-        }
-        fitted = fit_terms(found, features.iloc[train], y[train], random_state=random_state, **given)
-        (y_pred,) = fitted.premiums(found, features.iloc[held_out])
-        return options.loss.mean_deviance(y[held_out], y_pred, None if weight is None else weight[held_out])
-
-    return min(ALPHAS, key=deviance)
+    # Each table becomes a matrix once for all of them.
+    own, other = ((design(found, table), offset(found, table))
+                  for table in (features.iloc[train], features.iloc[held_out]))  # fmt: skip
+    smooth = 0.0 if options.smooth == AUTO else options.smooth
+    start, deviances = None, []
+    for alpha in ALPHAS:
+        shape = Shape.of(found, alpha=alpha, smooth=smooth, monotone=options.monotone)
+        given: dict[str, Any] = {"offset": own[1], "shape": shape, "options": options, "start": start}
+        fitted = fit_stack(
+            own[0], y[train], s=None, sample_weight=mass, lams=[0.0], random_state=random_state, **given
+        )
+        start = fitted.glm
+        eta = fitted.intercept + other[0] @ fitted.coefficients[0]
+        if other[1] is not None:
+            eta = eta + other[1]
+        y_pred = np.exp(eta) if fitted.multiplies else eta
+        mass_of = None if weight is None else weight[held_out]
+        deviances.append(options.loss.mean_deviance(y[held_out], y_pred, mass_of))
+    return ALPHAS[int(np.argmin(deviances))]

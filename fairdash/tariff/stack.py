@@ -48,6 +48,8 @@ _SUFFICIENT = 1e-4
 _FLAT = 0.9
 #: Trials of a step. A problem for which none brings enough counts as settled: rounding is all that is left.
 _TRIALS = 20
+#: The start by a parabola counts a larger λ as this: a premium that is nearly flat is no good place to begin.
+_NEAR = 3.0
 #: Most rounds of an active set.
 _ROUNDS = 20
 
@@ -123,7 +125,11 @@ class TariffStack:
         eta = x @ start + fixed
         self._root = self._curvature(eta, x, share)
         # A coordinate a row: products with a few models then run along the memory.
-        self.z = np.ascontiguousarray(solve_triangular(self._root.T, x.T, lower=True), dtype=self.number)
+        if self.number is np.float64:
+            self.z = np.ascontiguousarray(solve_triangular(self._root.T, x.T, lower=True))
+        else:
+            inverse = solve_triangular(self._root.T, np.eye(len(start)), lower=True)
+            self.z = inverse.astype(self.number) @ x.astype(self.number).T
         self.start = np.repeat((self._root @ start)[None], len(lams), axis=0)
         #: (m, P + 1) what takes coordinates to the steps of monotone factors.
         self.rises = solve_triangular(self._root.T, self.shape.rises.T, lower=True).T
@@ -142,6 +148,11 @@ class TariffStack:
             from fairdash.tariff.network_penalty import NetworkPenalty
 
             self.penalty = NetworkPenalty(options.penalty_class, s, weight, rows, self.number)
+
+    @property
+    def has_many_rows(self) -> bool:
+        """Whether the penalty sees so few of them that a start by its rows saves time."""
+        return self.z.shape[1] > 2 * self.z_seen.shape[1]
 
     def _curvature(self, eta: Array, x: Array, share: Array) -> Array:
         """Upper triangular R (P + 1, P + 1) with RᵀR the Fisher information at η (n,)."""
@@ -165,6 +176,25 @@ class TariffStack:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return self._value_and_slope(z, which)
 
+    def near_value_and_slope(self, z: Array, which: NDArray[np.int64]) -> tuple[Array, Array]:
+        """The same with the parabola that fits what the GLM minimises at its end: |z − z of the GLM|².
+
+        It knows all rows and asks only those that the penalty sees: a start for the descent.
+        """
+        away = z - self.start[which]
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            seen = z.astype(self.number) @ self.z_seen + self.fixed_seen
+            psi, slope = self._penalty_at(seen, np.minimum(self.lams[which], _NEAR))
+        slope = (slope @ self.z_seen.T).astype(np.float64)
+        return (away**2).sum(axis=1) / 2 + psi, away + slope
+
+    def _penalty_at(self, seen: Array, lam: Array) -> tuple[Array, Array]:
+        """λ Ψ (M,) at η (M, m) of the rows that the penalty sees, and its slope by η, for λ (M,)."""
+        premium = self.loss.prediction(seen)
+        psi, slope = self.penalty.value_and_slope(self.objective.audit(premium, self.y_seen), lam)
+        slope = lam.astype(self.number)[:, None] * slope
+        return lam * psi.astype(np.float64), slope * premium if self.loss.has_log_link else slope
+
     def _value_and_slope(self, z: Array, which: NDArray[np.int64]) -> tuple[Array, Array]:
         at = z.astype(self.number)
         eta, seen = at @ self.z + self.fixed, at @ self.z_seen + self.fixed_seen
@@ -176,11 +206,7 @@ class TariffStack:
             eta, seen = eta + lacks, seen + lacks
         error = self.loss.unit_deviance(eta, self.y) @ self.share / self.number(self.unit)
         of_error = self.loss.slope(eta, self.y) * (self.share / self.number(self.unit))
-        lam, premium = self.lams[which], self.loss.prediction(seen)
-        psi, of_seen = self.penalty.value_and_slope(self.objective.audit(premium, self.y_seen), lam)
-        of_seen = lam.astype(self.number)[:, None] * of_seen
-        if self.loss.has_log_link:
-            of_seen = of_seen * premium
+        psi, of_seen = self._penalty_at(seen, self.lams[which])
         slope = of_error @ self.z.T + of_seen @ self.z_seen.T
         if self.mean is not None:
             total = of_error.sum(axis=1, keepdims=True) + of_seen.sum(axis=1, keepdims=True)
@@ -189,7 +215,7 @@ class TariffStack:
         beta = self.coefficients(z)
         pull = beta @ self.shape.quadratic
         slope += solve_triangular(self._root.T, 2 * pull.T, lower=True, check_finite=False).T
-        return error.astype(np.float64) + (pull * beta).sum(axis=1) + lam * psi.astype(np.float64), slope
+        return error.astype(np.float64) + (pull * beta).sum(axis=1) + psi, slope
 
 
 def minimise(

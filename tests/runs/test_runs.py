@@ -317,6 +317,11 @@ def test_runs_are_listed_newest_first():
     assert not list_runs().of(replace(SOURCE, options={"n": 300}))
 
 
+def test_runs_of_one_second_are_in_order_too():
+    asked = [create_run(SOURCE, PLAN).id for _ in range(5)]
+    assert [run.id for run in list_runs().runs] == asked[::-1]
+
+
 def test_the_store_holds_no_pickle():
     run = create_run(SOURCE, PLAN)
     worker.main(run.id)

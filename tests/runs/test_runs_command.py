@@ -40,7 +40,7 @@ def test_list_names_the_newest_first_and_the_damaged(run: Run, capsys: pytest.Ca
     assert main(["runs", "list"]) == 0
     printed = capsys.readouterr()
     lines = printed.out.splitlines()
-    assert {line[:12] for line in lines} == {newest.id, run.id}
+    assert [line[:12] for line in lines] == [newest.id, run.id]
     assert any("the old one, demographic_parity" in line and "done" in line for line in lines)
     assert bad.id in printed.err
     assert main(["runs", "list", "--json"]) == 0

@@ -273,6 +273,23 @@ def test_a_stack_of_lambdas_is_each_lambda_alone():
     assert together.n_iter[1] == 0
 
 
+def test_many_rows_begin_nearer_and_end_where_few_do(monkeypatch):
+    """The GLM on a sample, then on all; the parabola, then what is minimised: starts, and no other ends."""
+    table, claims, years, age = policies(3000)
+    x = design(choose_terms(table, years, TermOptions(n_breakpoints=5)), table)
+    options = FitOptions(loss=find_loss("poisson"), penalty_rows=1000, tol=1e-7, max_iter=1000)
+    given = {"s": age[:, None], "sample_weight": years, "lams": [0, 0.1, 0.3], "random_state": 0}
+    monkeypatch.setattr("fairdash.tariff.glm.SAMPLE", 500)
+    found = fit_stack(x, claims, options=options, **given)
+    monkeypatch.setattr("fairdash.tariff.glm.SAMPLE", 5000)
+    monkeypatch.setattr(TariffStack, "has_many_rows", False)
+    slow = fit_stack(x, claims, options=options, **given)
+    eta, its = (x @ each.coefficients.T + each.intercept for each in (found, slow))
+    assert eta[:, 0] == pytest.approx(its[:, 0], abs=1e-6)
+    assert eta == pytest.approx(its, abs=0.01)
+    assert found.n_iter[1:].sum() < slow.n_iter[1:].sum()
+
+
 @pytest.mark.parametrize(
     "module",
     ["terms", "choosing", "stack", "relativities", "files", "model", "cap"],

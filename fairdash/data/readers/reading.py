@@ -78,8 +78,6 @@ _DAMAGED = (
     ValueError,
     RuntimeError,
     MemoryError,
-    # A member without a name.
-    IndexError,
     zlib.error,
     lzma.LZMAError,
     zipfile.BadZipFile,
@@ -336,6 +334,9 @@ def _too_many(what: str) -> ReadingError:
 
 def _only(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
     """Give the one file of an archive that can be a table."""
+    # Newer versions of Python read a member without a name as a file, older ones fail at it.
+    if not all(member.filename for member in members):
+        raise zipfile.BadZipFile
     files = [
         member
         for member in members
