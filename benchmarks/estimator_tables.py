@@ -145,8 +145,8 @@ def told_apart() -> str:
     told = power[power["found"] >= 0.8].groupby("rows")["truth"].min()
     parts = [
         f"With {rows:,} rows the value is 0 in {100 * zero['independent', 0, rows]:.0f} % of samples under "
-        f"independence and in {100 * zero['gaussian', 0.1, rows]:.0f} % for a Gaussian HGR of 0.1. The smallest "
-        f"Gaussian link tried that the test finds in 80 % of samples is {told[rows]:g}"
+        f"independence and in {100 * zero['gaussian', 0.1, rows]:.0f} % for a Gaussian HGR of 0.1. The "
+        f"smallest Gaussian link tried that the test finds in 80 % of samples is {told[rows]:g}"
         for rows in (300, 2_000)
     ]
     return f"{'. '.join(parts)}."
@@ -162,8 +162,8 @@ def judged() -> str:
     others = ", ".join(f"{100 * row.power:.0f} % ({row.link}) by `{name}`" for name, row in rest.iterrows())
     return (
         "With 300 rows the test of `hgr_spline` finds every kind of link tried in at least "
-        f"{100 * shown.power:.0f} % of samples. For each other test, the kind it finds least often is found in "
-        f"{others}."
+        f"{100 * shown.power:.0f} % of samples. For each other test, the kind it finds least often is found "
+        f"in {others}."
     )
 
 
