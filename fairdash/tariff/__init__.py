@@ -3,7 +3,8 @@
 ``terms`` says what a tariff is made of, ``choosing`` finds it for a table, ``shape`` and ``smoothing`` say
 what its curves should look like, ``monotone`` what that costs, ``fit`` fits many λ as one stack,
 ``relativities`` writes the table that rates by itself and rates by it, ``files`` keeps it as CSV and
-XLSX, and ``model`` has the estimator. :func:`fairdash.tariff.many.fit_tariffs` fits splits times λ.
+XLSX, and ``model`` has the estimator; ``postprocessor`` repairs any other price, by factors too.
+:func:`fairdash.tariff.many.fit_tariffs` fits splits times λ.
 """
 
 from __future__ import annotations

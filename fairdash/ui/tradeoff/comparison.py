@@ -200,7 +200,7 @@ def show_pictures(comparison: Comparison, run: Run) -> None:
 
     drawn = stage.stage_of(comparison, stops, at=at, theme=theme())
     # Below an answer of three lines and two rows of controls.
-    show_stage(drawn, key=KEY("stage"), on_release=let_go, presented_share=0.5)
+    show_stage(drawn, key=KEY("stage"), on_release=let_go)
     _show_place(comparison)
 
 
