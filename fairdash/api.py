@@ -103,7 +103,7 @@ def sweep(
     >>> result.frame[["method", "lam", "part"]].shape
     (6, 3)
     """
-    # It loads scikit-learn, which whoever only names this verb has no use for.
+    # It loads scikit-learn, which is not needed just to name this function.
     from fairdash.evaluation.execute_sweep import execute_sweep
 
     dataset = with_groups(dataset, groups)
@@ -174,7 +174,7 @@ def references(
     OptionError
         Several sensitive columns, a strength out of range, or another option that can't be used.
     """
-    # They load scikit-learn, which whoever only names this verb has no use for.
+    # They load scikit-learn, which is not needed just to name this function.
     from fairdash.evaluation.execute_sweep import reference_prices
     from fairdash.training.references import DEFAULT_STRENGTHS
 

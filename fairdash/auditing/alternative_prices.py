@@ -50,7 +50,7 @@ _NO_COSTS = "Not asked: there is no {what}."
 
 
 def what_instead(data: AuditData, _: Answered) -> Part:
-    """What each of five premiums is along s, how well it fits, and how far policies move between them.
+    """Five premiums for the same costs: their curves along s, their fit, and the changes between them.
 
     Models are taken as known. Tables: ``premiums`` has a row a premium, the price first, with shares of the
     mean price, what is explained on rows left out and how much less (``less``) that is than the best

@@ -1,6 +1,6 @@
 """Question 6, through what? Shares of its factors, whether it uses s itself, and proxy discrimination.
 
-The price is made again by a surrogate π̂ of the table's features. Its share of variance that s explains,
+A surrogate π̂ of the table's features reproduces the price. Its share of variance that s explains,
 UF = Var(E[π̂|s]) / Var(π̂), is shared out over the features by their Shapley values φⱼ, which add up to π̂:
 UFⱼ = Cov(E[φⱼ|s], E[π̂|s]) / Var(π̂) (Lindholm, Richman, Tsanakas and Wüthrich 2026).
 """
@@ -57,7 +57,8 @@ _PROXY_ROWS, _PERMUTATIONS = 2_000, 39
 
 
 def through_what(data: AuditData, _: Answered) -> Part:
-    """How much s explains, through which features, whether through s itself, and proxy discrimination."""
+    """Attribution of the price's link with s: share explained, through which features, whether through s
+    itself, and proxy discrimination."""
     table, name = data.table, data.table.columns.sensitive
     _typical, uf = typical_gap(table, data.basis, data.curve)
     measures = [data.measure("share_of_variance", uf, of_price=False)]
@@ -152,7 +153,8 @@ def _discrimination_in_words(found: Estimate | None, costs: Costs | None) -> str
 
 
 def _proxies(table: AuditTable, *, seed: int | None) -> tuple[pd.DataFrame, float]:
-    """Each feature's dependence on s, and the share of the variance of its ranks that all foretell."""
+    """Dependence of each feature on s, and the share of the variance of its ranks that all features
+    predict."""
     from fairdash.data.dataset import Dataset
     from fairdash.data.proxies import rank_proxies
 

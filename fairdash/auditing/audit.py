@@ -202,7 +202,7 @@ def decide(audits: Sequence[Answered]) -> list[dict[str, str]]:
 def conclude(
     audit: Answered, verdicts: Mapping[str, str], origin: Mapping[str, Any] | None = None
 ) -> AuditResult:
-    """What was found along one sensitive attribute, as a result."""
+    """Result along one sensitive attribute."""
     table, plan = audit.data.table, audit.data.plan
     tables = named(audit.tables, table)
     mean, parts = table.mean_price, audit.parts

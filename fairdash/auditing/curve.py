@@ -227,7 +227,7 @@ class Curve:
         return np.sqrt(np.maximum(np.diag(self.covariance), 0))
 
     def errors(self, weights: Array, table: AuditTable) -> Array:
-        """What each unit adds to the errors of some combinations of the points, (J, k) to (U, k)."""
+        """Contribution of each unit to the errors of some combinations of the points, (J, k) to (U, k)."""
         of_units = np.asarray(self.scores @ (self.solve @ (self.basis.points.T @ weights)))
         below = np.cumsum(table.weight) / table.weight.sum()
         for k, each in enumerate(weights.T):
@@ -348,7 +348,8 @@ def _penalties(gram: Array, basis: Basis, moment: Array, square: float, n: int) 
 
 
 def by_unit(weighted: Rows, residual: Array, table: AuditTable) -> Rows:
-    """What each unit adds, (U, p): its rows of `weighted` (n, p) times their residuals (n,), added up."""
+    """Contribution of each unit, (U, p): its rows of `weighted` (n, p) times their residuals (n,), added
+    up."""
     if issparse(weighted):
         each = weighted.multiply(residual[:, None]).tocsr()
     else:

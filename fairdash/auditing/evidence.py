@@ -1,4 +1,4 @@
-"""The evidence of an audit: one zip of its report, its tables, its plan and what it takes to make it again.
+"""The evidence of an audit: one zip of its report, tables and plan, which reproduces it.
 
 report.html   a page for a committee, then the technical part; it loads nothing from the network
 audit.json    all that was found
@@ -82,7 +82,7 @@ def hash_of_rows(frame: pd.DataFrame, columns: Columns) -> str:
 
 
 def environment() -> dict[str, str]:
-    """What the last digits hang on: versions, processor and threads."""
+    """Environment that determines the last digits: versions, processor and threads."""
     threads = os.environ.get("OMP_NUM_THREADS") or str(os.cpu_count())
     return versions() | installed("plotly") | {"processor": platform.machine(), "threads": threads}
 
@@ -194,7 +194,7 @@ def _reading(place: Path, what: str = "audit") -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AuditResult(Findings):
-    """What an audit has found, to be kept, read back and compared.
+    """Result of an audit that can be saved, read and compared.
 
     Its fields are those of :class:`~fairdash.auditing.result.Findings`.
     """

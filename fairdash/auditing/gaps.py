@@ -1,4 +1,4 @@
-"""What is said of the largest gap of a curve: its interval, and one of three verdicts against a threshold δ.
+"""Inference for the largest gap of a curve: its interval, and one of three verdicts at a threshold δ.
 
 The gap is the highest less the lowest of all points. It is *below* δ where for every pair s, t of points the
 upper one-sided 95 % limit of E[y|s] − E[y|t] is under δ: the gap is the difference of some pair, so each
@@ -66,7 +66,7 @@ def within(each: Estimate, mean: float = 1.0) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Tested(Estimate):
-    """What is held against a threshold δ and what can be said of it; amounts in units of y.
+    """Gap compared with a threshold δ, and its inference; amounts in units of y.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class Gap(Tested):
 
 
 def noise_in_words(gap: Gap, mean: float) -> str:
-    """Whether a gap is more than noise."""
+    """Test of a gap against noise."""
     floor = percent(gap.floor / mean)
     if gap.p_value <= LEVEL:
         return f"This is more than noise: noise alone would show about {floor} (p = {gap.p_value:.2g})."

@@ -39,8 +39,7 @@ _TWO_HALVES = float(np.sqrt(1 + 2 / np.pi))
 
 
 def how_much_money(data: AuditData, _: Answered) -> Part:
-    """What each part of s pays above the mean, or above what cost justifies, and the segments affected
-    most."""
+    """Payments above the mean, or above the price that cost justifies, along s and by segment."""
     table, cost, seed = data.table, data.cost, data.seed
     per_head, of_all, share = moved(table, data.basis, table.price, cost)
     measures = [data.measure("paid_above_per_head", per_head), data.measure("paid_above_of_all", of_all)]
@@ -106,7 +105,7 @@ def _segments_in_words(most: pd.DataFrame, count: int, data: AuditData) -> str:
 
 
 def above_base(price: Array, cost: Array | None, weight: Array, *, within: Index | None = None) -> Array:
-    """What each row pays above its base, (n,), per unit of exposure.
+    """Payment of each row above its base, (n,), per unit of exposure.
 
     Parameters
     ----------
@@ -122,7 +121,7 @@ def above_base(price: Array, cost: Array | None, weight: Array, *, within: Index
 def amounts(
     table: AuditTable, groupings: list[tuple[Index, Array]], *, random_state: int | None = 0
 ) -> pd.DataFrame:
-    """What groups pay above their base, with limits that hold for all groups at once.
+    """Payments of groups above their base, with simultaneous limits.
 
     Parameters
     ----------
@@ -190,7 +189,7 @@ def _reach(gram: Array, random_state: int | None) -> float:
 def along_s(
     table: AuditTable, price: Array, cost: Array | None, *, base: bool = True, random_state: int | None = 0
 ) -> pd.DataFrame:
-    """What is paid above the base in bands of about equal exposure along s.
+    """Payments above the base in bands of about equal exposure along s.
 
     Parameters
     ----------
@@ -298,7 +297,7 @@ def _levels(columns: pd.DataFrame, weight: Array) -> Iterator[tuple[str, Index, 
 def moved(
     table: AuditTable, basis: Basis, price: Array, cost: Array | None
 ) -> tuple[Estimate, Estimate, float]:
-    """What is paid above the base where the curve of the other half says that s pays more than it.
+    """Payments above the base where the curve of the other half of the rows lies above it.
 
     Learned on other rows, the side says nothing of a row's own noise: without a link it is 0 on average.
 

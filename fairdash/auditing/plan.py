@@ -1,4 +1,4 @@
-"""What an audit is asked: columns, the primary criterion and the threshold, written down before any result.
+"""Plan of an audit: columns, primary criterion and threshold, fixed before any result.
 
 Nothing heavy is imported here, so that a form can be drawn and a plan kept by what never carries one out.
 """
@@ -19,7 +19,7 @@ from fairdash.utils.text import percent
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """Which column of a table is what to an audit; names as they stand in the table.
+    """Roles of a table's columns in an audit; names as in the table.
 
     Parameters
     ----------
@@ -116,12 +116,12 @@ class Question:
     missing: str = ""
 
     def is_answerable(self, columns: Columns) -> bool:
-        """Whether the columns that it needs are named."""
+        """Return whether the columns that it needs are named."""
         return not self.needs or bool(getattr(columns, self.needs))
 
     @property
     def answer(self) -> Callable[..., Any]:
-        """What answers it; imported here, so that a form is drawn without it."""
+        """Function that answers it; imported on use, so that a form works without it."""
         file, _, function = self.implementation.partition(":")
         return getattr(import_module(f"fairdash.auditing.{file}"), function)
 
@@ -254,7 +254,7 @@ CRITERIA: Mapping[str, Criterion] = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class AuditPlan:
-    """What an audit is asked.
+    """Plan of an audit.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ class AuditPlan:
         Shares of the sensitive attribute's variance that are no error of measurement, in (0, 1]: what the
         curve would be without that error is asked at these and at usual ones; not asked where empty.
     random_state
-        Seeds folds and draws; without one they are drawn anew.
+        Seeds folds and draws; without one they are random.
     written
         When it was written down, ISO 8601 with its zone; "" where nobody has said. It stands in the evidence.
 
@@ -330,7 +330,7 @@ class AuditPlan:
 
     @property
     def thresholds(self) -> dict[str, Any]:
-        """What was fixed before any result, as the evidence states it."""
+        """Text of the plan for the evidence."""
         return {"criterion": self.criterion, "max_gap": self.max_gap}
 
     @property

@@ -136,7 +136,7 @@ def _reliable(data: AuditData) -> Part:
 
 
 def without_sensitive(frame: pd.DataFrame, columns: Columns) -> tuple[Estimate, int, pd.DataFrame] | None:
-    """Whether rows in which s is missing pay otherwise.
+    """Compare the prices of rows with missing s with all others.
 
     Returns
     -------

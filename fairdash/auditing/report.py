@@ -1,4 +1,4 @@
-"""What an audit has found as blocks, and its report: a page for a committee, then the technical part."""
+"""Result of an audit as blocks, and its report: a page for a committee, then the technical part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an audit has found: frozen, tidy, in words, and what has moved since another one.
+"""Result of an audit: frozen, tidy, in sentences, with the changes since another audit.
 
 Two results are held side by side without their rows. Both are taken as shares of their own mean price, so
 that a rise of all prices is no drift, and as independent samples: the interval of a difference has the root
@@ -59,7 +59,7 @@ MOVED, MOVED_CURVE = "moved", "moved_curve"
 
 @dataclass(frozen=True, kw_only=True)
 class Drift:
-    """What has changed since another audit.
+    """Changes since another audit.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class Answer:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Findings:
-    """What an audit has found; :class:`~fairdash.auditing.evidence.AuditResult` keeps and compares it, too.
+    """Result of an audit; :class:`~fairdash.auditing.evidence.AuditResult` also saves and compares it.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ class Findings:
 
     @property
     def view(self) -> AuditView:
-        """What figures need to know besides their table."""
+        """Values that figures need besides their table."""
         # Charts take long to import, and a result is read without them.
         from fairdash.figures.audit_traces import AuditView
 
@@ -282,7 +282,7 @@ def primary(row: Mapping[Any, Any], plan: AuditPlan) -> str:
 
 
 def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift, dict[str, pd.DataFrame]]:
-    """What has moved, and its tables.
+    """Changes, and their tables.
 
     Returns
     -------

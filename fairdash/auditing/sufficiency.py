@@ -174,7 +174,7 @@ def bias_surface(table: AuditTable, delta: float, *, random_state: int | None = 
 
 
 def autocalibration(table: AuditTable, delta: float, *, random_state: int | None = 0) -> Surface:
-    """How far the cost of a price, brought to the level of prices, is from that price; likewise."""
+    """Distance of the cost at a price, scaled to the level of prices, from that price; likewise."""
     bands, _ = _price_bands(table)
     return _surface(table, bands, {"price": table.price}, None, delta, random_state=random_state)
 

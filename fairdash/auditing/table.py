@@ -1,4 +1,4 @@
-"""What an audit looks at: the columns of a table by what they are to it, checked, in an order of their own.
+"""Table of an audit: its columns by role, checked, in a canonical order.
 
 Rows are sorted by the sensitive attribute and then by a hash of what they hold, so that nothing depends on
 the order in which they came; what is dealt to folds is dealt by that hash, so that a row with a weight of 2
@@ -98,7 +98,7 @@ class AuditTable:
 
     @property
     def n_distinct(self) -> int:
-        """How many different units there are."""
+        """Number of distinct units."""
         return int(self.distinct.max()) + 1
 
     @property
@@ -125,7 +125,7 @@ class AuditTable:
         return float(np.sqrt(of_units @ of_units))
 
     def folds(self, count: int) -> Index:
-        """Which of `count` folds a row is in, (n,); a unit is in one."""
+        """Fold of each row, (n,), out of `count`; a unit is in one fold."""
         return np.floor(self.deal * count).astype(np.intp)
 
     @property

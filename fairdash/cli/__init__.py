@@ -93,7 +93,7 @@ def command_line(name: str = "fairdash", *, boxes: bool = False) -> App:
 
 
 def help_text(cli: App, verbs: Sequence[str], *, width: int = 80) -> str:
-    """What help says of a verb, or of the program where there is none, as plain text."""
+    """Help of a verb, or of the program, as plain text."""
     from rich.console import Console
 
     text = io.StringIO()

@@ -49,7 +49,7 @@ def list_all(*, owner: Owner = LOCAL, as_json: AsJson = False) -> None:
 
 @runs.command
 def show(run: RunId, /, *, owner: Owner = LOCAL, as_json: AsJson = False) -> None:
-    """What a run has to do, and how far it is."""
+    """Show a run's plan and its progress."""
     found = Run(run, owner=check_owner(owner))
     about = _about(found) | {
         "doing": found.status.doing,

@@ -33,7 +33,7 @@ def app(*, port: int = 8501) -> None:
             Problem(what="The app needs Streamlit", hint="Install it: python -m pip install 'fairdash[app]'")
         )
     enter_app_folder()
-    # In this process, so that whoever stops it stops the server.
+    # In this process, so that stopping it stops the server.
     sys.argv = ["streamlit", *arguments_to_serve(port)]
     runpy.run_module("streamlit", run_name="__main__")
 

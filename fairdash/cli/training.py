@@ -177,7 +177,7 @@ def _with_option(problem: Problem) -> Problem:
 @Parameter(name="*", group="Training")
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    """How models are trained; what is not named is the library's to choose.
+    """Training options; the library chooses those not given.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ class TrainingOptions:
     device: str = "auto"
 
     def of(self, dataset: Dataset) -> dict[str, Any]:
-        """What the library's verbs are asked with."""
+        """Arguments for the library's functions."""
         settings: TrainingSettings = default_settings(dataset, loss=self.loss)
         if self.balance is not None:
             settings = replace(settings, balance=self.balance)

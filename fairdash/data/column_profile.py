@@ -1,4 +1,4 @@
-"""What a column holds: the kind of its cells, a line on it for a preview, and what to know before training.
+"""Profile of a column: the kind of its cells, a line for the preview, and notes before training.
 
 >>> target_remarks(pd.Series([0.0] * 880 + [100.0] * 120, name="cost"))
 ('“cost” is zero in 88 % of the rows: squared error then depends mostly on the few others.',)
@@ -22,7 +22,7 @@ Kind = Literal["number", "whole number", "truth value", "text", "date", "other"]
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnProfile:
-    """What a column holds.
+    """Profile of a column.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def target_remarks(target: pd.Series) -> tuple[str, ...]:
 
 
 def quantile_support(values: pd.Series) -> int:
-    """How many of `GROUPS_WANTED` quantile groups are left, as equal values are never parted.
+    """Number of distinct groups among `GROUPS_WANTED` quantile groups: equal values stay together.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What keeps a column from its part: one description for the data page, a data set and the estimators."""
+"""Requirements of a column's role, shared by the data page, data sets and the estimators."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def _too_large(values: pd.Series) -> Iterator[Problem]:
 
 
 def is_number(values: pd.Series) -> bool:
-    """Whether a column holds real numbers or truth values, whatever their type."""
+    """Return whether a column holds real numbers or truth values, of any type."""
     return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_complex_dtype(values)
 
 
@@ -320,7 +320,7 @@ def codes_of(classes: Classes, values: pd.Series, role: str) -> pd.Series | Prob
 
 
 def texts_of(texts: Mapping[str, str], classes: Iterable[str], columns: Iterable[str]) -> dict[str, str]:
-    """What is said of columns by name, and of those made of classes: their column's, with the class.
+    """Notes on columns by name; for columns made of classes, the note of their column with the class.
 
     >>> texts_of({"region": "Region of residence"}, ["region"], ["region: north"])["region: north"]
     'Region of residence: north'

@@ -142,7 +142,7 @@ class Dataset:
 
     @property
     def roles(self) -> Roles:
-        """Which column plays which part."""
+        """Roles of the columns."""
         return Roles(
             target=str(self.target.name),
             sensitive=tuple(self.sensitive.columns),

@@ -1,4 +1,4 @@
-"""Which columns can help to predict, which are left out or in doubt, and how those could be brought in.
+"""Features of a table: columns used, left out or in doubt, and fixes to include them.
 
 A feature is in doubt if it is the sensitive column under another name: copied, rescaled, recoded or more
 finely cut.

@@ -87,7 +87,7 @@ def _fault(content: bytes | None, checksum: str) -> str:
 
 
 def is_published(content: bytes, checksum: str) -> bool:
-    """Whether a file is the published one, by its SHA-256 or, of 40 digits, by the name that git gives it."""
+    """Return whether a file is the published one, by its SHA-256 or, with 40 digits, its git hash."""
     return checksum == (git_blob_id(content) if len(checksum) == 40 else sha256(content))
 
 

@@ -1,4 +1,5 @@
-"""What a click does to a column: text read as numbers, bands as their order, dates as a year or an age."""
+"""Fixes that one click applies to a column: text read as numbers, bands as their order, dates as a year or
+an age."""
 
 from __future__ import annotations
 
@@ -148,7 +149,7 @@ def date_fixes(values: pd.Series) -> tuple[Fix, ...]:
 
 
 def use_of_dates(ways: Sequence[Fix]) -> tuple[str, str]:
-    """What is in doubt about dates that the ways of :func:`date_fixes` would use, if anything, and a hint."""
+    """Ambiguity of dates that :func:`date_fixes` would use, if any, and a hint."""
     if any(_OF_DATES[way.kind][1] for way in ways):
         doubt = "day and month are ambiguous: neither is ever above 12"
         return doubt, "Choose which comes first, and use them as a year or as an age."

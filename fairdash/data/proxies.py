@@ -1,8 +1,8 @@
-"""Who carries the sensitive attribute? Each feature's dependence on it, and that of all together.
+"""Proxies of the sensitive attribute: its dependence on each feature, and on all together.
 
 A predictor that never sees a sensitive column can still follow it through the features that do. Each
 feature's spline HGR with the sensitive column stands beside what independence would give, and a p-value
-corrected for having looked at many features; all together are judged by how well they foretell the column
+corrected for having looked at many features; all together are evaluated by how well they predict the column
 on rows that were not learned from.
 """
 
@@ -40,7 +40,7 @@ Step = tuple[float, str, pd.DataFrame]
 
 @dataclass(frozen=True)
 class ProxyRanking:
-    """What the features tell of a sensitive column.
+    """Dependence of a sensitive column on the features.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def rank_proxies(
 
     Notes
     -----
-    Rows of one group of the data set exchange the sensitive column together, and none of a group is foretold
+    Rows of one group of the data set exchange the sensitive column together, and none of a group is predicted
     from another of it.
 
     The corrected p-value of the j-th strongest feature compares it with the largest of those that are not
@@ -238,7 +238,7 @@ def foretell(
     features : DataFrame, shape (n, p)
     s : (n,) array
     groups : (n,) array, optional
-        Rows that belong together are foretold by trees that saw none of them.
+        Rows that belong together are predicted by trees that saw none of them.
 
     Returns
     -------

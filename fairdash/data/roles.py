@@ -1,4 +1,4 @@
-"""Which column of a table plays which part."""
+"""Roles of a table's columns."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ class Roles:
         }
 
     def reads(self, sensitive: Sequence[str]) -> bool:
-        """Whether a data set's sensitive columns are of these roles: classes have several columns there."""
+        """Return whether a data set's sensitive columns have these roles: classes have several columns
+        there."""
         return tuple(dict.fromkeys(column_of(each, self.sensitive) for each in sensitive)) == self.sensitive
 
 

@@ -190,7 +190,7 @@ def named_most_like(names: Iterable[str], concept: str) -> str | None:
 
 
 def is_of_claims(name: object) -> bool:
-    """Whether a header speaks of a row's claims: their count, their cost, or whether there is one."""
+    """Return whether a header names a row's claims: their number, their cost, or an indicator."""
     return not set(CLAIMS).isdisjoint(meanings_of(name))
 
 

@@ -42,7 +42,7 @@ _MUCH, _MOST = 0.3, 0.7
 #: formula says hardly anything they don't speak.
 _AGAINST, _TOLD_AT_MOST, _TOLD_AT_LEAST = 0.1, 0.5, 0.05
 _NOTHING = 0.02
-#: Others foretell a cause that they work through better than the target, by this at least.
+#: Other columns predict a cause on their path better than the target, by this at least.
 _THROUGH = 0.005
 #: Where the others say nothing no honest column explains so much.
 _ALONE = 0.75
@@ -232,7 +232,7 @@ class _Trees(NamedTuple):
             return own >= self.too_much and max(told, left, without) < _NOTHING
         if told >= _AGAINST * min(expected, _TOLD_AT_MOST):
             return False
-        # Others that work through the column foretell it better than what comes of it.
+        # Other columns that act through it predict it better than its consequences.
         return self.explain(rest, ranks) <= without + _THROUGH
 
     def beat_chance(self, f: Floats, rest: list[Floats], counts: Floats, at_most: float) -> bool:
@@ -286,7 +286,7 @@ def _shallow(x: Floats, ranks: Floats, fold: Codes) -> float:
 
 
 def _predicted(columns: list[Floats], y: Floats, fold: Codes) -> Floats:
-    """What boosted trees of several columns foretell of each row, grown on the other rows."""
+    """Out-of-fold predictions of boosted trees on several columns."""
     from sklearn.ensemble import HistGradientBoostingRegressor
 
     def trees() -> HistGradientBoostingRegressor:

@@ -124,7 +124,7 @@ def list_uploads(*, owner: str | None = LOCAL) -> tuple[Upload, ...]:
 
 
 def holders_of(digest: str) -> frozenset[str]:
-    """Who holds a file; nobody if it is not kept."""
+    """Owners of a stored file; empty if it is not stored."""
     path = _path(digest)
     if not path.is_file():
         return frozenset()
@@ -161,7 +161,7 @@ def table_of_upload(
     name
         To go by in the report.
     owner
-        Who must hold it; None: whoever.
+        Required owner; None for anyone.
 
     Returns
     -------
@@ -200,12 +200,12 @@ def forget_tables() -> None:
 
 
 def check_kept(digest: str, *, owner: str | None = None) -> None:
-    """Refuse a file that is not kept (any more), for whoever has its table in memory.
+    """Refuse a file that is not kept (any more), for processes with its table in memory.
 
     Parameters
     ----------
     owner
-        Who must hold it; None: whoever.
+        Required owner; None for anyone.
 
     Raises
     ------
@@ -244,7 +244,7 @@ def delete_upload(digest: str, *, owner: str | None = None) -> None:
 
 
 def delete_expired(*, now: datetime | None = None, delete: Callable[..., object] = delete_upload) -> int:
-    """Delete the files whose term is over, whoever's; how many they were.
+    """Delete all files past their term, of all owners; return their number.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ _PIECE = 8_000_000
 #: Rows that a distinct value of a discrete variable must have on average: with fewer, a table of counts
 #: is mostly chance.
 _ROWS_A_VALUE = 5
-#: What an implementation is given by the machinery, and no option of whoever asks.
+#: Arguments supplied internally to an implementation, not options of the caller.
 _NO_OPTIONS = {"sample_weight", "random_state", "groups", "permutations", "weight_moves"}
 
 
@@ -277,7 +277,7 @@ class Pairs:
         return Pairs(self.u[:, index], self.v[:, index], weight, groups)
 
     def varying(self) -> NDArray[np.bool_]:
-        """Which pairs have no constant side, (K,); rows without weight don't count."""
+        """Mask of pairs without a constant side, (K,); rows without weight don't count."""
         columns = self.v[None] if self.v.ndim == 2 else np.moveaxis(self.v, 2, 0)
         return varies(self.u, self.weight) & np.any([varies(x, self.weight) for x in columns], axis=0)
 
@@ -310,7 +310,7 @@ class Estimator:
 
         A weight that depends on one of the two variables must not be torn from it: otherwise the permuted
         data have other weighted margins than the real ones. So there are two null distributions, the weight
-        kept with u and kept with v, and whoever asks whether a value is noise takes the larger p-value. That
+        kept with u and kept with v, and a test for noise takes the larger p-value. That
         holds its level where the weight depends on u alone, on v alone or on neither; a weight that depends
         on both is not covered by either.
         """

@@ -190,7 +190,7 @@ class RankLink:
     stays_within
         What its size stays below under independence, in 19 of 20 tables of so many rows.
     smallest
-        The smallest size that would be told from independence, at that level, in 4 of 5 such tables.
+        The smallest size that such tables would detect, at that level, in 4 of 5 cases.
     n
         Rows.
     """

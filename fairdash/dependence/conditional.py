@@ -54,7 +54,7 @@ _FEWEST_ROWS = 50
 
 @dataclass(frozen=True, kw_only=True)
 class ConditionalDependence:
-    """Whether u follows s among rows alike in the given columns, and how closely.
+    """Test of u's dependence on s among rows alike in the given columns, and its size.
 
     Attributes
     ----------
@@ -224,7 +224,7 @@ def assess_conditional_dependence(
 
 @dataclass(frozen=True, eq=False)
 class DoubleResiduals:
-    """What C leaves of u and of functions of s, each taken off on rows that did not fit.
+    """Residuals of u and of functions of s given C, cross-fitted.
 
     Attributes
     ----------
@@ -264,7 +264,7 @@ def double_residuals(
     regression: Literal["splines", "trees"] = "splines",
     random_state: int | None = 0,
 ) -> DoubleResiduals:
-    """What C leaves of u and of functions of s; see :func:`assess_conditional_dependence`.
+    """Residuals of u and of functions of s given C; see :func:`assess_conditional_dependence`.
 
     The conditional mean of u along s among equals is to be fitted on these (Robinson 1988, Econometrica 56).
 

@@ -27,7 +27,7 @@ _FEWEST_ORDERS = 20
 
 
 def as_groups(groups: ArrayLike | None, n: int) -> Index | None:
-    """Which of the groups 0 … G-1 each row belongs to, (n,); ``None`` stays ``None``.
+    """Group of each row, from 0 to G-1, (n,); ``None`` stays ``None``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How far a measured dependence can be trusted: floor, p-value and interval beside the value."""
+"""Inference for a measured dependence: floor, p-value and interval."""
 
 from __future__ import annotations
 
@@ -156,13 +156,14 @@ class DependenceEstimate:
 
     @property
     def interval_of(self) -> str:
-        """What the interval covers: the measure's own quantity, or what its smoothing makes of it."""
+        """Quantity that the interval covers: the measure's own quantity, or what its smoothing makes of
+        it."""
         one = measure_of(self.id)
         return one.interval_of or one.title
 
     @property
     def subsampled(self) -> bool:
-        """Whether the numbers come from a random sample of the rows."""
+        """Return whether the numbers come from a random sample of the rows."""
         return self.n_used < self.n
 
 

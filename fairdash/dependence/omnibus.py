@@ -116,7 +116,7 @@ _PIECE = 250_000
 
 @dataclass(frozen=True, kw_only=True)
 class IndependenceTest:
-    """What one test of several measures has found.
+    """Result of one test of several measures.
 
     Attributes
     ----------
@@ -165,7 +165,7 @@ def independence_test(
     n_permutations: int | None = None,
     random_state: int | None = None,
 ) -> IndependenceTest:
-    """Whether u and v are independent: one p-value from all :data:`COMPONENTS`.
+    """Test the independence of u and v: one p-value from all :data:`COMPONENTS`.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def least_p(values: Array) -> tuple[float, Array]:
 
 
 def permuted_values(u: Array, v: Array | Side, orders: Index, *, weight: Array | None = None) -> Array:
-    """What each measure says of each u and of each order of v.
+    """Value of each measure for each u and each order of v.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ _PACKAGE = "fairdash.dependence"
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """What a measure of dependence is, and where its implementation lives.
+    """Registry of dependence measures, with their implementations.
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
 """Spline HGR without what noise adds to the largest of many sample correlations.
 
-Two functions a side come first, and what they show is never taken away. More functions, and then steps, raise
-the value by what the rows tell of them: their gain is multiplied by a weight that goes from 0 to 1 as the
-evidence grows, so that a weak link is not read off the luckiest of many sizes, and no link has an edge at
+Two functions a side come first, and their contribution is never removed. More functions, and then steps,
+raise the value by what the rows tell of them: their gain is multiplied by a weight that goes from 0 to 1 as
+the evidence grows, so that a weak link is not read off the luckiest of many sizes, and no link has an edge at
 which the value jumps.
 """
 
@@ -72,7 +72,7 @@ def corrected(s: Array, p: Array, q: Array) -> Array:
 
 
 def evidence(s: Array, p: Array, q: Array, rows: Array) -> Array:
-    """How far the largest canonical correlation of a sample is beyond what independence gives.
+    """Excess of a sample's largest canonical correlation over its range under independence.
 
     Parameters
     ----------

@@ -189,7 +189,7 @@ def assess_predictions(
 
 
 class Judge:
-    """What the figures of one data set's models have in common: objective, loss, measures and seeds."""
+    """Settings shared by the figures of one data set's models: objective, loss, measures and seeds."""
 
     def __init__(
         self,
@@ -251,7 +251,7 @@ class Judge:
     def tested(
         self, predictions: NDArray[np.float64], split: Split, part: str, *, permuted: bool = True
     ) -> Nulls:
-        """What the measures of the verdict say of each order of each sensitive column: (W, M, K, B + 1).
+        """Values of the verdict's measures for each order of each sensitive column: (W, M, K, B + 1).
 
         Without permutations that of the order at hand alone, (W, M, K, 1). Orders, or signs where the table
         has more than 20,000 rows, are those of the whole table, the same for all splits.

@@ -1,4 +1,4 @@
-"""What a cap on changes of premium costs: error and dependence of a tariff before and after it."""
+"""Cost of a cap on changes of premium: error and dependence of a tariff before and after it."""
 
 from __future__ import annotations
 

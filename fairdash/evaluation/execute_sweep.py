@@ -1,4 +1,4 @@
-"""What a plan of a sweep comes to: train, assess by both objectives, walk between the weights, references."""
+"""Execution of a sweep's plan: training, assessment by both objectives, blends, references."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def lend_a_hand(dataset: Dataset, plan: Sweep, *, unit: Unit) -> None:
 def reference_prices(
     dataset: Dataset, plan: Sweep, *, measures: Sequence[str], strengths: Sequence[float]
 ) -> ReferenceResult:
-    """What :func:`fairdash.references` gives: the references of a plan's splits, measured on all parts."""
+    """References of a plan's splits, measured on all parts, for :func:`fairdash.references`."""
     check_groups(dataset)
     parts = _Parts(dataset, plan, measures)
     frame, predictions, members, price = parts.references(strengths)

@@ -1,4 +1,4 @@
-"""What an audit has found, drawn: a figure a table, in one registry that pages and reports loop over."""
+"""Figures of an audit, one per table, in a registry for pages and reports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _AROUND = 150
 
 @dataclass(frozen=True, kw_only=True)
 class AuditFigure:
-    """How a table of an audit is drawn.
+    """Figure of an audit's table.
 
     Parameters
     ----------

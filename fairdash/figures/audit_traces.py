@@ -1,4 +1,4 @@
-"""How the tables of an audit are drawn: each into an empty figure that has its words already."""
+"""Traces of an audit's tables, each added to an empty figure with its labels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TAILS = ("below", "above")
 
 @dataclass(frozen=True, kw_only=True)
 class AuditView:
-    """What figures need to know of an audit besides their table.
+    """Values of an audit that figures need besides their table.
 
     Parameters
     ----------
@@ -312,7 +312,7 @@ def premiums(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: The
 
 
 def differences(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
-    """What each of three differences is over policies: 5 to 95 %, 25 to 75 %, and the median."""
+    """Distribution of each of three differences over policies: 5 to 95 %, 25 to 75 %, and the median."""
     quantiles = 100 * table.filter(regex=r"^q\d+$") / view.mean_price
     # In two lines, so that a narrow screen has room for the bars.
     for k, name in enumerate(table["what"].str.replace(" less ", " less<br>", n=1)):

@@ -108,13 +108,13 @@ def proxies_figure(
     theme: Theme,
     joint: float | None = None,
 ) -> go.Figure:
-    """How much of the sensitive attribute each feature carries, the strongest on top.
+    """Draw each feature's dependence on the sensitive attribute, strongest on top.
 
     Parameters
     ----------
     features
         Columns ``feature`` and ``hgr``, the strongest first, and where they are known ``floor_q95`` and
-        ``p_corrected``. Features that can't be told from independent are drawn faint.
+        ``p_corrected``. Features without a detectable link are drawn faint.
     sensitive
         Name of the sensitive column.
     joint

@@ -42,7 +42,7 @@ _ATTEMPTS = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Label:
-    """What is written beside a point, and the mark on the point if it stands out.
+    """Label beside a point, and a mark on the point if it stands out.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Label:
 
     @property
     def size(self) -> int:
-        """Of the font, in pixels."""
+        """Size of the font, in pixels."""
         return 13 if self.symbol else 11
 
     @property

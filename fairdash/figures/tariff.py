@@ -1,4 +1,4 @@
-"""What changed in a tariff: a factor's relativities at λ = 0 and at the chosen λ, its exposure behind."""
+"""Changes of a tariff: a factor's relativities at λ = 0 and at the chosen λ, with its exposure."""
 
 from __future__ import annotations
 

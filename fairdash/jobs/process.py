@@ -1,4 +1,4 @@
-"""Starting one of fairdash's own modules as a process that outlives whoever started it."""
+"""Start of fairdash's own modules as processes that outlive their parent."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 
 
 def environment() -> dict[str, str]:
-    """What a process of fairdash's own finds in its environment."""
+    """Environment of fairdash's own processes."""
     search_path = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
     return os.environ | {
         **ONE_THREAD,

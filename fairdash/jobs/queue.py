@@ -1,4 +1,4 @@
-"""The queue of all jobs, as whoever asks for them sees it: a client of DBOS Transact.
+"""The queue of all jobs: a client of DBOS Transact.
 
 <home>/jobs.sqlite               what waits, is at work and has ended
 <home>/lanes/<lane>.todo         there while the lane may hold jobs
@@ -190,7 +190,7 @@ def states_of(ids: Collection[str]) -> dict[str, QueueState]:
 
 
 def active(lane: str | None) -> list[WorkflowStatus]:
-    """What waits or is worked at in a lane."""
+    """Jobs that wait or are at work in a queue."""
     return _workflows(queue_name=lane, status=[WAITING, AT_WORK])
 
 
@@ -296,7 +296,7 @@ def _workflows(**which: Any) -> list[WorkflowStatus]:
 
 @contextmanager
 def in_words() -> Iterator[None]:
-    """What the database says, for the user: AwayError if it does not answer, else StorageError."""
+    """Error of the database for the user: AwayError if it does not answer, else StorageError."""
     from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
     try:

@@ -34,7 +34,7 @@ Found: TypeAlias = "Mapping[str, Any]"
 
 _FRAME, _ARRAYS, _PLAIN = ".parquet", "arrays.safetensors", "plain.json"
 
-#: How often whoever waits for another process's unit looks.
+#: Interval for checking another process's step.
 SECONDS_BETWEEN_LOOKS = 0.02
 
 log = logging.getLogger("fairdash.cli.worker")
@@ -71,7 +71,7 @@ class _Within:
 
 
 def within(unit: Unit, part: str) -> Unit:
-    """The units of a part of a job: ``"<part>/<name>"`` for whoever keeps them."""
+    """The steps of a part of a job: ``"<part>/<name>"`` in the checkpoints."""
     return _Within(unit, part)
 
 
@@ -171,7 +171,7 @@ def kept(folder: Path, digest: str) -> dict[str, bytes]:
 
 
 def to_files(found: Found) -> dict[str, bytes]:
-    """What was found as files: Parquet for a frame, safetensors for all arrays, JSON for the rest.
+    """Convert a result to files: Parquet for a frame, safetensors for arrays, JSON for the rest.
 
     Raises
     ------
@@ -201,7 +201,7 @@ def to_files(found: Found) -> dict[str, bytes]:
 
 
 def from_files(files: Mapping[str, bytes]) -> dict[str, Any]:
-    """What :func:`to_files` wrote. Tuples have become lists."""
+    """Read a result written by :func:`to_files`. Tuples become lists."""
     from safetensors.numpy import load
 
     found: dict[str, Any] = json.loads(files[_PLAIN])

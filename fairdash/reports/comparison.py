@@ -41,7 +41,7 @@ ROW = "row (from 1)"
 
 
 class FoundBy(NamedTuple):
-    """What a measure is called in a sentence, its mean over the splits, and what independence stays below."""
+    """Name of a measure in a sentence, its mean over the splits, and its limit under independence."""
 
     called: str
     value: float
@@ -267,7 +267,7 @@ class Comparison:
 
     @cached_property
     def moved(self) -> pd.DataFrame:
-        """What moves from and to groups of the column in view when B takes the place of A."""
+        """Change of predictions by group of the column shown, from A to B."""
         return transfers_by_group(
             self.predictions(self.a),
             self.predictions(self.b),
@@ -279,7 +279,7 @@ class Comparison:
 
     @property
     def mean_change(self) -> float:
-        """How far a row's prediction moves from A to B on average, in the target's unit."""
+        """Mean absolute change of a row's prediction from A to B, in the target's unit."""
         a, b = self.predictions(self.a), self.predictions(self.b)
         changes = []
         for j in a.keys() & b.keys():

@@ -1,6 +1,6 @@
-"""What a comparison's page and report show and say: pictures with their tables, findings, facts and limits.
+"""Content of a comparison's page and report: figures with tables, findings, facts and limits.
 
-All is plain text, in blocks (:mod:`fairdash.figures.blocks`): whoever shows it escapes it.
+All is plain text, in blocks (:mod:`fairdash.figures.blocks`): the caller that shows it escapes it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def has_groups(comparison: Comparison) -> bool:
 
 
 def spread(comparison: Comparison, *, theme: Theme) -> list[Block]:
-    """How predictions or residuals are spread in thirds of the sensitive column."""
+    """Spread of predictions or residuals in thirds of the sensitive column."""
     return [
         pictures.spread(comparison, theme=theme),
         tables.spread(comparison),
@@ -44,7 +44,7 @@ def spread(comparison: Comparison, *, theme: Theme) -> list[Block]:
 
 
 def who_pays(comparison: Comparison, *, theme: Theme) -> list[Block]:
-    """What moves from and to groups of the sensitive column."""
+    """Change of predictions by group of the sensitive column."""
     return [pictures.transfers(comparison, theme=theme), tables.moved(comparison)]
 
 
@@ -73,7 +73,7 @@ def features(comparison: Comparison, *, theme: Theme, kind: str = "reliance") ->
 
 
 def measures(comparison: Comparison) -> dict[str, str]:
-    """How to read each measure that there are figures of, by its name."""
+    """Explanation of each measure with figures, by its name."""
     entries = [REGISTRY[id] for id in comparison.front.measures]
     return {
         tables.in_full(each): f"0: {each.zero}. 1: {each.one}. It misleads when: {each.fails_when} "
@@ -106,7 +106,7 @@ def summary(comparison: Comparison) -> list[str]:
 
 
 def of_points(comparison: Comparison) -> list[str]:
-    """What A and B are."""
+    """Description of A and B."""
     lines = []
     for letter, point in (("A", comparison.a), ("B", comparison.b)):
         kind = "trained" if comparison.curve_point(point).is_trained else _blend(comparison, point)
@@ -117,7 +117,7 @@ def of_points(comparison: Comparison) -> list[str]:
 
 
 def unsaid(comparison: Comparison) -> list[str]:
-    """What these numbers can't say, as far as it follows from them."""
+    """Limits of these numbers, as far as they follow from them."""
     seen, symbol, point = comparison.objective_seen, REGISTRY[comparison.measure].symbol, comparison.b
     n_test, n_splits = len(comparison.result.splits[0].test), len(comparison.result.splits)
     blind = f"and {symbol} has blind spots of its own"
@@ -227,7 +227,7 @@ def versions_of_report() -> dict[str, str]:
 
 
 def limits(comparison: Comparison) -> list[str]:
-    """What to keep in mind, whatever the numbers are."""
+    """General notes on the numbers."""
     sentences = {
         "All figures come from test rows, to which no model was fitted.": True,
         "A dependence value means little without its noise floor: the same estimator on the same rows with "

@@ -194,7 +194,7 @@ class Front:
 
     @property
     def error_title(self) -> str:
-        """What `error` is, as an axis title."""
+        """Axis title of `error`."""
         return ERROR_TITLES[self.error]
 
     @property
@@ -203,7 +203,7 @@ class Front:
 
     @property
     def error_of_mean(self) -> float:
-        """What giving every row the training rows' average reaches on the test rows; NaN if not known."""
+        """Error of the training rows' average on the test rows; NaN if not known."""
         if self.baselines.empty:
             return float("nan")
         return float(self.baselines.loc[self.baselines["method"] == MEAN, self.error].iloc[0])

@@ -1,4 +1,4 @@
-"""What the page on patterns shows while its noise moves: rows, curve and estimators, computed ahead."""
+"""Interactive figure of the patterns page along the noise: rows, curve and estimators, computed ahead."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HEIGHT, _ROW = 400, 27
 
 @dataclass(frozen=True, kw_only=True)
 class Noise:
-    """What estimators read at one noise level.
+    """Values of the estimators at one noise level.
 
     Parameters
     ----------

@@ -131,7 +131,7 @@ def _front_without_marks(front: Front, **view: Any) -> Mapping[str, Any]:
 
 
 def spread(comparison: Comparison, *, theme: Theme) -> Picture:
-    """How predictions or residuals are spread in thirds of the sensitive column, A and B."""
+    """Spread of predictions or residuals of A and B in thirds of the sensitive column."""
     tables, audited = comparison.spreads(), comparison.objective_seen.audited
     figure = spread_figure(
         tables[comparison.a],
@@ -150,7 +150,7 @@ def spread(comparison: Comparison, *, theme: Theme) -> Picture:
 
 
 def transfers(comparison: Comparison, *, theme: Theme) -> Picture:
-    """What moves from and to groups of the sensitive column."""
+    """Change of predictions by group of the sensitive column."""
     figure = transfers_figure(
         comparison.moved,
         sensitive=comparison.sensitive_axis,

@@ -53,7 +53,7 @@ def differences(runs: Sequence[ComparedRun]) -> str:
 
 
 def remarks(runs: Sequence[ComparedRun]) -> list[str]:
-    """What to keep in mind where runs stand on one front."""
+    """Notes on comparing runs on one front."""
     said = []
     if len({each.spec.source.to_json() for each in runs}) > 1:
         said.append("The runs use different data, or different rows or features of the same data.")

@@ -1,4 +1,4 @@
-"""What the trade-off page shows while its slider moves: every stop's figures, computed ahead."""
+"""Interactive figures of the Trade-off page, computed ahead for every slider value."""
 
 from __future__ import annotations
 

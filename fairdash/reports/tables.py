@@ -105,7 +105,7 @@ def trained_weights(comparison: Comparison) -> pd.DataFrame:
 
 
 def benchmarks(comparison: Comparison) -> Table:
-    """What stands beside the networks on the front, with its error and dependence."""
+    """Benchmarks beside the networks on the front, with error and dependence."""
     found = comparison.front.baselines
     names = [
         title_of(lam) if method == FAIR_TARIFF else BASELINES[method]
@@ -123,7 +123,7 @@ def benchmarks(comparison: Comparison) -> Table:
 
 
 def references(comparison: Comparison) -> Table:
-    """What prices that use the sensitive attribute reach."""
+    """Error and dependence of prices that use the sensitive attribute."""
     front, found = comparison.front, comparison.front.references
     called = {id: REFERENCES[id].title.partition(": ")[2] for id in found["method"].unique()}
     strengths = [
@@ -147,7 +147,7 @@ def references(comparison: Comparison) -> Table:
 
 
 def hypervolumes(comparison: Comparison) -> Table:
-    """How much of the box between (0, 0) and the worst of both each method's trained points win.
+    """Hypervolume of each method's trained points, as a share of the box from (0, 0) to the worst of both.
 
     The box reaches to the standard model's dependence (in each split) and to the constant mean's error.
     """
@@ -258,7 +258,7 @@ def objectives(comparison: Comparison) -> Table:
 
 
 def features(comparison: Comparison) -> Table:
-    """How far predictions move, and how much the error grows, where a feature is shuffled."""
+    """Change of predictions, and increase of the error, when a feature is shuffled."""
     reliance, importance = comparison.importance("reliance"), comparison.importance("importance")
     assert reliance is not None
     assert importance is not None
@@ -285,7 +285,7 @@ def features(comparison: Comparison) -> Table:
 
 
 def history(log: Log) -> Table:
-    """Who did what with a run, and when, the oldest first."""
+    """Log of a run: user, action and time, oldest first."""
     rows = [(event.when[:19].replace("T", " "), event.who, event.said) for event in log.events]
     return Table.of_rows("Who did what with this run", ["When (UTC)", "Who", "What"], rows)
 

@@ -1,4 +1,4 @@
-"""What a comparison shows, in sentences that fit what was found; plain text, not Markdown."""
+"""Sentences about a comparison's findings; plain text, not Markdown."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def answer(comparison: Comparison) -> str:
 
 
 def dependence(comparison: Comparison, point: Point | None = None) -> str:
-    """What can be said of the dependence at a point, B by default.
+    """Sentence about the dependence at a point, B by default.
 
     The claim is that of one test of several measures, averaged over the splits, at the 5 % level
     (:mod:`fairdash.evaluation.verdict`); in runs of before there was one, that of the measure in view.
@@ -97,7 +97,7 @@ def verdict_in_short(comparison: Comparison) -> str:
 
 
 def how_the_verdict_is_made(comparison: Comparison) -> str:
-    """What a link that is found, or not found, at B has been asked."""
+    """Explanation of the verdict at B."""
     if math.isnan(comparison.verdict_p(comparison.b)):
         return (
             "A permutation test at 5 % on the mean over the splits decides whether a link is found. With "
@@ -113,7 +113,7 @@ def how_the_verdict_is_made(comparison: Comparison) -> str:
 
 
 def cost(comparison: Comparison) -> str:
-    """What happens to the error from A to B."""
+    """Sentence about the change of error from A to B."""
     if comparison.is_of_one_point:
         return ""
     lost = comparison.mean(comparison.front.error, comparison.b) >= comparison.front.error_of_mean
@@ -123,7 +123,7 @@ def cost(comparison: Comparison) -> str:
 
 
 def error_between(comparison: Comparison, a: Point, b: Point) -> str:
-    """How the test error changes from one point to another: in the target's unit, or as a deviance."""
+    """Change of the test error from one point to another: in the target's unit, or as a deviance."""
     front = comparison.front
     if front.error == "mse":
         before, after = (comparison.mean("rmse", point) for point in (a, b))
@@ -137,7 +137,7 @@ def error_between(comparison: Comparison, a: Point, b: Point) -> str:
 
 
 def who_pays(comparison: Comparison) -> str:
-    """Whose predictions rise and whose fall most from A to B."""
+    """Sentence about the groups whose predictions rise and fall most from A to B."""
     if comparison.is_of_one_point:
         return ""
     moved = comparison.moved
@@ -163,7 +163,7 @@ def named(point: Point) -> str:
 
 
 def level(comparison: Comparison) -> str:
-    """What happens to the sum of all predictions from A to B."""
+    """Sentence about the change of the sum of predictions from A to B."""
     moved = comparison.moved
     total, before = moved["total"].sum(), (moved["before"] * moved["heads"]).sum()
     if abs(total) < HARDLY * abs(before):
@@ -175,7 +175,7 @@ def level(comparison: Comparison) -> str:
 
 
 def both_objectives(comparison: Comparison) -> str:
-    """What B does to the dependence of predictions and of residuals, against the standard model."""
+    """Sentence about the dependence of predictions and of residuals at B, against the standard model."""
     symbol = REGISTRY[comparison.measure].symbol
     parts = []
     for objective, front in comparison.fronts.items():
@@ -190,7 +190,7 @@ def both_objectives(comparison: Comparison) -> str:
 
 
 def of_choice(comparison: Comparison, choice: Choice, goal: str) -> str:
-    """What was found for a goal on validation rows, and what test rows say of it."""
+    """Sentence about the point found for a goal on validation rows, and its figures on test rows."""
     point, measure = Point(choice.method, choice.lam), comparison.measure
     symbol = REGISTRY[comparison.measure].symbol
     rows = comparison.front.validation
@@ -218,7 +218,7 @@ def _the(comparison: Comparison, point: Point) -> str:
 
 
 def nothing_learned(comparison: Comparison) -> str:
-    """That the standard model is no better than everyone's average; empty where it is."""
+    """Sentence saying that the standard model is no better than the average; empty if it is better."""
     gain = comparison.result.gain
     if gain is None or gain.is_beyond_noise:
         return ""
@@ -249,7 +249,7 @@ def of_values(comparison: Comparison) -> list[str]:
 
 
 def of_older_values(comparison: Comparison) -> list[str]:
-    """Of the measures whose values are not what a run of today would hold: a sentence each."""
+    """Sentences about measures whose stored values differ from today's definition."""
     found = []
     for id in comparison.front.measures:
         own, today = comparison.result.evaluations.get(id, ""), REGISTRY[id].recorded
@@ -262,7 +262,7 @@ def of_older_values(comparison: Comparison) -> list[str]:
 
 
 def of_opening(found: Confirmation, *, times: int, names: Mapping[str, str] = _NONE) -> list[str]:
-    """What one opening has shown, what that is worth, and its figures.
+    """Sentences about one opening: its verdict, its validity and its figures.
 
     Parameters
     ----------
@@ -316,7 +316,7 @@ def of_openings(openings: Sequence[Confirmation], names: Mapping[str, str] = _NO
 
 
 def of_rows_set_aside(comparison: Comparison, openings: Sequence[Confirmation]) -> list[str]:
-    """What a report says of the rows set aside; nothing where there are none."""
+    """Paragraphs of a report about the rows set aside; empty without such rows."""
     aside = comparison.result.set_aside
     if aside is None:
         return []
@@ -329,7 +329,7 @@ def of_rows_set_aside(comparison: Comparison, openings: Sequence[Confirmation]) 
 
 
 def not_opened(n: int) -> str:
-    """That the rows are still to be opened, and what for."""
+    """Sentence about rows not opened yet, and their purpose."""
     return (
         f"{n:,} rows were set aside from the start. They took no part in training, test figures or choices, "
         "and have not been opened. A point chosen by its test figures looks better there than it is. Open "
@@ -338,7 +338,7 @@ def not_opened(n: int) -> str:
 
 
 def refit_includes(n: int) -> str:
-    """That the refit has learned from the rows, too."""
+    """Sentence saying that the refit includes the rows set aside."""
     return (
         f"The model refitted on all rows includes the {n:,} set aside. Their results are for models trained "
         "without them."

@@ -1,4 +1,4 @@
-"""A run as one file, to take away and to bring in elsewhere: a zip of what is sealed, and nothing else.
+"""Export and import of a run as one file: a zip of its checked files, and nothing else.
 
 run.json       its id
 spec.json      what it had to do, without whose it was
@@ -50,7 +50,7 @@ from fairdash.utils.text import few, megabytes
 
 #: Counted up when the keys of run.json change their meaning.
 FORMAT = 1
-#: Bytes of an archive that is brought in.
+#: Largest size of an imported archive, in bytes.
 LARGEST = 10**9
 _ABOUT = "run.json"
 _FILE = re.compile(
@@ -62,7 +62,7 @@ _ID = re.compile(r"[0-9a-f]{12}")
 
 @dataclass(frozen=True, kw_only=True)
 class BroughtIn:
-    """A run that was brought in.
+    """An imported run.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def export_run(run: Run) -> bytes:
 
 
 def import_run(content: bytes, *, owner: str = LOCAL) -> BroughtIn:
-    """Bring in what :func:`export_run` made; its files are checked against their hashes, and read, first.
+    """Import a file of :func:`export_run`, after checking its files against their hashes.
 
     Where another run, or somebody else's, has its id here, it gets one that follows from its content.
 

@@ -1,4 +1,4 @@
-"""A refitted model, or a fair tariff, as one file to take away: a zip that opens anywhere and runs nothing.
+"""A refitted model, or a fair tariff, as one file: a zip that opens anywhere and runs nothing.
 
 Of a model:
 model.safetensors   the model, as :meth:`fairdash.training.regressor.FairRegressor.save` writes it
@@ -163,7 +163,7 @@ def model_bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
 
 
 def tested_premiums(dataset: Dataset, plan: Sweep, lam: float) -> bytes:
-    """What the splits' tariffs of a weight ask of their test rows: split, row and premium, as Parquet."""
+    """Premiums of a weight's tariffs for the splits' test rows: split, row and premium, as Parquet."""
     import pandas as pd
 
     from fairdash.evaluation.execute_sweep import tariffs_of_plan
@@ -204,7 +204,7 @@ def tariff_files(model: FairTariff, card: Mapping[str, Any]) -> dict[str, bytes]
 def card_of(
     model: FairRegressor, dataset: Dataset, plan: Sweep, *, run: str, figures: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What there is to know of a model, as plain values; no cell of the table is among them.
+    """Description of a model as plain values, without any cell of the table.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def card_of_tariff(
     figures: Mapping[str, Any],
     notes: Sequence[str],
 ) -> dict[str, Any]:
-    """What there is to know of a tariff; as :func:`card_of`, with notes of its fit."""
+    """Description of a tariff; like :func:`card_of`, with notes on its fit."""
     return {
         "fairdash_tariff": _FORMAT,
         "made_with": _made_with("numpy", "scikit-learn", "torch"),

@@ -2,7 +2,7 @@
 
 <run>/confirmations.json   every opening in order; holds its own hash (:mod:`fairdash.storage.bundle`)
 
-Each opening is a line of the run's log, too: a file that was taken away, or put back to an earlier state, has
+Each opening is a line of the run's log, too: a file that was deleted, or restored to an earlier state, has
 fewer openings than the log tells of, and is not believed.
 """
 
@@ -24,7 +24,7 @@ OPENED = "opened the rows set aside"
 
 
 def read_confirmations(run: Run) -> tuple[Confirmation, ...]:
-    """What was opened so far, the first one first; none of a run of before there were any.
+    """Openings so far, first one first; empty for runs of older versions.
 
     Raises
     ------

@@ -1,10 +1,10 @@
-"""Who did what with a run: a line an event, each with the hash of the line before.
+"""Log of a run: one line per event, each with the hash of the previous line.
 
 <run>/log.jsonl   the lines
 <run>/log.json    how many there are and the hash of the last one, sealed (:mod:`fairdash.storage.bundle`)
 
-A line that was altered, put in or taken away breaks the chain. That tells faults and clumsy hands, and not
-whoever may write all of the home's files.
+A line that was altered, inserted or removed breaks the chain. This detects faults and accidents, but not
+someone who can write all of the home's files.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Log:
-    """What has been noted.
+    """Noted events.
 
     Parameters
     ----------
@@ -101,12 +101,12 @@ def note(folder: Path, what: str, *, who: str, **details: Any) -> None:
 
 
 def note_export(folder: Path, content: bytes, *, file: str, who: str) -> None:
-    """Add that a file was taken away, and which bytes it has."""
+    """Log that a file was downloaded, with its hash."""
     note(folder, "exported", who=who, file=file, sha256=sha256(content))
 
 
 def read(folder: Path) -> Log:
-    """What has been noted of a job, and whether it is as it was written; nothing of a job of before."""
+    """Events of a job, and whether the log is unchanged; empty for jobs of older versions."""
     lines = _lines(folder)
     events, hashes = [], [sha256(line) for line in lines]
     count, last = _end(folder)

@@ -1,4 +1,4 @@
-"""What the files of a run from elsewhere must be: in themselves, and beside its plan.
+"""Checks on the files of an imported run: each by itself, and against its plan.
 
 Everything follows from the plan: which models there are, in which splits, and so which rows each table has.
 What passes here has all that pages and reports look at.

@@ -75,7 +75,7 @@ _ENDED = {DONE: "finished", CANCELLED: "stopped", FAILED: "failed"}
 
 @dataclass(frozen=True, kw_only=True)
 class JobSpec:
-    """What every job on a data set says.
+    """Fields shared by all jobs on a data set.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class JobSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class RunSpec(JobSpec):
-    """What a run has to do, beside what every job says.
+    """Specification of a run, beside the shared fields.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class Job(Generic[Spec]):
     def __init__(self, job_id: str, *, owner: str | None = None) -> None:
         """Open the job; RunError if there is none of this id that is the owner's.
 
-        Without an owner it is whoever's, for workers and deletion; pages and commands name theirs.
+        Without an owner it may be anyone's, for workers and deletion; pages and commands pass theirs.
         """
         self.id = job_id
         self.folder = self.home() / job_id
@@ -189,7 +189,7 @@ class Job(Generic[Spec]):
 
     @property
     def spec(self) -> Spec:
-        """What it has to do, read once; RunError if its file can't be read."""
+        """Specification, read once; RunError if its file can't be read."""
         try:
             path = self.folder / SPEC
             about = path.stat()
@@ -200,7 +200,7 @@ class Job(Generic[Spec]):
 
     @property
     def status(self) -> RunStatus:
-        """How far it is: as its file says once it is over, else as it stands in the line of jobs."""
+        """Progress: from its file once it is over, else from the queue."""
         status = self.stored_status()
         if status.is_over:
             return status
@@ -232,7 +232,7 @@ class Job(Generic[Spec]):
 
     @property
     def status_if_over(self) -> RunStatus | None:
-        """How it ended, for whoever knows that nobody is at work on it; None if it has not."""
+        """End of the job, for callers that know that no process works on it; None if it has not ended."""
         status = self.stored_status()
         if not status.is_over and (self.folder / RESULT).is_dir():
             # Its worker died between the result, which is whole, and the word that it is.
@@ -240,7 +240,7 @@ class Job(Generic[Spec]):
         return status if status.is_over else None
 
     def stored_status(self) -> RunStatus:
-        """What its file says, whether or not its worker lives; RunError if it can't be read."""
+        """Status in its file, whether or not its worker lives; RunError if it can't be read."""
         try:
             return from_plain(RunStatus, read_sealed(self.folder / STATUS))
         except (OSError, ValueError, RecursionError) as error:
@@ -260,7 +260,7 @@ class Job(Generic[Spec]):
             note(self.folder, _ENDED[status.state], who=WORKER, why=status.message)
 
     def ask_to_cancel(self) -> None:
-        """Have no unit of it begin any more; whoever is at one looks several times a second."""
+        """Stop it before its next step; a working process checks several times a second."""
         try:
             (self.folder / CANCEL).touch()
         except OSError as error:
@@ -285,7 +285,7 @@ class Job(Generic[Spec]):
 
     @property
     def names_in_line(self) -> tuple[str, ...]:
-        """What its parts are called in the line of jobs."""
+        """Names of its parts in the queue."""
         return (self.id,)
 
     @property
@@ -331,12 +331,12 @@ class Job(Generic[Spec]):
 
 
 def spec_text(spec: object) -> str:
-    """What a job has to do, and which version was asked, as its file has it."""
+    """Text of a job's specification, with the version that wrote it."""
     return sealed_text({"fairdash": __version__, **to_plain(spec)})
 
 
 def parse_spec(kind: type[Spec], text: str) -> Spec:
-    """What :func:`spec_text` wrote; ValueError or a FairdashError if it is damaged."""
+    """Parse the text of :func:`spec_text`; ValueError or a FairdashError if it is damaged."""
     content = open_sealed_text(text)
     return from_plain(kind, {name: each for name, each in content.items() if name != "fairdash"})
 
@@ -360,12 +360,12 @@ class Run(Job[RunSpec]):
 
     @property
     def first_in_line(self) -> str:
-        """What its first look is called in the line of jobs."""
+        """Name of its preview in the queue."""
         return f"{self.id}-{FIRST}"
 
     @property
     def name(self) -> str:
-        """What the user calls it, no part of the evidence; empty where it has no name."""
+        """Name given by the user, not part of the evidence; empty without one."""
         try:
             return _checked_name(read_sealed(self.folder / NAME)["name"])
         except (OSError, ValueError, KeyError, RecursionError, AttributeError, FairdashError):
@@ -398,7 +398,7 @@ class Run(Job[RunSpec]):
 
     @property
     def look(self) -> str | None:
-        """What there is to look at: ``"result"``, ``"first"`` for the first look, or None."""
+        """Available result: ``"result"``, ``"first"`` for the preview, or None."""
         return next((name for name in (RESULT, FIRST) if (self.folder / name).is_dir()), None)
 
     @property

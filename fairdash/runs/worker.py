@@ -2,7 +2,7 @@
 
 That process alone writes to the job's folder, apart from the cancel mark; and, so that no core is idle, from
 the helper process at a run, which asks for the same units from the other end. ``python -m
-fairdash.runs.worker ID`` is that one: it ends when whoever has started it does. Each unit is kept once, by
+fairdash.runs.worker ID`` is that one: it ends with its parent process. Each unit is kept once, by
 whichever of the two comes to it first (:class:`fairdash.jobs.steps.Checkpoints`): neither changes what is
 found.
 """
@@ -136,7 +136,7 @@ def _work(job: SomeJob, work: Work[SomeJob], unit: Unit, reporter: Reporter) -> 
 
 
 def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
-    """The first look of a run that begins with one."""
+    """The preview of a run that begins with one."""
     from fairdash.evaluation.execute_sweep import TRAINING_SHARE, execute_sweep
 
     spec = run.spec
@@ -152,7 +152,7 @@ def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
         nonlocal trained
         if share <= TRAINING_SHARE:
             trained = time.monotonic()
-        reporter.progress(f"first look: {doing}", whole * share)
+        reporter.progress(f"preview: {doing}", whole * share)
 
     result = execute_sweep(dataset, spec.first, is_preview=True, share=spec.first_share, progress=on_progress)
     if spec.first_share < 1:
@@ -392,7 +392,7 @@ def _is_worth_it(dataset: Dataset, plan: Sweep) -> bool:
 
 
 def help_with(run_id: str) -> int:
-    """Work at a run until there is nothing left; whoever carries it out finds an error by itself."""
+    """Work at a run until there is nothing left; the first process finds an error by itself."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     from fairdash.evaluation.execute_sweep import lend_a_hand
 

@@ -161,7 +161,7 @@ def dials(points: Points) -> tuple[float, float]:
 
 
 def curve_sentence(points: Points) -> str:
-    """What the two dials say of each other, in Markdown."""
+    """Sentence about the two dials, in Markdown."""
     pearson, hgr = dials(points)
     euros = dict(points)
     pays = " and ".join(
@@ -210,7 +210,7 @@ def best_pair(points: Points) -> Truth:
 
 
 def straight_sentence(points: Points, share: float) -> str:
-    """How straight the cloud is, in Markdown."""
+    """Sentence about the cloud's slope, in Markdown."""
     x, y = straightened(points, share)
     slope, hgr = float(np.mean(x * y)), best_pair(points).hgr
     if share == 0:
@@ -295,7 +295,7 @@ def duel_by_age(frozen: bool, step: int) -> pd.DataFrame:
 
 
 def average_price() -> float:
-    """What everyone would pay if the price were the same for all; in €."""
+    """Price in € if it were the same for everyone."""
     return float(duel_by_age(False, max(DUEL_STEPS))["price"].mean())
 
 

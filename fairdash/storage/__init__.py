@@ -106,7 +106,7 @@ def make_parents(path: Path, *, hint: str = WRITABLE) -> None:
 
 
 def inside(folder: Path) -> list[Path]:
-    """What lies in a folder, in order; nothing where there is none."""
+    """Content of a folder, in order; empty without a folder."""
     return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
@@ -142,5 +142,5 @@ def make_private() -> tuple[Path, ...]:
 
 
 def cant_keep(error: OSError, *, hint: str = WRITABLE) -> StorageError:
-    """What to say of a folder that can't be written or a full disk."""
+    """Error for an unwritable folder or a full disk."""
     return StorageError.of(f"a file can't be stored ({error.strerror})", hint)

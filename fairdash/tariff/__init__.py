@@ -14,5 +14,5 @@ FAIR_TARIFF = "fair_tariff"
 
 
 def title_of(lam: float) -> str:
-    """What people call the tariff of this weight."""
+    """Display name of the tariff at this weight."""
     return f"Fair tariff, λ = {lam:g}" if lam else "Tariff, λ = 0 (GLM)"

@@ -45,7 +45,7 @@ MOST_LEVELS = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class TermOptions:
-    """How columns become terms. Columns are named by their text; all others are left to the defaults.
+    """Mapping from columns to terms. Columns are named by their text; the defaults treat all others.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ PENALTIES = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class FitOptions:
-    """How tariffs are fitted, whatever their terms.
+    """Options for fitting tariffs with any terms.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class Fitted:
     smooth: Mapping[str, float] = field(default_factory=dict)
 
     def premiums(self, terms: Sequence[Term], table: pd.DataFrame) -> Array:
-        """What the tariffs of these terms ask of every row, (K, n), in the target's units."""
+        """Premiums of the tariffs with these terms for every row, (K, n), in the target's units."""
         base, values = base_and_values(terms, intercept=self.intercept, coefficients=self.coefficients)
         return premiums(terms, table, base=base, values=values, multiplies=self.multiplies)
 

@@ -70,7 +70,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
     penalty
         Id in :data:`fairdash.tariff.fit.PENALTIES`: which Ψ. ``"averages"`` counts differences of premium:
         first between averages along s, then what other links there are, and ends at one flat premium with a
-        large λ; the others count correlations, whatever the size of the differences, and can foretell worse
+        large λ; the others count correlations, whatever the size of the differences, and can predict worse
         than a flat premium where claims are weak.
     objective
         ``"demographic_parity"``: U is the prediction ŷ; ``"equalized_residuals"``: U is ŷ − y.
@@ -149,7 +149,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
 
     Beside fixed factors no λ ends at one flat premium. A large λ ends at the fixed factors alone, times one
     base, as far as these don't follow s; what follows s in them the other factors then make up for, as far as
-    they can. Both may foretell worse than one flat premium: whoever fixed them answers for that.
+    they can. Both may predict worse than one flat premium; that is a consequence of the fixed factors.
 
     It is fitted on the processor, where 100,000 rows take seconds: in float64, but for the way from the GLM
     where there are more rows than `penalty_rows`.
@@ -367,7 +367,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         )
 
     def formula(self) -> str:
-        """How to rate by the table, in plain words, a sentence a line; and what is held monotone."""
+        """Explanation of rating from the table, one sentence per line, with monotone constraints."""
         words = in_words(self.relativities())
         if self.monotone_cost_ is None:
             return words

@@ -1,7 +1,7 @@
 """A tariff as the table that is filed: a base and a relativity for each level, band, breakpoint and pair.
 
 With a log link the premium is the base times a relativity a factor; with the identity it is the base plus
-points. The table alone rates: :func:`rate` takes nothing else, whoever made it or changed a number in it.
+points. Rating needs only the table: :func:`rate` also accepts edited tables.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _parts(factor: Factor) -> list[dict[str, Any]]:
 
 
 def in_words(table: pd.DataFrame) -> str:
-    """How to rate by a table, in plain words, a sentence a line.
+    """Explanation of rating from a table, one sentence per line.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a curve should look like: smooth, and where it is asked for monotone.
+"""Shape of a curve: smooth and, if requested, monotone.
 
 Smoothness is that of P-splines (Eilers and Marx 1996): the squares of second differences of neighbouring
 values, on the scale of η, are added to what is minimised. Every neighbour counts alike, whatever the

@@ -44,7 +44,7 @@ N_PERMUTATIONS, N_PERMUTATIONS_IF_SLOW = 100, 20
 
 @dataclass(frozen=True)
 class OutOfFold:
-    """What candidates predict for rows that they were not trained on.
+    """Out-of-fold predictions of candidates.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def rows_of(dataset: Dataset, rows: NDArray[np.int64] | None) -> Dataset:
 
 @dataclass(frozen=True)
 class Dependence:
-    """How strongly predictions, or residuals, depend on the sensitive column beside the floor; (K,) each.
+    """Dependence of predictions, or residuals, on the sensitive column, and its floor; (K,) each.
 
     With several sensitive columns these are the figures of the column with the largest excess. Signed
     measures count by their size.
@@ -169,7 +169,7 @@ class Dependence:
 
     @property
     def excess(self) -> NDArray[np.float64]:
-        """What the value has above the floor's mean; below 0 by chance."""
+        """Excess of the value over the floor's mean; below 0 by chance."""
         return self.value - self.floor
 
 

@@ -1,4 +1,4 @@
-"""What is trained where nobody has chosen: one set of defaults for page, command line and notebook.
+"""Defaults of training, shared by pages, command line and notebooks.
 
 >>> import numpy as np
 >>> suggested_loss(np.array([0.0, 1.0, 0.0, 2.0, 0.0]))[0]

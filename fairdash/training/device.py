@@ -123,7 +123,8 @@ class StackMemory:
         )
 
     def models_that_fit(self, device: str, *, n_splits: int) -> int:
-        """How many such models a stack may hold: what a CPU's cache holds, or a share of a GPU's memory."""
+        """Number of such models that a stack can hold: limited by a CPU's cache or a share of a GPU's
+        memory."""
         import torch
 
         if device == "cuda":
@@ -143,7 +144,7 @@ class OutOfMemoryError(Exception):
 
 
 def too_little_memory() -> DeviceError:
-    """The same in words for whoever asked for the training, where no smaller one is to be tried."""
+    """Memory error in words for the user, if no smaller training is tried."""
     return DeviceError.of(
         "Not enough memory to train these models, even in smaller groups",
         "Choose smaller batches or networks, or another device.",

@@ -192,7 +192,7 @@ def search_lam(
     For a bound on dependence this is, of the weights that meet it, the one with the smallest loss; if none
     does, of those whose excess is within one standard error of the least (the standard deviation of the
     measure on independent data), the one with the smallest loss. For a bound on the error it is, of the
-    weights within it, the one with the smallest excess dependence; weights that can't be told from
+    weights within it, the one with the smallest excess dependence; weights indistinguishable from
     independence (at most the floor's 95 % quantile) are alike, and the smaller loss decides.
 
     Dependence is measured once on the held-out predictions of all folds together, not fold by fold: a

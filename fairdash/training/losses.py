@@ -1,4 +1,4 @@
-"""What "accurate" means: squared error, or the deviances of the Tweedie family for prices and counts.
+"""Losses: squared error, or the deviances of the Tweedie family for prices and counts.
 
 A network gives η; the prediction is μ = η for squared error and μ = exp(η) otherwise, so that prices are
 positive and effects multiply. Losses are used in units of the constant model's: 1 is what the (weighted)
@@ -48,7 +48,7 @@ class Loss:
 
     @property
     def has_log_link(self) -> bool:
-        """Whether the prediction is exp(η), positive, rather than η itself."""
+        """Return whether the prediction is exp(η), positive, rather than η itself."""
         return self.power > 0
 
     def prediction(self, eta: Numbers) -> Numbers:

@@ -1,4 +1,4 @@
-"""What an estimator's fit and predict are given, checked; and the training."""
+"""Checks on the input of an estimator's fit and predict, and the training."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def rows_to_fit(
     method: Method,
     option: str = "method",
 ) -> tuple[pd.DataFrame, NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.float64] | None]:
-    """What an estimator's fit was given, checked and cut into its parts.
+    """Input of an estimator's fit, checked and split into its parts.
 
     Parameters
     ----------

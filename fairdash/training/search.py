@@ -129,7 +129,7 @@ class SettingsSearch(SearchPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class SearchResult:
-    """What a search has found.
+    """Result of a search.
 
     Parameters
     ----------

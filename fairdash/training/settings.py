@@ -104,12 +104,12 @@ class TrainingSettings:
 
     @property
     def network(self) -> Architecture:
-        """What the architecture's id stands for."""
+        """Architecture of this id."""
         return get_entry(ARCHITECTURES, self.architecture, option="architecture")
 
     @property
     def loss_function(self) -> Loss:
-        """What accurate means, as :mod:`fairdash.training.losses` has it."""
+        """Loss, from :mod:`fairdash.training.losses`."""
         return find_loss(self.loss, tweedie_power=self.tweedie_power)
 
     def steps_an_epoch(self, n_rows: int) -> int:

@@ -59,7 +59,7 @@ class SplitKind:
     role: str = ""
 
     def mean_of(self, count: int) -> str:
-        """What figures are means of, for under a chart's title: "mean of 5 random splits"."""
+        """Basis of the means, for a chart's subtitle: "mean of 5 random splits"."""
         return f"1 {self.phrase} split" if count == 1 else f"mean of {count} {self.phrase} splits"
 
 
@@ -256,7 +256,7 @@ SHARE, FROM_ROWS, MOST_ROWS = 0.2, 5_000, 10_000
 class SetAside:
     """The rows set aside, and what models of all other rows predict for them; nobody has looked at either.
 
-    The models are those that a refit is likest to: one a method and weight, trained on every row that is not
+    The models are those closest to a refit: one a method and weight, trained on every row that is not
     set aside, with the refit's settings and seed. The mean over the splits' models would be another
     predictor, which nobody carries off.
 

@@ -1,4 +1,4 @@
-"""Whom the server answers: requests to one of its own names, from its own pages.
+"""Guard of the server: it answers requests to its own names, from its own pages.
 
 A web site can have its name resolve to 127.0.0.1 (DNS rebinding); a browser then takes what the app answers
 for that site's own. Only the Host header tells. Streamlit looks at it for the websocket alone, and takes
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _HEALTH = "/_stcore/health"
-#: How many people are here and what the server keeps for them; Streamlit tells whoever asks.
+#: How many people are here and what the server keeps for them; Streamlit tells anyone who asks.
 _METRICS = "/_stcore/metrics"
 #: Has the server answer there.
 METRICS = "FAIRDASH_METRICS"
@@ -96,7 +96,7 @@ def _is_nobody(scope: Scope) -> str | None:
 
 
 def _is_off(path: str) -> str | None:
-    """Why an address is refused that answers whoever asks, signed in or not."""
+    """Reason to refuse an address that would answer anyone, signed in or not."""
     if path.rstrip("/").endswith(_METRICS) and not os.environ.get(METRICS):
         return f"Metrics are off. Set {METRICS}=1 in the server's environment to switch them on."
     return None

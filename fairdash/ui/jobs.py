@@ -1,4 +1,4 @@
-"""How far a job is, as pages show it; studies are started too, followed with a bar, and shown when done."""
+"""Progress of jobs on pages; studies are started, followed with a bar, and shown when done."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def show_status(job: Job, status: RunStatus) -> None:
 
 
 def progress_words(status: RunStatus) -> str:
-    """What a job at work is doing, how far it is, and how long it will take."""
+    """Current step, progress and remaining time of a job."""
     left = "" if status.seconds_left is None else f" · about {duration(status.seconds_left)} left"
     return f"{status.doing[:1].upper()}{status.doing[1:]} · {status.fraction:.0%}{left}"
 
 
 def show_go_on(job: Job) -> None:
-    """Where a job was stopped or has failed with a part of it done: the way to the rest."""
+    """Offer to resume a job that was stopped or failed with a part of it done."""
     if job.can_go_on and st.button(
         "Go on",
         key=KEY("go-on", job.id),

@@ -45,7 +45,7 @@ _WHOLE_GAME = 4000
 
 @dataclass(frozen=True, kw_only=True)
 class Control:
-    """What the hand moves: the address holds where it stands.
+    """Slider of the lesson, with its value in the address.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Control:
     default: str
 
     def at(self) -> int:
-        """Which of the values the address asks for."""
+        """Value that the address asks for."""
         asked = st.query_params.get(self.name, self.default)
         return list(self.values).index(asked if asked in self.values else self.default)
 

@@ -1,4 +1,4 @@
-"""What the user looks at and has chosen: kept in the page's address, and in the session between pages."""
+"""State of the user: stored in the page's address, and in the session between pages."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def chosen_source() -> DatasetSource:
 
 
 def is_source_chosen() -> bool:
-    """Whether the address or the session names a data set, so that it is not the default one."""
+    """Return whether the address or the session names a data set other than the default."""
     return (st.query_params.get(Address.DATASET) or st.session_state.get(Address.DATASET)) is not None
 
 

@@ -57,7 +57,7 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(
 
 
 def in_lines(*terms: str) -> str:
-    """What these symbols mean, one line each; all of the glossary if none is named."""
+    """Meaning of these symbols, one line each; the whole glossary if none is named."""
     return "  \n".join(GLOSSARY[each] for each in terms or GLOSSARY)
 
 

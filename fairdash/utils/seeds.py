@@ -19,7 +19,7 @@ import numpy as np
 
 
 class Stream(IntEnum):
-    """What a stream of random numbers is for."""
+    """Purposes of streams of random numbers."""
 
     #: Initial weights of the models of a split; and permutations behind a floor of one pair of columns.
     INITIAL_WEIGHTS = 1

@@ -257,7 +257,7 @@ def _numbered(names: Sequence[str]) -> list[str]:
 
 
 def header_at(rows: Sequence[Sequence[str]]) -> int:
-    """Which of a table's first rows holds the names, from 0.
+    """Index of the row, among a table's first rows, that holds the names, from 0.
 
     The first, unless at most half as many of its cells are filled as is usual, and a row further down has
     names: more than half of its cells filled, with different texts that are no numbers.
@@ -287,7 +287,7 @@ def header_at(rows: Sequence[Sequence[str]]) -> int:
 
 
 def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
-    """How many of a table's last rows are none of it: totals, and notes such as a source.
+    """Number of last rows that do not belong to the table: totals, and notes such as a source.
 
     Parameters
     ----------

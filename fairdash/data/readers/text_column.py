@@ -83,27 +83,27 @@ class TextColumn:
 
     @cached_property
     def whole(self) -> np.ndarray:
-        """Which distinct cells are whole numbers."""
+        """Mask of distinct cells that are whole numbers."""
         return self._matches(grammar.WHOLE)
 
     @cached_property
     def power(self) -> np.ndarray:
-        """Which are numbers such as 1e6, without a decimal mark."""
+        """Mask of numbers such as 1e6, without a decimal mark."""
         return self._matches(grammar.POWER)
 
     @cached_property
     def dot(self) -> np.ndarray:
-        """Which are numbers with a decimal point."""
+        """Mask of numbers with a decimal point."""
         return self._matches(grammar.FRACTION.format(mark="."), holding=".")
 
     @cached_property
     def comma(self) -> np.ndarray:
-        """Which are numbers with a decimal comma."""
+        """Mask of numbers with a decimal comma."""
         return self._matches(grammar.FRACTION.format(mark=","), holding=",")
 
     @cached_property
     def infinite(self) -> np.ndarray:
-        """Which are words for infinity."""
+        """Mask of words for infinity."""
         return self._matches(grammar.INFINITE)
 
     def all_known(self, *kinds: np.ndarray) -> bool:
@@ -172,7 +172,7 @@ class TextColumn:
 
     @property
     def is_money(self) -> bool:
-        """Whether the cells are written with a sign of money."""
+        """Return whether the cells have a currency sign."""
         return self.unit not in ("", "%")
 
     def _in_thousands(self, mark: str, fractions: np.ndarray, *, chosen: bool) -> bool:

@@ -120,7 +120,7 @@ class Cell:
 
     @property
     def at_floor(self) -> bool:
-        """Whether ours can't be told from independence on these rows."""
+        """Return whether ours shows no detectable link on these rows."""
         return bool(self.ours <= self.floor_q95)
 
 
@@ -138,7 +138,7 @@ def cells(result: StudyResult, dataset: str, method: str, objective: str) -> lis
 
 @dataclass(frozen=True)
 class Count:
-    """How many fairness cells are at or below those of the paper's Fair HGR NN.
+    """Count fairness cells at or below those of the paper's Fair HGR NN.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def central_range(values: Array, *, random_state: int = 0) -> tuple[float, float
 
 
 def equivalent(result: StudyResult, dataset: str, found: Count) -> int | None:
-    """How many of the paper's values are ordinary among means of five of our splits; None if few."""
+    """Count the paper's values that are ordinary among means of five of our splits; None with few splits."""
     splits, reached = result.tables["splits"], 0
     for objective, method in found.chosen.items():
         own = splits[(splits["method"] == method) & (splits["objective"] == objective)]
@@ -434,7 +434,7 @@ def sides_of_bound(values: pd.DataFrame, exact: pd.DataFrame, *, bound: str, abo
 
 
 def in_words(sides: pd.DataFrame) -> str:
-    """What :func:`sides_of_bound` has found."""
+    """Result of :func:`sides_of_bound`."""
     at, named = {}, {}
     for side in (HOLDS, FAILS, UNRESOLVED):
         at[side] = [f"{rho:g}" for rho in sides.loc[sides["side"] == side, "rho"]]

@@ -307,7 +307,7 @@ def price_of_independence(
     barycentre: Barycentre | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    r"""What exact demographic parity adds to the mean squared error at least: :math:`E[(f - f^*)^2]`.
+    r"""Least increase of the mean squared error by exact demographic parity: :math:`E[(f - f^*)^2]`.
 
     For f(x, s) = E[y | x, s] no prediction that is independent of s has a mean squared error below
     that of f plus this price, whether it sees s or not (Chzhen et al., 2020, Theorem 2.3: it is the

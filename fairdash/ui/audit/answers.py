@@ -1,4 +1,4 @@
-"""What an audit has found: the verdict and its picture on the first screen, then each question."""
+"""Result of an audit: the verdict and its figure on the first screen, then each question."""
 
 from __future__ import annotations
 

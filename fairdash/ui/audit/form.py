@@ -1,4 +1,4 @@
-"""What to audit: an example; then which column is what, which criterion is first, which gap is too large."""
+"""Form of an audit: an example, then columns, primary criterion and largest acceptable gap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which table: a data set of the catalogue, with its options and how it comes here, or a file."""
+"""Choice of the table: a data set of the catalogue, with its options and download, or a file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ UPLOAD = "upload"
 
 
 def current_source() -> DatasetSource:
-    """What the address or the session names; if that is gone, say so and begin afresh."""
+    """Load the data named by the address or the session; if it is gone, say so and use the default."""
     try:
         return chosen_source()
     except FairdashError as error:

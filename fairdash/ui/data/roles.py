@@ -1,4 +1,4 @@
-"""Which column plays which part, what is priced, which columns a model may see, and what people call them."""
+"""Roles of the columns, the target, the features, and display names."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ MOST_CHARACTERS = 60
 
 
 def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: str) -> Roles | None:
-    """Which column plays which part; None while target or sensitive column is missing.
+    """Roles of the columns; None while target or sensitive column is missing.
 
     `key` stands for the columns, for which choices are kept; `table` for their cells as well.
     """
@@ -168,7 +168,7 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
 def ask_for_rate(
     frame: pd.DataFrame, target: str, exposure: str, *, begin: bool, key: str, clicks: int
 ) -> bool:
-    """Whether the target is divided by the exposure; not asked where it can't be."""
+    """Ask whether the target is divided by the exposure, if it can be."""
     if not can_be_rate(frame[target]):
         return False
     return st.checkbox(
@@ -213,7 +213,7 @@ def ask_for_features(
 
 
 def begins(column: str, known: Roles | None, *, given: Suggestion, former: Suggestion) -> bool:
-    """Whether a column is a feature where nobody decides now: as the recipe has it, or as suggested."""
+    """Return whether a column is a feature by the recipe, or else by suggestion."""
     suggested = column in given.features
     if known is None or any(column in part for role, part in known.parts.items() if role != "feature"):
         return suggested

@@ -1,4 +1,4 @@
-"""What a table holds: its pictures, what to know about it, who carries what is sensitive, and its columns."""
+"""Content of a table: its figures, notes, proxies of the sensitive attribute, and columns."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
 
 
 def ask_for_sensitive(dataset: Dataset, *, key: str) -> str:
-    """Which sensitive column the pictures and the ranking are about; not asked where there is one alone."""
+    """Choose the sensitive column of the figures and the ranking, if there are several."""
     first, *others = dataset.roles.sensitive
     if not others:
         return first
@@ -128,7 +128,7 @@ def show_link(dataset: Dataset, sensitive: str) -> None:
 
 
 def on_all_rows(link: RankLink) -> str:
-    """What a sample can't show, and all rows do: the rank correlation, and the weakest that they could."""
+    """Rank correlation on all rows, and the weakest that they would detect, if a sample can't show a link."""
     told = "more than" if abs(link.value) > link.stays_within else "not more than"
     return (
         f"A weak link may not show on {ROWS_MEASURED:,} rows. On all {link.n:,} rows the rank correlation "
@@ -161,7 +161,7 @@ def column_table(dataset: Dataset, profile: Sequence[ColumnProfile]) -> pd.DataF
 
 
 def show_proxies(source: DatasetSource, sensitive: str, *, name: str) -> None:
-    """Which features carry a sensitive attribute; computed beside the page, with a bar."""
+    """Features that predict a sensitive attribute; computed in the background, with a progress bar."""
     st.subheader(f"Which features predict {safe(name)}?", anchor=False)
 
     def draw(tables: Tables) -> None:

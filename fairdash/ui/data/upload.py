@@ -161,7 +161,7 @@ def ask_for_file(known: UploadSource | None) -> Upload | None:
 
 
 def ask_how_long(upload: Upload) -> None:
-    """How long the file is kept, and a button that deletes it now."""
+    """Choose the term of the file; a button deletes it now."""
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     terms = TERMS if upload.keep_days in TERMS else [upload.keep_days, *TERMS]
     days = left.selectbox(
@@ -186,7 +186,7 @@ def ask_how_long(upload: Upload) -> None:
 
 
 def what_is_deleted(made: Made) -> str:
-    """What goes with the file, in words."""
+    """Sentence about what is deleted with the file."""
     kinds = (
         (made.runs, "run", "runs"),
         (made.models, "model", "models"),

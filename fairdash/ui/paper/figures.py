@@ -222,7 +222,7 @@ def household_table(result: StudyResult, objective: str) -> pd.DataFrame:
 
 
 def household_answer(result: StudyResult, table: pd.DataFrame, objective: str) -> str:
-    """What fairness costs here, and why it is not what the paper says."""
+    """Cost of fairness here, and why it differs from the paper's."""
     rows = table.set_index("method")
     standard = rows.loc["standard"]
     fair = rows.drop("standard")
@@ -306,7 +306,7 @@ def _share(value: float) -> str:
 
 
 def about(result: StudyResult) -> None:
-    """Where the figures come from, in one line, and the command that makes them again."""
+    """Origin of the figures in one line, and the command that reproduces them."""
     st.caption(
         f"Seed {result.seed}; {duration(result.seconds)} of processor time on {result.machine}; torch "
         f"{result.versions['torch']}. Reproduce it in a checkout of fairdash: `{result.command}`"

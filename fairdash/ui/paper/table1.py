@@ -167,7 +167,7 @@ def show_dots(result: StudyResult, name: str, objective: str) -> None:
 
 
 def dots(result: StudyResult, dataset: str, objective: str) -> pd.DataFrame:
-    """What the dot plot shows: as :func:`fairdash.figures.paper.dots_figure` has it."""
+    """Data of the dot plot, as for :func:`fairdash.figures.paper.dots_figure` has it."""
     table = summary(result)
     lines = []
     for method in map(str, table.loc[table["objective"] == objective, "method"]):
@@ -316,7 +316,7 @@ def show_missed(result: StudyResult, found: Count, objective: str) -> None:
 
 
 def show_tries(name: str) -> None:
-    """What was tried within the training rows before this way to choose was taken, the failures too."""
+    """Rules of choice compared within the training rows, including those that failed."""
     study = f"rehearsal_{name}"
     if study not in committed("rehearsal_"):
         return
@@ -348,7 +348,7 @@ def show_tries(name: str) -> None:
 
 
 def show_origin(result: StudyResult, name: str) -> None:
-    """How the values came about, the command that makes them again, and both tables as files."""
+    """Provenance of the values, the command that reproduces them, and both tables as files."""
     with st.expander("How these values were computed, and how to reproduce them"):
         st.markdown(
             f"{result.options['rows']:,} rows, {result.options['features']} features, "

@@ -68,7 +68,7 @@ def ask_for_law() -> tuple[float, int, str]:
 
 
 def answer(rho: float, base: str) -> str:
-    """What is true at ρ, and which of the two bounds which."""
+    """Exact values at ρ, and their order."""
     truth = gaussian(rho)
     mi = truth.mi / unit_of(base)
     square = truth.hgr**2
@@ -154,7 +154,7 @@ def show_rows(rho: float, n: int) -> None:
 
 
 def show_estimates(rho: float, n: int, base: str) -> None:
-    """What each quick estimator reads at this ρ, beside the truth."""
+    """Value of each quick estimator at this ρ, beside the truth."""
     truth = gaussian(rho)
     exact = {"hgr": truth.hgr, "chi2": truth.chi2, "mi": truth.mi / unit_of(base)}
     rows = []
@@ -246,6 +246,6 @@ def gaussian_values(n: int, seed: int) -> pd.DataFrame:
 
 @st.cache_data(max_entries=200, show_spinner=False)
 def gaussian_estimates(rho: float, n: int, seed: int) -> dict[str, float]:
-    """What the quick estimators of HGR, χ² and mutual information read on one data set."""
+    """Values of the quick estimators of HGR, χ² and mutual information on one data set."""
     u, v = gaussian_pairs([rho], n, repeats=1, seed=seed)
     return {id: float(values_of(id, u, v)[0]) for id in studied(quick=True) if target_of(id)}

@@ -227,7 +227,7 @@ def show_errors(tables: Tables) -> None:
 
 
 def ask_for_estimators(name: str, offered: Sequence[str], *, published: bool = True) -> tuple[list[str], str]:
-    """Which lines to draw, and in which way."""
+    """Choose the lines, and their style."""
     ids = st.pills(
         "Estimators",
         offered,

@@ -117,7 +117,7 @@ def _noise_in_view() -> float:
 
 
 def ask_for_pattern(place: DeltaGenerator) -> str:
-    """Which pattern; its id is kept in the address (a bound selectbox would keep its title there)."""
+    """Choose the pattern; its id is in the address (a bound selectbox would keep its title there)."""
     options = [*SHAPES, POINTS]
     if Address.PATTERN not in st.session_state:
         asked = st.query_params.get(Address.PATTERN)
@@ -168,7 +168,7 @@ def go_to(scene: Scene) -> None:
 
 
 def show_hint(scene: Scene) -> None:
-    """What to look at, where the scene is one of the examples."""
+    """Explanation of the scene, if it is one of the examples."""
     for each in SCENES:
         if each.scene == scene:
             st.info(each.look_at, icon=":material/visibility:")
@@ -211,7 +211,7 @@ FEW = ("pearson", "hgr_kde", "hgr_nn", "hgr_spline")
 
 
 def all_estimates(scene: Scene) -> pd.DataFrame:
-    """What every estimator reads, the slow ones as far as they are."""
+    """Values of all estimators; the slow ones as far as computed."""
     quick = estimates_of(scene)
     slow, _ = so_far(slow_study(scene))
     if "readings" not in slow or slow["readings"].empty:
@@ -226,7 +226,7 @@ def slow_study(scene: Scene) -> Study:
 
 
 def answer(estimates: pd.DataFrame, truth: Truth) -> str:
-    """What was found, in words that fit."""
+    """Sentences about the findings."""
     rows = estimates.to_dict("records")
     detected = {row["id"] for row in rows if is_detected(row["id"], row["value"], row["floor_q95"])}
     count = len(estimates)
@@ -281,7 +281,7 @@ def show_picture(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
 
 
 def levels_of(scene: Scene, ids: Sequence[str], estimates: pd.DataFrame) -> list[Noise]:
-    """What estimators read at each stop of the noise; at the scene's own that is `estimates`.
+    """Values of the estimators at each noise level; at the scene's own that is `estimates`.
 
     The slow ones are known there alone.
     """
@@ -402,7 +402,7 @@ def _along_noise(scene: Scene, ids: tuple[str, ...]) -> list[tuple[float, pd.Dat
 
 @st.cache_data(max_entries=500, show_spinner=False)
 def exact_of(scene: Scene) -> Truth:
-    """What is true of a scene."""
+    """Exact values of a scene."""
     return truth_of(scene.shape, noise=scene.noise)
 
 

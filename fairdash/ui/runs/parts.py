@@ -1,6 +1,6 @@
 """The runs: listed, the newest first, and chosen; what can be done with those; several on one front.
 
-A run can be named, run again, gone on with, stopped, taken away, brought in from a file, and deleted.
+A run can be named, repeated, resumed, stopped, exported, imported and deleted.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CHOSEN = KEY("chosen")
 KEY_DATA, KEY_PAGE = KEY("data"), KEY("page")
 #: What was said of the last run that came in, and how many have.
 SAID, COUNT = KEY("said"), KEY("count")
-#: As many on one front as can be told apart.
+#: Largest number of runs that stay distinguishable on one front.
 MOST = 6
 
 
@@ -265,7 +265,7 @@ def _delete(runs: list[Run]) -> None:
 
 
 def ask_for_file() -> None:
-    """A file that a run was taken away as; it is checked, kept, and chosen."""
+    """Import an exported run: check it, store it and select it."""
     if said := st.session_state.pop(SAID, ""):
         st.success(safe(said))
     count = st.session_state.get(COUNT, 0)

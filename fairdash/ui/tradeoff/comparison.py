@@ -1,4 +1,4 @@
-"""What is compared on the trade-off page: the controls, the answer, the pictures that follow its slider.
+"""Comparison on the Trade-off page: controls, answer, and figures that follow the slider.
 
 And everything else that it can show of the two points, drawn only when it is asked for.
 """
@@ -170,7 +170,7 @@ def _show_whose(comparison: Comparison) -> None:
 
 
 def show_answer(comparison: Comparison) -> None:
-    """What was found, in two or three sentences, and what the page is about."""
+    """Findings in two or three sentences, and the page's subject."""
     st.markdown(f"**{safe(words.answer(comparison))}**")
     _show_whose(comparison)
 

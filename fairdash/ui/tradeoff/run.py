@@ -82,7 +82,7 @@ def start_quick(source: DatasetSource, objective: str) -> Run:
 
 
 def show_other_training(comparison: Comparison, run: Run) -> None:
-    """Where models are judged by an objective that they were not trained for: the way to those that were."""
+    """Link to models trained for this objective, if these were trained for another."""
     spec, objective = run.spec, comparison.objective
     if objective == spec.plan.objective:
         return
@@ -102,7 +102,7 @@ def _switch(run: Run) -> None:
 
 
 def show_stage(run: Run, comparison: Comparison) -> None:
-    """How far a run is that already has something to show; nothing once it is whole."""
+    """Progress of a run with a preview; nothing once it is complete."""
     if run.look != FIRST:
         return
     if run.status.is_over:
@@ -184,7 +184,7 @@ def _wait(run: Run) -> None:
 
 
 def show_confirmation(comparison: Comparison, run: Run) -> None:
-    """What the rows set aside have shown so far, and the button that opens them; nothing without any."""
+    """Results of the rows set aside, and the button that opens them; nothing without such rows."""
     aside = comparison.result.set_aside
     if run.look != RESULT or aside is None:
         return
@@ -413,7 +413,7 @@ def _follow(job: ModelJob) -> None:
 
 
 def _price_of(comparison: Comparison) -> pd.Series:
-    """What the chosen model foretells for test rows, by the data set's row."""
+    """Predictions of the chosen model for test rows, by the data set's row."""
     found = comparison.predictions(comparison.b)
     made = price_of_test_rows(found, [split.test for split in comparison.result.splits])
     rows = comparison.result.rows

@@ -1,4 +1,4 @@
-"""The tariff that can be filed: its weight, what it costs, its table to take away, a cap on changes."""
+"""The tariff to file: its weight, cost, table for download, and a cap on changes."""
 
 from __future__ import annotations
 

@@ -143,12 +143,12 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
 
 
 def per_exposure(dataset: Dataset) -> str:
-    """What is behind the target's name where it is a rate."""
+    """Suffix of the target's name if it is a rate."""
     return f" ÷ {safe(str(dataset.roles.weight))}" if dataset.per_exposure else ""
 
 
 def ask_for_split(dataset: Dataset) -> str:
-    """How test rows are chosen; asked where the data set has a group or a time."""
+    """Ask how test rows are chosen, if the data set has a group or a time."""
     kinds = kinds_for(dataset)
     if len(kinds) == 1:
         return kinds[0]
@@ -207,7 +207,7 @@ def methods_for(dataset: Dataset) -> list[str]:
 
 
 def ask_for_loss(dataset: Dataset) -> tuple[str, bool]:
-    """What accurate means: id of a loss that suits the target, and whether predictions are balanced."""
+    """Choose a loss that suits the target, and whether predictions are balanced."""
     y, target = dataset.target.to_numpy(), dataset.roles.target
     problems = {name: loss.target_problem(y, column=target) for name, loss in LOSSES.items()}
     suitable = [name for name, problem in problems.items() if problem is None]
@@ -240,7 +240,7 @@ def ask_for_loss(dataset: Dataset) -> tuple[str, bool]:
 
 
 def follows(widget: str, what: object) -> bool:
-    """Whether what a widget's default follows is new, or the widget was not on the page just now."""
+    """Return whether the basis of a widget's default is new, or the widget was not on the page just now."""
     state = KEY("follows", widget)
     new = widget not in st.session_state or st.session_state.get(state) != what
     st.session_state[state] = what
