@@ -99,7 +99,7 @@ def through_what(data: AuditData, _: Answered) -> Part:
 
 
 def _uses_itself(itself: Estimate) -> bool:
-    """Whether the price is shown to use s itself; its surrogate then has s among its features."""
+    """Return whether the price is shown to use s itself; its surrogate then has s among its features."""
     return itself.ci_low > USES_ITSELF
 
 
@@ -124,7 +124,7 @@ def _made_in_words(fits: pd.DataFrame, itself: Estimate, name: str) -> str:
 
 
 def _itself_in_words(itself: Estimate, name: str) -> str:
-    """Whether the price follows s through s itself."""
+    """Return whether the price follows s through s itself."""
     with_it = f"Adding “{name}” itself raises R² by {points(itself)}"
     if _uses_itself(itself):
         return f"{with_it}: the price uses it, or something related to it outside the table."

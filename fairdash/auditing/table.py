@@ -314,7 +314,7 @@ def _check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns)
 
 
 def _is_line_of(y: Array, x: Array) -> bool:
-    """Whether y is a straight line of x in every row, but for rounding, as to cents or whole euros."""
+    """Return whether y is a straight line of x in every row, but for rounding, as to cents or whole euros."""
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return bool(np.ptp(x) == np.ptp(y))
     away, off = x - x.mean(), y - y.mean()

@@ -146,7 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _is_closed(stream: TextIO) -> bool:
-    """Whether the stream is a pipe that nobody reads any more."""
+    """Return whether the stream is a pipe that nobody reads any more."""
     try:
         place = stream.fileno()
     except io.UnsupportedOperation:  # a text in memory

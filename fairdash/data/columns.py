@@ -165,7 +165,7 @@ def is_number(values: pd.Series) -> bool:
 
 
 def _has_levels(values: pd.Series, levels: type | tuple[type, ...]) -> bool:
-    """Whether a column holds categories or text."""
+    """Return whether a column holds categories or text."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         return all(isinstance(level, levels) for level in values.cat.categories.tolist())
     if values.dtype == object:
@@ -278,7 +278,7 @@ def _as_numbers_or_text(column: pd.Series) -> pd.Series:
 
 
 def _are_numbers(column: pd.Series) -> bool:
-    """Whether half of a column's texts, or more, are numbers."""
+    """Return whether half of a column's texts, or more, are numbers."""
     known = column.dropna().astype(object)
     return bool(2 * pd.to_numeric(known, errors="coerce").notna().sum() >= len(known))
 

@@ -118,7 +118,7 @@ def _clearness(words: tuple[str, ...], joined: str, phrase: _Phrase) -> int:
 
 
 def _holds(parts: Iterable[re.Pattern[str]], words: Collection[str]) -> bool:
-    """Whether each word of a phrase is among a header's."""
+    """Return whether each word of a phrase is among a header's."""
     return all(any(part.fullmatch(word) for word in words) for part in parts)
 
 

@@ -249,7 +249,7 @@ def _are_zero(levels: pd.Index) -> NDArray[np.bool_]:
 def _only_without_zero(
     with_zero: Codes, without: Codes, rest: NDArray[np.bool_], share: float, *, slips: float
 ) -> bool:
-    """Whether the rows outside of these levels are all without a zero, but for a few slips."""
+    """Return whether the rows outside of these levels are all without a zero, but for a few slips."""
     from scipy.stats import binom
 
     wrong, n = int(with_zero[~rest].sum()), int((with_zero + without)[~rest].sum())
@@ -257,7 +257,8 @@ def _only_without_zero(
 
 
 def _orders_alike(f: pd.Series, y: pd.Series) -> bool:
-    """Whether a column puts the rows that don't hold the target's commonest value in the target's order."""
+    """Return whether a column puts the rows that don't hold the target's commonest value in the target's "
+    "order."""
     if kind_of(f) not in NUMBERS:
         return False
     x = as_floats(f)
@@ -272,7 +273,8 @@ def _orders_alike(f: pd.Series, y: pd.Series) -> bool:
 
 
 def _is_cut(f: pd.Series, y: pd.Series) -> bool:
-    """Whether a column is the other cut into classes: each a stretch of it, and the next begins right there.
+    """Return whether a column is the other cut into classes: each a stretch of it, and the next begins "
+    "right there.
 
     Strong columns part the target into stretches as well, such as grades of pay with a noise below their
     steps; those leave gaps.
@@ -307,7 +309,8 @@ def _is_cut_of(f: pd.Series, y: pd.Series, *, for_sure: bool) -> bool:
 
 
 def _touch(places: Floats, changes: Codes) -> bool:
-    """Whether the gaps between classes are no wider than others beside them, nor much than those within.
+    """Return whether the gaps between classes are no wider than others beside them, nor much than those "
+    "within.
 
     A noise that just fills the step between two grades thins out where they meet.
     """
@@ -336,7 +339,7 @@ def _geometric_mean(ratios: list[float]) -> float:
 
 
 def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
-    """Whether a column is the target rounded to even steps, up or down, perhaps rescaled.
+    """Return whether a column is the target rounded to even steps, up or down, perhaps rescaled.
 
     Of amounts that spread widely most steps hold a row or two, and that they touch can't be seen.
     """

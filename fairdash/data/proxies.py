@@ -175,8 +175,8 @@ def ranking_steps(
         permuted[place] = hgr_of_bases(_basis_of(features[name]), in_other_orders)
     p_value, p_corrected = corrected_p_values(values, permuted)
     yield 0.8, "predicting it from all features", known
-    foretold, r2 = foretell(features, s, random_state=random_state, groups=groups)
-    together = hgr_of_bases(number_basis(foretold), g.reordered(orders))
+    predicted, r2 = predict_column(features, s, random_state=random_state, groups=groups)
+    together = hgr_of_bases(number_basis(predicted), g.reordered(orders))
     table = pd.DataFrame(
         {
             "feature": names,
@@ -228,7 +228,7 @@ def corrected_p_values(values: Array, permuted: Array) -> tuple[Array, Array]:
     return p_value, np.maximum(p_corrected, p_value)
 
 
-def foretell(
+def predict_column(
     features: pd.DataFrame, s: Array, *, random_state: int = 0, groups: NDArray[np.intp] | None = None
 ) -> tuple[Array, float]:
     """Predict the ranks of a sensitive column from all features, each row by trees that did not see it.

@@ -285,7 +285,7 @@ def _id_of(content: bytes) -> str:
 
 
 def sources_folder(owner: str) -> Path:
-    """Where somebody's recipes are kept; it need not exist yet."""
+    """Folder of an owner's recipes; it need not exist yet."""
     folder = data_folder("sources")
     return folder if check_owner(owner) == LOCAL else folder / owner
 

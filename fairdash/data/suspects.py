@@ -215,7 +215,7 @@ class _Trees(NamedTuple):
         return own, max(self.explain(rest), 0.0), max(of_all, own)
 
     def speak_against(self, f: Floats, rest: list[Floats], found: Shares) -> bool:
-        """Whether a column seems to be made from the target, rather than the target from it."""
+        """Return whether a column seems to be made from the target, rather than the target from it."""
         own, without, together = found
         if self.many_zeros and max(own, together - without) >= self.too_much + _BESIDE_OTHERS:
             return True
@@ -236,7 +236,7 @@ class _Trees(NamedTuple):
         return self.explain(rest, ranks) <= without + _THROUGH
 
     def beat_chance(self, f: Floats, rest: list[Floats], counts: Floats, at_most: float) -> bool:
-        """Whether counts are explained better than any cause can, and only with a column."""
+        """Return whether counts are explained better than any cause can, and only with a column."""
         limit = at_most + max(_ABOVE_CHANCE, _ERRORS * np.sqrt(2 / len(counts)))
         if self.explain([f], counts) > limit:
             return True
@@ -324,7 +324,7 @@ def _share(y: Floats, predicted: Floats) -> float:
 
 
 def _numbers_rows(values: pd.Series) -> bool:
-    """Whether a column holds whole numbers, each once, as a row's number does."""
+    """Return whether a column holds whole numbers, each once, as a row's number does."""
     if kind_of(values) not in ("number", "whole number") or values.isna().any() or not values.is_unique:
         return False
     cells = as_floats(values).to_numpy()
@@ -362,7 +362,8 @@ def _small_groups(values: pd.Series) -> Codes | None:
 
 
 def _without_the_row(cells: Floats, y: Floats, codes: Codes) -> bool:
-    """Whether a column is the average of a row's group without the row: it falls as its target rises."""
+    """Return whether a column is the average of a row's group without the row: it falls as its target "
+    "rises."""
     fine = (codes >= 0) & np.isfinite(cells)
     if fine.sum() < _FEWEST_GROUPS:
         return False
@@ -414,7 +415,7 @@ def _misses_averages(cells: Floats, y: Floats) -> float | None:
 
 
 def _are_fractions(levels: Floats) -> bool:
-    """Whether nearly all numbers are fractions of whole numbers, below the line 20 at most.
+    """Return whether nearly all numbers are fractions of whole numbers, below the line 20 at most.
 
     Perhaps rounded, to four decimals at least: two of these fractions are never closer than 1/380.
     """

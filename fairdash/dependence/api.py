@@ -378,7 +378,8 @@ def keywords(implementation: Callable[..., Any]) -> set[str]:
 
 
 def _keep_margin(permutations: Index, groups: Index | None) -> bool:
-    """Whether every row comes once in each order, (B, n); that of groups of unlike sizes repeats some."""
+    """Return whether every row comes once in each order, (B, n); that of groups of unlike sizes repeats "
+    "some."""
     n = permutations.shape[1]
     return groups is None or all(np.bincount(order, minlength=n).max() == 1 for order in permutations)
 

@@ -120,7 +120,7 @@ class Blocks:
         return index
 
     def _orders_suffice(self) -> bool:
-        """Whether there are at least twenty orders: m groups of a stratum have m! of them."""
+        """Return whether there are at least twenty orders: m groups of a stratum have m! of them."""
         orders = 1.0
         for count in np.bincount(self.strata):
             for factor in range(2, min(int(count), _FEWEST_ORDERS) + 1):

@@ -88,7 +88,7 @@ class Confirmation:
 
     @property
     def p_value(self) -> float:
-        """Of all attributes together: the smallest, times their number (Bonferroni), at most 1."""
+        """p-value over all attributes: the smallest, times their number (Bonferroni), at most 1."""
         tests = {link.attribute or link.column for link in self.links}
         return min(1.0, len(tests) * min(link.p_value for link in self.links))
 

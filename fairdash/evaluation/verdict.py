@@ -206,7 +206,7 @@ def verdict_of(row: pd.Series) -> float:
 
 
 def is_link(p_value: float) -> bool:
-    """Whether a verdict says that there is a link, at 5 %; a mean of equal numbers may be rounded."""
+    """Return whether a verdict says that there is a link, at 5 %; a mean of equal numbers may be rounded."""
     return p_value <= ALPHA + _ROUNDING
 
 

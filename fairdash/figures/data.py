@@ -19,7 +19,7 @@ DOTS = 1500
 
 
 def some_rows(n: int) -> NDArray[np.intp]:
-    """Which of n rows are drawn as dots."""
+    """Mask of n rows drawn as dots."""
     if n <= DOTS:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, DOTS, replace=False))

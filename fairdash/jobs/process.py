@@ -93,12 +93,13 @@ def stop(folder: Path, *, seconds: float = SECONDS_TO_STOP) -> bool:
 
 
 def is_at_work(folder: Path) -> bool:
-    """Whether a process works in `folder`, which need not be writable."""
+    """Return whether a process works in `folder`, which need not be writable."""
     return is_locked(folder / LOCK)
 
 
 def is_locked(lock: Path) -> bool:
-    """Whether a process holds this lock; looking takes no right to write, and leaves nothing behind."""
+    """Return whether a process holds this lock; looking takes no right to write, and leaves nothing "
+    "behind."""
     try:
         handle = os.open(lock, os.O_RDONLY)
     except FileNotFoundError:

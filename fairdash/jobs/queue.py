@@ -72,7 +72,7 @@ class AwayError(StorageError):
 
 @dataclass(frozen=True)
 class QueueState:
-    """Where a job stands.
+    """State of a job.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class QueueState:
 
     @property
     def is_active(self) -> bool:
-        """Whether it waits or is worked at."""
+        """Return whether it waits or is worked at."""
         return self.state in (WAITING, AT_WORK)
 
 
@@ -97,7 +97,7 @@ def database_url() -> str:
 
 
 def is_shared() -> bool:
-    """Whether several machines may work at the jobs."""
+    """Return whether several machines may work at the jobs."""
     return not database_url().startswith("sqlite")
 
 
@@ -258,7 +258,7 @@ def see_to_all() -> None:
 
 
 def is_needed(lane: str) -> bool:
-    """Whether the lane holds a job; if not, no process is started for it until the next one."""
+    """Return whether the lane holds a job; if not, no process is started for it until the next one."""
     if not _todo(lane).exists():
         return False
     if not active(lane):

@@ -85,7 +85,7 @@ def turns(unit: Unit, count: int) -> Sequence[int]:
 
 
 def is_from_the_end(unit: Unit) -> bool:
-    """Whether a second process asks, which comes to the parts of a job in another order."""
+    """Return whether a second process asks, which comes to the parts of a job in another order."""
     return bool(getattr(unit, "from_the_end", False))
 
 
@@ -214,5 +214,5 @@ def from_files(files: Mapping[str, bytes]) -> dict[str, Any]:
 
 
 def _is_same(a: Any, b: Any) -> bool:
-    """Whether two arrays have the same bits."""
+    """Return whether two arrays have the same bits."""
     return bool(a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())

@@ -161,7 +161,7 @@ class Comparison:
 
     @property
     def sample(self) -> str:
-        """Which rows were looked at, where they are not all: "5,000 of 678,013 rows, drawn at random"."""
+        """Rows that were used, if not all: "5,000 of 678,013 rows, drawn at random"."""
         drawn_from = self.result.drawn_from
         if drawn_from is None:
             return ""
@@ -196,7 +196,7 @@ class Comparison:
 
     @property
     def is_of_one_point(self) -> bool:
-        """Whether A and B are the same model."""
+        """Return whether A and B are the same model."""
         return self.a == self.b or (self.a.is_standard and self.b.is_standard)
 
     def edge(self, point: Point, measure: str | None = None) -> float:
@@ -338,7 +338,7 @@ class Comparison:
         return pd.concat(parts, ignore_index=True)
 
     def is_worse_than_both_ends(self) -> bool:
-        """Whether B is a blend that shows more dependence than both its trained neighbours.
+        """Return whether B is a blend that shows more dependence than both its trained neighbours.
 
         More error it never has: see :func:`fairdash.evaluation.tradeoff_curve`.
         """

@@ -30,7 +30,8 @@ from fairdash.utils.text import number, percent, with_unit
 
 
 def has_groups(comparison: Comparison) -> bool:
-    """Whether every split has the test rows of a group; a report, which goes around, shows none else."""
+    """Return whether every split has the test rows of a group; a report, which goes around, shows none "
+    "else."""
     return min(len(split.test) for split in comparison.result.splits) >= ROWS_PER_GROUP
 
 

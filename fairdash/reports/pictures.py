@@ -182,7 +182,7 @@ def objectives(comparison: Comparison, *, theme: Theme) -> Picture:
 
 
 def features(comparison: Comparison, *, kind: str, theme: Theme) -> Picture | None:
-    """Which features A and B lean on, by ``"reliance"`` or ``"importance"``; None if it was not measured."""
+    """Features that A and B depend on, by ``"reliance"`` or ``"importance"``; None if it was not measured."""
     table = comparison.importance(kind)
     if table is None:
         return None

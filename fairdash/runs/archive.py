@@ -196,7 +196,8 @@ def _keep(files: Mapping[str, bytes], place: Path, *, look: str) -> bool:
 
 
 def _is_same(place: Path, files: Mapping[str, bytes]) -> bool:
-    """Whether the run that lies there had the same to do, for the same owner, and has found the same."""
+    """Return whether the run that lies there had the same to do, for the same owner, and has found the "
+    "same."""
     found = [name for name in files if name not in (STATUS, NAME, CONFIRMATIONS, *LOG_FILES)]
     try:
         return all((place / name).read_bytes() == files[name] for name in found)

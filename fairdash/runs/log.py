@@ -56,7 +56,7 @@ class Event:
 
     @property
     def said(self) -> str:
-        """What, with the details in words."""
+        """Event, with its details in words."""
         more = (f"{name}: {_in_words(value)}" for name, value in self.details.items() if value)
         return "; ".join([self.what, *more])
 
@@ -123,7 +123,7 @@ def read(folder: Path) -> Log:
 
 
 def facts_of(source: DatasetSource) -> dict[str, Any]:
-    """Which data, by hash, and which columns in which part, for a line."""
+    """Data by hash, and columns by role, for a line."""
     roles = getattr(source, "roles", None)
     data = f"sha256 {source.sha256}" if isinstance(source, UploadSource) else source.title
     columns = {} if roles is None else {part: value for part, value in vars(roles).items() if value}

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSpec(JobSpec):
-    """Which model to refit.
+    """Specification of a model to refit.
 
     Parameters
     ----------

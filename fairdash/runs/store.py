@@ -1,4 +1,4 @@
-"""Where a run is kept: one folder a run, every file written whole or not at all, no pickle.
+"""Storage of runs: one folder a run, every file written whole or not at all, no pickle.
 
 <home>/runs/<id>/spec.json       what to do: data, plan
 <home>/runs/<id>/status.json     how far it is
@@ -156,7 +156,7 @@ class Job(Generic[Spec]):
 
     @classmethod
     def home(cls) -> Path:
-        """Where all of this kind are kept."""
+        """Folder of all jobs of this kind."""
         return data_folder(cls.folder_name)
 
     @classmethod
@@ -247,7 +247,7 @@ class Job(Generic[Spec]):
             raise self._damaged(STATUS) from error
 
     def is_held(self) -> bool:
-        """Whether a worker is alive and at this run."""
+        """Return whether a worker is alive and at this run."""
         return is_at_work(self.folder)
 
     def lock(self, *, seconds: float = 0.0) -> FileLock:
@@ -290,12 +290,12 @@ class Job(Generic[Spec]):
 
     @property
     def can_go_on(self) -> bool:
-        """Whether it was stopped, or failed, with units done that need not be done again."""
+        """Return whether it was stopped, or failed, with units done that need not be done again."""
         return not (self.folder / RESULT).is_dir() and any(self.units.glob(64 * "?"))
 
     @property
     def units(self) -> Path:
-        """Where what its units have found is kept, by content, until the result is there."""
+        """Folder of its checkpoints, by content, until the result exists."""
         return self.folder / "units"
 
     @contextmanager
@@ -384,7 +384,7 @@ class Run(Job[RunSpec]):
 
     @property
     def other_defaults(self) -> str:
-        """Which of its values were defaults and are not today; a sentence, or empty for none."""
+        """Sentence about values that were defaults but are not today; empty for none."""
         return self.spec.plan.other_defaults(self.spec.defaults)
 
     def add_curve(self, curve: pd.DataFrame) -> None:

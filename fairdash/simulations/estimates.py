@@ -59,13 +59,13 @@ def coefficients() -> tuple[str, ...]:
 
 
 def target_of(id: str) -> str | None:
-    """Which true quantity a measure estimates: ``"hgr"``, ``"chi2"``, ``"mi"`` or none of them."""
+    """Quantity that a measure estimates: ``"hgr"``, ``"chi2"``, ``"mi"`` or none of them."""
     kind = id.partition("_")[0]
     return kind if kind in ("hgr", "chi2", "mi") else None
 
 
 def is_detected(id: str, value: float, floor_q95: float) -> bool:
-    """Whether a value stands above what independence exceeds in 5 % of cases."""
+    """Return whether a value stands above what independence exceeds in 5 % of cases."""
     return (abs(value) if REGISTRY[id].signed else value) > floor_q95
 
 

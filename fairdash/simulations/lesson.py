@@ -300,7 +300,7 @@ def average_price() -> float:
 
 
 def duel_sentence(frozen: bool, step: int) -> str:
-    """Where the game stands, in Markdown."""
+    """Sentence about the state of the game, in Markdown."""
     row = row_of(duel_states(frozen), "step", step)
     curve = duel_by_age(frozen, step)
     prices = curve["price"]

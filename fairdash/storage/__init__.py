@@ -1,4 +1,4 @@
-"""Where fairdash keeps files of the user's, and how it writes them.
+"""Storage of the user's files.
 
 ``FAIRDASH_HOME`` names one folder for everything; without it the places the operating system sets aside for
 a user's data and caches are used.

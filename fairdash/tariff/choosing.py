@@ -1,4 +1,4 @@
-"""Which terms a tariff has for a table: breakpoints on quantiles, levels that are there, the user's own.
+"""Terms of a tariff for a table: breakpoints on quantiles, levels that are there, the user's own.
 
 Relativities that are fixed beforehand, by a regulator or by management, are terms that no fit changes:
 

@@ -100,7 +100,7 @@ class FitOptions:
 
     @property
     def has_own_penalty(self) -> bool:
-        """Whether Ψ is the penalty of tariffs alone."""
+        """Return whether Ψ is the penalty of tariffs alone."""
         return self.penalty == AVERAGES
 
     @property

@@ -143,7 +143,7 @@ def other_defaults(plan: Mapping[str, Any], then: Mapping[str, Any]) -> str:
 
 
 def _is_default(name: str, value: object, defaults: Mapping[str, Any]) -> bool:
-    """Whether a plan has a default's value; of the methods those that can take its sensitive columns.
+    """Return whether a plan has a default's value; of the methods those that can take its sensitive columns.
 
     The defaults may be those of a run from elsewhere, and so be anything.
     """

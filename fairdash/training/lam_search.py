@@ -377,7 +377,7 @@ def _try(
         n_folds=plan.n_folds,
         random_state=plan.random_state,
         device=plan.device,
-        foretell=True,
+        for_refit=True,
         progress=None if progress is None else lambda share: progress(TRAINING_SHARE * share),
         unit=unit,
     )

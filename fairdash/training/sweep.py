@@ -275,7 +275,7 @@ def default_plan(
 
 
 def _is_auto(lams: Sequence[float] | str) -> bool:
-    """Whether the weights are to be found; OptionError for another text."""
+    """Return whether the weights are to be found; OptionError for another text."""
     if isinstance(lams, str) and lams != "auto":
         raise OptionError.of(f"“{lams}” is no grid of weights", "Give numbers, or “auto”.", column="lams")
     return isinstance(lams, str)

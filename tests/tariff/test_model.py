@@ -252,7 +252,7 @@ def test_balanced_premiums_add_up_to_the_target(loss, lam):
 
 
 def weak_policies(n=16_000, seed=1):
-    """A claim in twenty years, which the columns hardly foretell, and age, which shows in most of them."""
+    """A claim in twenty years, which the columns hardly predict, and age, which shows in most of them."""
     rng = np.random.default_rng(seed)
     age = rng.uniform(18, 85, size=n)
     away = (age - 50) / 20

@@ -234,7 +234,7 @@ def test_fewer_rows_are_trained_on_for_as_many_steps(n_rows, on, epochs):
 
 
 @pytest.mark.parametrize("patience", [None, 4])
-def test_folds_that_foretell_a_cost_are_trained_for_as_many_steps_as_all_rows(
+def test_folds_that_predict_a_cost_are_trained_for_as_many_steps_as_all_rows(
     household, monkeypatch, patience
 ):
     from fairdash.training import crossvalidation
@@ -256,7 +256,7 @@ def test_folds_that_foretell_a_cost_are_trained_for_as_many_steps_as_all_rows(
         n_folds=10,
         random_state=0,
         device="cpu",
-        foretell=True,
+        for_refit=True,
     )
     learned = 300 if patience is None else 240
     wanted = settings.n_epochs * settings.steps_an_epoch(learned)
@@ -511,7 +511,7 @@ def test_dependence_is_measured_on_all_held_out_predictions_together(household, 
         n_folds=3,
         random_state=0,
         device="cpu",
-        foretell=True,
+        for_refit=True,
     )
     s = household.sensitive.iloc[:, 0].to_numpy()
     row = chosen.frame.set_index("lam").loc[2.0]

@@ -14,5 +14,5 @@ FOLDER = Path(__file__).parent
 
 
 def example_audit() -> AuditResult:
-    """What was found."""
+    """Result."""
     return AuditResult.load(FOLDER)

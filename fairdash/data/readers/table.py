@@ -320,7 +320,7 @@ def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
 
 
 def _is_total(cells: Sequence[str], above: Sequence[str]) -> bool:
-    """Whether a row begins with a word for a total, in a place where no other row has words."""
+    """Return whether a row begins with a word for a total, in a place where no other row has words."""
     place = next(place for place, cell in enumerate(cells) if cell)
     words = folded(cells[place]).replace(":", " ").replace("-", " ").split()
     while words and words[0] in _GRAND:
@@ -332,7 +332,7 @@ def _is_total(cells: Sequence[str], above: Sequence[str]) -> bool:
 
 
 def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -> bool:
-    """Whether a row is one text alone, set off by an empty line or by the word that it begins with."""
+    """Return whether a row is one text alone, set off by an empty line or by the word that it begins with."""
     filled = [cell for cell in cells if cell]
     if width < _FEWEST_FOR_NOTE or len(filled) > 1 or LIKE_NUMBER.fullmatch(filled[0]):
         return False

@@ -103,7 +103,7 @@ class Cell:
 
     @property
     def at_or_below(self) -> bool:
-        """Whether ours is at most the paper's, to the three digits that it prints."""
+        """Return whether ours is at most the paper's, to the three digits that it prints."""
         return self.printed <= self.paper
 
     @property
@@ -115,7 +115,7 @@ class Cell:
 
     @property
     def is_near(self) -> bool:
-        """Whether the difference is under two standard errors of ours; the paper gives none."""
+        """Return whether the difference is under two standard errors of ours; the paper gives none."""
         return bool(np.isfinite(self.error) and abs(self.ours - self.paper) <= 2 * self.error)
 
     @property
@@ -406,7 +406,7 @@ def _title(pattern: object) -> str:
 
 
 def sides_of_bound(values: pd.DataFrame, exact: pd.DataFrame, *, bound: str, above: bool) -> pd.DataFrame:
-    """Whether the mean χ² by network lies above, or below, a true value at each ρ.
+    """Return whether the mean χ² by network lies above, or below, a true value at each ρ.
 
     Parameters
     ----------
