@@ -191,7 +191,7 @@ def side_by_side(first: Answered, other: Answered) -> pd.DataFrame:
 
 
 def _gaps(of: Answered) -> pd.DataFrame:
-    """What is held against the threshold, by criterion."""
+    """Measurements to compare with the threshold, by criterion."""
     mean = of.data.table.mean_price
     rows = [
         {"question": CRITERIA[name].question, "measure": name, "value": each.found.value / mean}
@@ -226,7 +226,7 @@ def _of_curves(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
 
 
 def _share_of_mean(curve: Curve, table: AuditTable, mean: float, low: int, high: int) -> Array:
-    """What each unit adds to the error of a gap as a share of the mean price, (U,)."""
+    """Contribution of each unit to the error of a gap as a share of the mean price, (U,)."""
     value, of_units = curve.difference(low, high, table)
     of_mean = table.per_unit(table.share * (table.price - mean))
     return np.asarray((of_units - value / mean * of_mean) / mean)
@@ -250,7 +250,7 @@ def _left_out(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
 
 
 def _numbers(data: AuditData, rows: NDArray[np.bool_], told: Array) -> dict[str, float]:
-    """What some rows (n,) tell of one of the two prices, by measure."""
+    """Measures of one of the two prices on some rows (n,)."""
     table = data.table.take(rows)
     mean, total = table.mean_price, table.mean((table.price - table.mean_price) ** 2)
     by_s = max(total - table.mean((table.price - told[rows]) ** 2), 0.0)

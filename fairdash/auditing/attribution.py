@@ -114,7 +114,7 @@ def _parts_in_words(shares: pd.DataFrame, whole: Estimate, uf: Estimate) -> str:
 
 
 def _made_in_words(fits: pd.DataFrame, itself: Estimate, name: str) -> str:
-    """What the surrogate is, and how well it fits."""
+    """Sentence about the surrogate and its fit."""
     model, too = (WITH, f" and “{name}”") if _uses_itself(itself) else (WITHOUT, "")
     r2 = fits.set_index("model")["value"]
     return (
@@ -134,7 +134,7 @@ def _itself_in_words(itself: Estimate, name: str) -> str:
 
 
 def _proxies_in_words(table: pd.DataFrame, name: str) -> str:
-    """Which features go with s."""
+    """Sentence about the features that depend on s."""
     clear = table[table["p_corrected"] <= 0.05]
     if clear.empty:
         return f"No column is shown to depend on “{name}”."
@@ -143,7 +143,7 @@ def _proxies_in_words(table: pd.DataFrame, name: str) -> str:
 
 
 def _discrimination_in_words(found: Estimate | None, costs: Costs | None) -> str:
-    """How far the price is from one without proxy discrimination."""
+    """Distance of the price from one without proxy discrimination."""
     if found is None or costs is None:
         return "Proxy discrimination can't be measured without an outcome or an expected cost."
     return (
@@ -176,7 +176,7 @@ def _proxies(table: AuditTable, *, seed: int | None) -> tuple[pd.DataFrame, floa
 
 
 def _further_fits(costs: Costs | None, *, told: float | None) -> pd.DataFrame:
-    """How well the other models do on rows that they did not learn from."""
+    """Out-of-sample fit of the other models."""
     ranks = "ranks of the sensitive attribute from the features"
     rows: list[dict[str, Any]] = []
     if told is not None:

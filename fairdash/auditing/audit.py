@@ -170,7 +170,7 @@ def carry_out(
 
 
 def _of_second_price(data: AuditData) -> Answered:
-    """What is found of the second price by itself, on the same rows."""
+    """Result for the second price by itself, on the same rows."""
     assert data.table.candidate is not None
     columns = data.table.columns.of_candidate
     plan = replace(

@@ -362,7 +362,7 @@ def by_unit(weighted: Rows, residual: Array, table: AuditTable) -> Rows:
 
 
 def _rank_slope(values: Array, basis: Basis) -> Array:
-    """How a point's value moves with its percentile: dM/dp; of a tail's mean T(p), (M(p) − T)/p or (T −
+    """Derivative of a point's value by its percentile: dM/dp; of a tail's mean T(p), (M(p) − T)/p or (T −
     M)/(1 − p)."""
     slope = np.zeros(len(values))
     inner = basis.is_curve

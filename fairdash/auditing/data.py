@@ -251,7 +251,7 @@ def p_among_equals(
 
 
 def _counted(table: AuditTable, random_state: int | None) -> tuple[NDArray[np.bool_], dict[str, Any]]:
-    """Which rows, and how they count."""
+    """Note on the rows and their weights."""
     rows = table.deal < MOST_ROWS / table.n
     # Weights and groups that say nothing would cost a second set of permutations.
     alike = np.ptp(table.weight) == 0

@@ -222,7 +222,7 @@ def controlled_curve(
 
 
 def _left(both: Array, table: AuditTable, factors: tuple[str, ...], *, random_state: int | None) -> Array:
-    """What the factors do not tell of some columns (n, k), told by the other folds."""
+    """Residuals of some columns (n, k) given the factors, cross-fitted."""
     varied = [name for name in factors if table.controls[name].nunique() > 1]
     if not varied:
         return both - np.average(both, axis=0, weights=table.weight)

@@ -181,7 +181,7 @@ class _Pairs:
         return np.abs(self.off).max(axis=1)
 
     def _reach(self, level: float) -> float:
-        """What the most that any pair is off exceeds with probability `level` at most.
+        """Value that the largest error of any pair exceeds with probability at most `level`.
 
         Where the draws are too few for the level, Bonferroni's inequality bounds it.
         """

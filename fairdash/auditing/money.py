@@ -180,7 +180,8 @@ def amounts(
 
 
 def _reach(gram: Array, random_state: int | None) -> float:
-    """How many standard errors hold for all groups at once: the 95 % quantile of the largest of them."""
+    """Number of standard errors for simultaneous limits of all groups: the 95 % quantile of the largest of
+    them."""
     _, root = root_of(gram)
     drawn = rng_of(Stream.AUDIT_SEGMENTS, random_state).normal(size=(_DRAWS, len(root))) @ root.T
     return float(np.quantile(np.abs(drawn).max(axis=1), _LEVEL)) if len(root) else np.nan

@@ -234,7 +234,7 @@ def corrected(
 
 
 def _extrapolate(reliability: float) -> Array:
-    """What each change from the value as it stands counts in the extrapolated one, (variances,).
+    """Weight of each change from the observed value in the extrapolated one, (variances,).
 
     With t = 1 ÷ √(1 + added variance), the reliability is √ r = √reliability × t: the least-squares parabola
     in t through t = 1, read at t = 1 ÷ √reliability.

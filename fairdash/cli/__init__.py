@@ -115,7 +115,7 @@ def help_of_every_verb(cli: App, *verbs: str, width: int = 80) -> Iterator[tuple
 
 
 def _shown(default: object) -> str | None:
-    """What help says of a default; nothing of a flag that is off, nor of an empty list."""
+    """Help text of a default; empty for a flag that is off and for an empty list."""
     return str(default) if default or (default == 0 and default is not False) else None
 
 

@@ -72,7 +72,7 @@ def _facts(about: dict[str, Any]) -> Iterator[str]:
 
 
 def _about(run: Run) -> dict[str, Any]:
-    """What there is to say of a run."""
+    """Description of a run."""
     spec, status = run.spec, run.status
     return {
         "id": run.id,

@@ -230,7 +230,7 @@ class _Table(NamedTuple):
         return columns, classes
 
     def unusable_rows(self, outcomes: Mapping[str, pd.Series], drop_missing: bool) -> np.ndarray:
-        """Which rows are left out, as the user has agreed."""
+        """Rows left out with the user's agreement."""
         unusable, without = np.zeros((2, len(self.frame)), dtype=bool)
         dropped, notes = self.fixed("drop_rows"), self.notes
         for column, values in outcomes.items():

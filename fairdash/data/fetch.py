@@ -80,7 +80,7 @@ def fetch_files(
 
 
 def _fault(content: bytes | None, checksum: str) -> str:
-    """What is wrong with a file that has arrived, if anything."""
+    """Problem of a downloaded file, if any."""
     if content is None:
         return "is not in the archive"
     return "" if is_published(content, checksum) else "has changed: its checksum is not the expected one"
@@ -157,7 +157,7 @@ def read_verified(
 def _downloaded(
     url: str, publisher: str, advice: str, progress: DownloadProgress | None, timeout: float
 ) -> bytes:
-    """What an address sends."""
+    """Content of an address."""
     import requests
 
     content = bytearray()

@@ -152,7 +152,7 @@ def certain_leaks(
 
 
 def _digest(values: pd.Series) -> bytes:
-    """What stands for a column's cells, in their order, and their type."""
+    """Codes of a column's cells, in their order, and their type."""
     cells = pd.util.hash_pandas_object(values, index=False).to_numpy()
     return hashlib.sha256(f"{values.dtype}\n".encode() + cells.tobytes()).digest()
 
@@ -206,7 +206,7 @@ def _goes_with(length: np.ndarray, w: np.ndarray, edge: float, ends: tuple[np.nd
 
 
 def _of_zeros(f: pd.Series, y: pd.Series) -> str | None:
-    """How a column's values, missing cells among them, follow the zeros of the target."""
+    """Relation of a column's values, including missing cells, to the zeros of the target."""
     zero = (y == 0).to_numpy()
     if zero.all() or not zero.any():
         return None

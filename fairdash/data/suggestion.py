@@ -226,7 +226,7 @@ def _most_like(names: Iterable[str], concepts: Sequence[str]) -> str | None:
 
 
 def _likeness(name: str, concepts: Sequence[str]) -> tuple[int, int]:
-    """How well the best concept suits that a name speaks of, and how clearly it does; (0, 0) if none does."""
+    """Score and clarity of the best concept that a name fits; (0, 0) without one."""
     found = meanings_of(name)
     return max(
         (

@@ -210,7 +210,7 @@ class _Trees(NamedTuple):
         return self.explain(columns, y - _predicted([known], y, self.fold))
 
     def look(self, f: Floats, rest: list[Floats], alone: float, of_all: float) -> Shares:
-        """What a column explains of the target's order, the others, and all."""
+        """Share of the target's order explained by a column, by the others, and by all."""
         own = max(alone, self.explain([f]), 0.0)
         return own, max(self.explain(rest), 0.0), max(of_all, own)
 
@@ -353,7 +353,7 @@ def _averages(frame: pd.DataFrame, y: Floats, columns: list[str]) -> Iterator[Fi
 
 
 def _small_groups(values: pd.Series) -> Codes | None:
-    """Which group each row is in, if a column names small ones, of 20 rows at most on average."""
+    """Group of each row, if a column names small ones, of 20 rows at most on average."""
     if kind_of(values) not in ("text", "whole number"):
         return None
     codes = pd.factorize(values)[0].astype(np.intp)
@@ -377,7 +377,7 @@ def _without_the_row(cells: Floats, y: Floats, codes: Codes) -> bool:
 
 
 def _misses_averages(cells: Floats, y: Floats) -> float | None:
-    """How far averages of the target miss a column, as a share of what chance makes them; None if by enough.
+    """Distance of the target's averages from a column, as a share of that by chance; None if by enough.
 
     A group is the rows of one value. Averages of a honest column's rows scatter about what it says by the
     scatter within groups over the root of their size; those that it was made from do not.

@@ -290,7 +290,7 @@ def _describe(path: Path, owner: str, name: str, keep_days: int | None, kept_at:
 
 
 def _begun(path: Path) -> list[Path]:
-    """What a process that was killed has left of writing this very file."""
+    """Temporary files of this file left by a killed process."""
     parts = [part for part in _folder().glob(".*.part") if part.stat().st_size]
     if not parts or not path.is_file():
         return []

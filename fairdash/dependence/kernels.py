@@ -94,7 +94,7 @@ def kcca(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
 
 def _hsic(u: Array, v: Array, permutations: Index | None) -> Array:
     def features(x: Array) -> Array:
-        """Whose inner product with another's is normalised HSIC."""
+        """Features whose inner product with another's is normalised HSIC."""
         factor = _factor(x, _median_distance(x))
         factor = factor - factor.mean(axis=0)
         return factor / np.sqrt(max(float(np.linalg.norm(factor.T @ factor)), 1e-300))

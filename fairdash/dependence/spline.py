@@ -162,7 +162,7 @@ def scores(
 
 
 def _left_out(functions: Basis, coefficients: Array, place: Index) -> Array:
-    """What each fold's own combination says of its rows; ``(K, folds, P) -> (K, folds, size)``."""
+    """Value of each fold's combination on its rows; ``(K, folds, P) -> (K, folds, size)``."""
     _, folds, _ = place.shape
     result = np.empty(place.shape)
     # Every fold's function at every place, of which each fold takes those of its own rows.

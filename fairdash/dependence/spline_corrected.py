@@ -167,7 +167,7 @@ def _smooth(tall: Array, wide: Array, f: Basis, g: Basis, rows: Array, columns: 
 
 
 def _functions(x: Basis) -> Array:
-    """How many of the first 1, 2, … functions ties leave, (K or 1, P)."""
+    """Number of distinct functions among the first 1, 2, … with ties, (K or 1, P)."""
     counts = np.array([np.cumsum(table.any(axis=0)) for table in x.tables], dtype=float)
     return counts[x.member]
 

@@ -309,7 +309,7 @@ class Judge:
     def _audited(
         self, predictions: NDArray[np.float64], split: Split, rows: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """What must not depend on the sensitive columns, (K, m); constant where it is but for rounding."""
+        """Audited quantity, (K, m); exactly constant where it is so up to rounding."""
         u = np.asarray(self.objective.audit(predictions[:, rows], self.y[rows]))
         # Networks compute in single precision and in these units.
         unit = TargetScale.of(self.y[split.train], self.loss, self.weight[split.train]).unit
@@ -349,7 +349,7 @@ class Judge:
 
 
 def _null_of(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -> NDArray[np.float64]:
-    """What independence gives to K models of one s, as :meth:`fairdash.dependence.api.Estimator.null`.
+    """Null values of K models for one s, as :meth:`fairdash.dependence.api.Estimator.null`.
 
     A measure of ranks has one law for all predictions without ties, as every order of the rows is as likely:
     one model's values are drawn for all. Where the weight stays with u, or rows belong together, the law is

@@ -189,7 +189,7 @@ def reference_prices(
 
 
 def _objectives(plan: Sweep) -> list[str]:
-    """What models are assessed by, their own objective first."""
+    """Objectives of the assessment, the models' own first."""
     return sorted(OBJECTIVES, key=lambda each: each != plan.objective)
 
 
@@ -366,7 +366,7 @@ def tariffs_of_plan(
 
 
 def _gain(dataset: Dataset, plan: Sweep, trained: TrainedModels) -> Gain | None:
-    """What the standard models that did not diverge gain over the average; None if there are none."""
+    """Gain of the standard models that did not diverge over the average; None without any."""
     members = trained.members
     own = np.flatnonzero((members["method"] == STANDARD) & ~members["diverged"])
     if not len(own):

@@ -180,7 +180,7 @@ def _box_at(edges: Edges, k: int) -> Box:
 
 
 def _costs(edges: Edges, taken: Sequence[Box], points: Array) -> Array:
-    """How bad places are: distance, points covered, and above all what overlaps or is cut; all in pixels."""
+    """Cost of places: distance, points covered, and above all what overlaps or is cut; all in pixels."""
     left, bottom, right, top = edges
     wrong = np.clip(_GAP - left, 0, None) + np.clip(right - WIDTHS - _BEYOND, 0, None)
     wrong += np.clip(_GAP - bottom, 0, None) + np.clip(top - HEIGHT, 0, None)
@@ -193,7 +193,7 @@ def _costs(edges: Edges, taken: Sequence[Box], points: Array) -> Array:
 
 
 def _overlap(edges: Edges, taken: Sequence[Box]) -> Array:
-    """What lying on other boxes costs each candidate, where it is worst."""
+    """Largest cost of each candidate's overlap with other boxes."""
     left, bottom, right, top = edges
     wrong = np.zeros(left.shape)
     for o_left, o_bottom, o_right, o_top in taken:

@@ -48,7 +48,7 @@ class Unit(Protocol):
     """
 
     def __call__(self, name: str, compute: Callable[[], Found], /) -> Found:
-        """What the unit has found."""
+        """Result of the step."""
         ...
 
 
@@ -113,7 +113,7 @@ class Checkpoints:
         self.from_the_end = from_the_end
 
     def __call__(self, name: str, compute: Callable[[], Found], /) -> Found:
-        """What the unit of this name has found, now or before."""
+        """Result of the step of this name, computed now or before."""
         place = self.folder / "names" / sha256(name.encode())[:16]
         make_parents(place)
         while True:

@@ -176,7 +176,7 @@ def data_facts(comparison: Comparison, dataset: Dataset | None) -> dict[str, str
 
 
 def _on_leaks(dataset: Dataset) -> str:
-    """What the leak check says of the features; what it left out before stands among the notes."""
+    """Findings of the leak check on the features; the notes list columns it left out before."""
     roles = dataset.roles
     found = check_data(
         dataset.table(),
@@ -212,7 +212,7 @@ def training_facts(comparison: Comparison) -> dict[str, str]:
 
 
 def _tuned(comparison: Comparison) -> dict[str, str]:
-    """What was found on validation rows, where it was; it takes the place of what stands in the settings."""
+    """Settings chosen on validation rows, if any; they replace those given."""
     tuning = comparison.result.tuning
     if tuning is None:
         return {}

@@ -77,7 +77,7 @@ def mean_over_splits(draws: NDArray[np.float64], *, test_to_train: float) -> Est
 
 
 def _errors_of_average(baselines: pd.DataFrame) -> pd.DataFrame:
-    """What the average of the training rows reaches on each split's test rows, by split.
+    """Error of the training rows' average on each split's test rows, by split.
 
     Columns ``mse`` and ``deviance``: 1, but in runs whose errors were divided by the average's error on the
     training rows.

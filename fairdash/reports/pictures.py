@@ -198,7 +198,7 @@ def features(comparison: Comparison, *, kind: str, theme: Theme) -> Picture | No
 
 
 def _two(comparison: Comparison, theme: Theme) -> dict[str, Any]:
-    """What A and B are called, and the theme in which A has its own colour."""
+    """Names of A and B, and the theme with A's colour."""
     names = {"a_name": comparison.called(comparison.a), "b_name": comparison.called(comparison.b)}
     return names | {"theme": _of_two(comparison, theme)}
 

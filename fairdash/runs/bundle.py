@@ -317,7 +317,7 @@ def _lines(sentences: Sequence[str], *, first: str) -> str:
 
 
 def _figures_are_of(lam: float, lams: Sequence[float]) -> str:
-    """Which models the page's figures come from: trained at λ, or the blend of its neighbours."""
+    """Models behind the page's figures: trained at λ, or the blend of its neighbours."""
     trained = sorted({0.0, *lams})
     if lam in trained:
         return f"models trained at lambda = {lam:g}"

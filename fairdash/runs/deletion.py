@@ -347,7 +347,7 @@ def _tables_in(sources: Iterable[Path], origin: str, owner: str) -> Iterator[tup
 
 
 def _owner_in(spec: Path) -> str | None:
-    """Whose job it is; None if that can't be read: then nobody could open it, and nobody misses it."""
+    """Owner of the job; None if unreadable, when nobody could open it."""
     try:
         return str(json.loads(spec.read_bytes()).get("owner", LOCAL))
     except (OSError, ValueError, AttributeError, RecursionError):

@@ -131,7 +131,7 @@ def facts_of(source: DatasetSource) -> dict[str, Any]:
 
 
 def _end(folder: Path) -> tuple[int, str]:
-    """How many lines there are to be, and the hash of the last one; -2 if that can't be read."""
+    """Expected number of lines, and the hash of the last one; -2 if that can't be read."""
     try:
         end = read_sealed(folder / _END)
         return int(end["lines"]), str(end["last"])

@@ -349,7 +349,7 @@ def _figures_of(sensitive: Sequence[str]) -> dict[str, Column]:
 
 
 def _openings(content: bytes, plan: Sweep, found: Mapping[str, bytes]) -> int:
-    """How many openings of the rows set aside it tells of."""
+    """Number of openings of the rows set aside that it lists."""
     values = read_json(content, most_bytes=MOST_JSON, may_lack=True)
     require(isinstance(values, dict) and isinstance(values.get("openings"), list), "it tells of no openings")
     require(f"{SET_ASIDE}.safetensors" in found, "no rows were set aside")

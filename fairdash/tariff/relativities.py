@@ -85,7 +85,7 @@ def relativities_table(
 
 
 def _rows(term: Term) -> Iterator[dict[str, Any]]:
-    """What says which value it is, for each value of a term."""
+    """Label of each value of a term."""
     if isinstance(term, Interaction):
         for first in _parts(term.first):
             for second in _parts(term.second):

@@ -424,7 +424,7 @@ def seconds_of(models: Sequence[StackedModel], n_rows: int) -> float:
 
 
 def _legs(trainer: StackTrainer, stack: Sequence[StackedModel]) -> int:
-    """How many legs: by plan and data alone, never by a clock, so that they are the same when it goes on."""
+    """Number of steps: by plan and data alone, never by a clock, so that a resumed job has the same."""
     settings, rows = stack[0].settings, min(len(trainer.splits[model.split].train) for model in stack)
     seconds = seconds_of(stack, rows)
     if trainer.device != "cpu":

@@ -322,7 +322,7 @@ def settings_of(params: dict[str, Any], *, n_rows: int) -> TrainingSettings:
 
 
 def _wanted(default: Any, value: Any) -> str | None:
-    """What should stand in place of `value`, in words; None if it is of its default's kind."""
+    """Expected form of `value`, in words; None if it has its default's type."""
     if isinstance(default, tuple):
         fits = isinstance(value, (Sequence, np.ndarray)) and all(_is_whole(each) for each in value)
         return None if fits else "whole numbers, such as (32, 16, 8)"

@@ -132,7 +132,7 @@ def class_columns(values: ArrayLike | pd.Series, *, as_codes: bool = False) -> A
 
 
 def _rare(counts: NDArray[np.int64], fewest: int) -> set[int]:
-    """Which classes are taken together; none where that would leave one class."""
+    """Classes to merge; none if only one class would remain."""
     order = [int(k) for k in np.argsort(counts, kind="stable")]
     rare = [k for k in order if counts[k] < fewest][: len(counts) - 1]
     while rare and counts[rare].sum() < fewest and len(rare) < len(counts) - 1:

@@ -85,7 +85,7 @@ _before: list[int] = []
 
 
 def _taken() -> int:
-    """What counts against the limit by now."""
+    """Memory counted against the limit so far."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmData:"):
             return int(line.split()[1]) * 1024

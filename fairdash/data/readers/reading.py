@@ -300,7 +300,7 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
 
 
 def _gunzip(content: bytes, largest: int) -> bytes:
-    """What is in a gzip file, up to a byte more than `largest`; ValueError if it is cut off.
+    """Content of a gzip file, up to a byte more than `largest`; ValueError if it is cut off.
 
     Such a file may consist of several, one after the other. Each costs time, even an empty one.
     """

@@ -383,7 +383,7 @@ class _Around:
         return table
 
     def _kernel(self, node: float) -> tuple[slice, Array]:
-        """Which rows are near a node, and their weights in its averages."""
+        """Rows near a node, and their weights in its averages."""
         reach = _REACH * self.bandwidth
         start = int(np.searchsorted(self.rank, node - reach, side="left"))
         stop = int(np.searchsorted(self.rank, node + reach, side="right"))
@@ -422,7 +422,7 @@ def _interpolated(values: Array, where: Between) -> Array:
 
 
 def _count(quantile: Callable[[Index], Array], shape: Array, *, up_to: bool) -> Index:
-    """How many of each row's levels have a quantile below its shape, or up to it: by bisection."""
+    """Count each row's levels with a quantile below its shape, or up to it, by bisection."""
     holds = np.less_equal if up_to else np.less
     low = np.zeros(len(shape), dtype=np.int64)
     high = np.full(len(shape), N_LEVELS, dtype=np.int64)

@@ -281,7 +281,7 @@ def _run_of(source: DatasetSource, columns: Columns) -> Run | None:
 
 
 def _table_of(source: DatasetSource) -> tuple[object, ...]:
-    """What tells a table from another, whatever its columns' roles."""
+    """Identity of a table, independent of its columns' roles."""
     if isinstance(source, UploadSource):
         return source.sha256, source.reading
     assert isinstance(source, CatalogueSource)

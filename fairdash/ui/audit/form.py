@@ -112,7 +112,7 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
 
 
 def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns | None:
-    """Which column is what; None while price or sensitive attribute is missing."""
+    """Roles of the columns; None while price or sensitive attribute is missing."""
     names = [str(name) for name in frame]
     numbers = [name for name in names if is_numeric_dtype(frame[name])]
     # Only the sensitive attribute may be classes.
@@ -236,7 +236,7 @@ def _price_in(numbers: list[str], roles: Roles) -> str:
 def _ask_for_totals(
     frame: pd.DataFrame, amounts: list[str | None], exposure: str | None, *, table: str
 ) -> list[str]:
-    """Which amounts are sums over the exposure, to be divided by it."""
+    """Choose the amounts that are totals over the exposure, to be divided by it."""
     there = [name for name in amounts if name is not None]
     if exposure is None or not there:
         return []

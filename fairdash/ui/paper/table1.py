@@ -102,7 +102,7 @@ def answer(name: str) -> str:
 
 
 def _counts(result: StudyResult, name: str) -> tuple[Count, Count, str]:
-    """How a result's fairness values stand beside those of the paper's Fair HGR NN.
+    """Compare a result's fairness values with those of the paper's Fair HGR NN.
 
     At or below at an error that is so too in units of the standardised target, as the paper has it; the same
     with our error as a share of a constant prediction's on the same test rows; equivalence as a sentence.

@@ -86,7 +86,7 @@ def _adopt_address(by_id: dict[str, Run]) -> None:
 
 
 def _filtered(runs: tuple[Run, ...]) -> list[tuple[Run, RunStatus]]:
-    """What the search, the data set and the state leave of them."""
+    """Runs that match the search, the data set and the state."""
     titles = sorted({run.spec.source.title for run in runs})
     search, of_data, of_state = st.columns([2, 2, 1.5])
     words = search.text_input("Search", placeholder="Name, data, method or id", key=KEY("search"))
@@ -229,7 +229,7 @@ def _show_one(run: Run) -> None:
 
 
 def _show_delete(runs: list[Run]) -> None:
-    """What goes, and the button that does it: two clicks."""
+    """Everything to be deleted, and the button: two clicks."""
     with st.popover("Delete", icon=":material/delete:"):
         st.markdown(safe(what_goes(made_in(*runs))))
         st.button(

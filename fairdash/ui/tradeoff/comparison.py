@@ -90,7 +90,7 @@ def choose(run: Run) -> Comparison:
 
 
 def _show_kept(comparison: Comparison) -> None:
-    """What the chosen point is compared with, and the button that keeps it as the next one's A."""
+    """Reference of the comparison, and the button that makes the chosen point the reference."""
     left, right, _ = st.columns([1.2, 1.2, 2], vertical_alignment="center")
     left.button(
         "Compare with this point",
@@ -155,7 +155,7 @@ def lam_in_view(plan: Sweep) -> float:
 
 
 def _show_whose(comparison: Comparison) -> None:
-    """What the page is about, in one quiet line."""
+    """Subject of the page, in one line."""
     seen, trained = comparison.objective_seen, OBJECTIVES[comparison.plan.objective]
     line = f"{safe(comparison.title)} · {seen.meaning}"
     if seen != trained:
@@ -176,7 +176,7 @@ def show_answer(comparison: Comparison) -> None:
 
 
 def _show_notes(comparison: Comparison) -> None:
-    """What the run has to say of itself."""
+    """Notes of the run."""
     for note in comparison.result.notes:
         st.warning(safe(note))
     for sentence in words.of_older_values(comparison):
@@ -205,7 +205,7 @@ def show_pictures(comparison: Comparison, run: Run) -> None:
 
 
 def _show_place(comparison: Comparison) -> None:
-    """What the chosen point is, where it is no trained model."""
+    """Description of the chosen point, if it is not a trained model."""
     curve_point = comparison.curve_point(comparison.b)
     if not curve_point.is_trained:
         share = f"{curve_point.share:.0%} of the model at λ = {curve_point.high:g}"

@@ -114,7 +114,7 @@ def show_stage(run: Run, comparison: Comparison) -> None:
 
 
 def _seen_by(comparison: Comparison) -> str:
-    """What a first look saw."""
+    """Rows used by a preview."""
     return f"{comparison.sample}; one split, rough floors" if comparison.sample else "one split, rough floors"
 
 

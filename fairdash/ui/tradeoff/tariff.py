@@ -73,7 +73,7 @@ def _show(comparison: Comparison, run: Run, tariffs: pd.DataFrame) -> None:
 
 
 def _answer(comparison: Comparison, tariffs: pd.DataFrame, lam: float) -> str:
-    """What this weight costs, and what it leaves, beside the GLM."""
+    """Cost of this weight and remaining dependence, against the GLM."""
     front, measure = comparison.front, comparison.measure
     chosen, glm = tariffs.loc[lam], tariffs.loc[0.0]
     symbol = REGISTRY[measure].symbol
