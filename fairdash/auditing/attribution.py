@@ -1,4 +1,5 @@
-"""Question 6, through what? Shares of its factors, whether it uses s itself, and proxy discrimination.
+"""Question 6, through which columns? Shares of its factors, whether it uses s itself, and proxy
+discrimination.
 
 A surrogate π̂ of the table's features reproduces the price. Its share of variance that s explains,
 UF = Var(E[π̂|s]) / Var(π̂), is shared out over the features by their Shapley values φⱼ, which add up to π̂:
@@ -195,7 +196,7 @@ def _further_fits(costs: Costs | None, *, told: float | None) -> pd.DataFrame:
 def drivers_of(
     table: AuditTable, *, random_state: int | None = 0
 ) -> tuple[pd.DataFrame, Estimate, Estimate, pd.DataFrame]:
-    """Through what the price of a table with features follows s.
+    """Columns through which the price of a table with features follows s.
 
     Returns
     -------

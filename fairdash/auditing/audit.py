@@ -73,7 +73,7 @@ def audit(
         Column of what rows have in common, such as a policy: folds and variances are by group.
     reliability
         Shares of the attribute's variance that are no error of measurement, in (0, 1]: the direction gap and
-        the curve without such an error, at these and at 1, .9, .7 and .5.
+        the curve without such an error, at these and at 1, 0.9, 0.7 and 0.5.
     max_gap
         δ, the threshold for the largest gap as a share of the mean price, in (0, 1).
     questions

@@ -7,7 +7,7 @@ such a mean may stand from where the curve goes straight on is a penalty of its 
 
 The coefficients minimise Σ w (y − B(s)β)² / Σ w + λ β'Pβ + κ β'Qβ: P is the curve's roughness, Q how far the
 tails' means step away from where it goes straight on. λ and κ are found by restricted maximum likelihood
-(Wahba 1985; Wood 2011); λ is then made smaller, and κ is at most .2, so that a tail's own rows count at least
+(Wahba 1985; Wood 2011); λ is then reduced, and κ is at most 0.2, so that a tail's own rows count at least
 five times as much as the curve beside it: bias is small beside noise. What is left of it stands in the
 covariance beside the noise (Wahba 1983; Nychka 1988); the noise is the sandwich over units, so that neither
 unequal spread nor rows of one policy make it look smaller than it is. A point of a curve stands at a

@@ -21,7 +21,7 @@ from fairdash.utils.text import percent
 TOP_SHARE = 0.05
 #: The four-fifths rule: an adverse impact ratio below this is said to be.
 FOUR_FIFTHS = 0.8
-#: Where the highest price is that of more than this share, nobody is dearest.
+#: If more than this share of rows has the highest price, there is no top-price group.
 _MOST = 0.2
 
 
@@ -113,7 +113,7 @@ def follows_in_words(gap: Gap, table: AuditTable, tables: Mapping[str, pd.DataFr
 
 
 def where(data: AuditData, _: Answered) -> Part:
-    """The lowest and the highest point, and where the dearest rows are."""
+    """The lowest and the highest point, and the share of top prices along s."""
     gap, basis, name = data.independence.found, data.basis, data.table.columns.sensitive
     mean = data.table.mean_price
     assert isinstance(gap, Gap)
@@ -140,7 +140,7 @@ def top_price_share(
     """The share of rows along s that are among the highest 5 %, with its band, and that of all; in [0, 1].
 
     It is a curve as the price's is, of an indicator: s is not cut into bands. Where many rows have one
-    price, all of them or none are among the dearest, which are then 5 % or a little more; None where that
+    price, all of them or none are among the highest, which are then 5 % or a little more; None where that
     would be more than a fifth.
     """
     least = quantiles(table.price, table.weight, np.array([1 - TOP_SHARE]))[0]
@@ -154,7 +154,7 @@ def top_price_share(
 
 
 def _top_prices_in_words(band: pd.DataFrame, share: float, table: AuditTable) -> str:
-    """Where the dearest rows are."""
+    """Share of the highest prices along s."""
     name = table.columns.sensitive
     most, least = (
         f"{table.called(point['at'])}, {percent(point['value'])} "

@@ -79,7 +79,7 @@ class Tested(Estimate):
     p_below, p_above
         Of the claims that it is below and above δ: small is well supported.
     smallest
-        The smallest δ that would be shown below with probability .8 if there were nothing.
+        The smallest δ that would be shown below with probability 0.8 if there were nothing.
     """
 
     lower: float
@@ -214,7 +214,7 @@ class _Pairs:
             limit = higher
 
     def p_above(self, delta: float) -> float:
-        """Of the claim that the gap is above δ: the smallest level at which it is made.
+        """p-value of the claim that the gap is above δ: the smallest level at which it is made.
 
         Holm's method asks at a fraction of 5 %, so that both steps are taken at that very level.
         """

@@ -94,7 +94,7 @@ def carry_out(place: str, part: str) -> int:
     place
         ``"<folder>/<id>"``.
     part
-        ``"first"`` for a run's first look, else nothing.
+        ``"first"`` for a run's preview, else nothing.
     """
     from fairdash.runs import worker as runs
     from fairdash.runs.store import FIRST, Run

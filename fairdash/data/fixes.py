@@ -138,7 +138,7 @@ def _convert(values: pd.Series) -> tuple[pd.Series, str]:
 def date_fixes(values: pd.Series) -> tuple[Fix, ...]:
     """Ways to use a column's dates, typed or written as text; none if it holds something else.
 
-    Where day and month can't be told apart there are ways for either order, see :func:`use_of_dates`.
+    Where day and month are ambiguous there are fixes for either order, see :func:`use_of_dates`.
     """
     orders = _orders(values)
     return tuple(

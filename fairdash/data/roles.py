@@ -40,7 +40,7 @@ class Roles:
         nothing does. No predictor sees it.
     group
         What rows have in common that belong together, such as the number of a policy that runs for years: no
-        split parts them, and tests take them as one witness. None if each row stands for itself. No
+        split parts them, and tests count them as one unit. None if each row stands for itself. No
         predictor sees it.
     time
         When a row was, as a number or a date, to train before and test after. None if that is not known. No

@@ -126,7 +126,7 @@ def assess_conditional_dependence(
     sample_weight : (n,) array, optional
         Non-negative, such as exposure: of the regressions and of the mean products.
     groups : (n,) array, optional
-        Which rows belong together, such as a policy's: folds do not part them, and they are one witness.
+        Which rows belong together, such as a policy's: folds keep them together, and they count as one unit.
     regression
         ``"splines"``: ridges on splines of ranks, means of levels and products of pairs of columns.
         ``"trees"``: gradient boosted trees on all columns at once, on at most 20,000 rows drawn at random;

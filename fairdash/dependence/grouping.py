@@ -1,6 +1,6 @@
 """Rows that belong together: exchanged, resampled and folded as whole groups.
 
-Where the rows of a policy share what drives u, and share s, single rows are no separate witnesses: permuting
+Where the rows of a policy share what drives u, and share s, single rows are not independent: permuting
 them makes independence look as if there were as many witnesses as rows, and a test cries wolf. Here whole
 groups change places, as exchangeability blocks (Winkler et al. 2015, "Multi-level block permutation",
 NeuroImage 123; Good 2005, "Permutation, parametric and bootstrap tests of hypotheses", chapter 3).

@@ -202,7 +202,7 @@ def assess_dependence(
         Which rows belong together, such as those of a policy over the years. Whole groups exchange their
         values of v behind floor and p-value (:class:`fairdash.dependence.grouping.Blocks` says when that is
         exact), half-samples and samples take whole groups, and folds keep them together. Without it rows
-        that are alike count as separate witnesses: floor, p-value and interval come out too small.
+        that are alike count as independent: floor, p-value and interval come out too small.
     random_state
         Seed of all random draws.
     **options

@@ -65,8 +65,8 @@ def chi2_nn(
     Returns
     -------
     (K,) array
-        0 for independence, without an upper end. A lower bound on average: of Gaussians with ρ = .6
-        about a tenth is missing, with ρ = .9 two fifths.
+        0 for independence, without an upper end. A lower bound on average: of Gaussians with ρ = 0.6
+        about a tenth is missing, with ρ = 0.9 two fifths.
 
     Raises
     ------

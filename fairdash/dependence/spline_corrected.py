@@ -60,7 +60,7 @@ def corrected(s: Array, p: Array, q: Array) -> Array:
         √r of the larger root r of s² = (r + p(1 − r))(r + q(1 − r)) / r: the sample's value converges to
         that s as rows and functions grow together (Bao, Hu, Pan and Zhou 2019, Annals of Statistics 47).
         Below s² = (√(p(1 − q)) + √(q(1 − p)))² no root is real, noise alone reaches s, and the value is 0;
-        just above it is (pq / ((1 − p)(1 − q)))^¼, .16 for 8 functions a side and 300 rows.
+        just above it is (pq / ((1 − p)(1 − q)))^¼, 0.16 for 8 functions a side and 300 rows.
     """
     a, b = np.maximum(1 - p, 1e-9), np.maximum(1 - q, 1e-9)
     # ab·r² + half·2r + pq = 0
@@ -120,7 +120,7 @@ def _rows_of(
 ) -> tuple[Array, float]:
     """Effective rows of each pair, and the fewest that they could be, which cells are made for.
 
-    Rows of a group are no separate witnesses where both u and v are alike in it. An average of f(u)·g(v) has
+    Rows of a group are not independent where both u and v are alike in it. An average of f(u)·g(v) has
     the variance of 1 + (m − 1)·ρ_u·ρ_v times fewer rows, m the mean size of a row's group and ρ the
     intraclass correlations (Kish 1965, section 5.4, for a product), here of ranks.
     """

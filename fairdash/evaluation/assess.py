@@ -228,7 +228,7 @@ class Judge:
     ) -> tuple[dict[str, Any], Nulls]:
         """Column to its K values, in one part of a split, of the models whose `predictions` (K, n) these are.
 
-        And what independence reads there. The split's number chooses the rows that are drawn from a large
+        And its values under independence. The split's number chooses the rows that are drawn from a large
         part; the permutations are the same for all splits. Without permutations the floors are NaN.
         """
         rows, train, y, weight = split.parts[part], split.train, self.y, self.weight

@@ -69,7 +69,7 @@ def cap_cost(
         premium's (mean squared error likewise for a loss without one); ``gap``, the largest difference
         between the averages of tenths by the sensitive column, of what the objective looks at, ÷ the mean
         premium, and ``gap_floor``, what that is on average with the column shuffled: few rows differ by
-        chance; ``dependence`` and its ``floor``, which independence reads; ``changed``, the share of the
+        chance; ``dependence`` and its ``floor``, the mean under independence; ``changed``, the share of the
         customers, by weight, whose premium changes by more than `max_change`; ``level``, ``at_lower`` and
         ``at_upper`` of the cap; and ``brought``, what today's price was multiplied by.
 

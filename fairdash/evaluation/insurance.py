@@ -46,7 +46,8 @@ def lorenz(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
 def gini(price: Array, outcome: Array, weight: Array) -> float:
     """Gini index: 1 − 2 × the area under :func:`lorenz`; 0 where the price tells nothing, at most 1.
 
-    Below 0, the dearest cost least (Denuit, Sznajder and Trufin 2019; scikit-learn's Tweedie example).
+    Below 0, the highest prices have the least cost (Denuit, Sznajder and Trufin 2019; scikit-learn's Tweedie
+    example).
     """
     curve = lorenz(price, outcome, weight)
     return 1 - 2 * float(np.trapezoid(curve["outcome"], curve["exposure"]))

@@ -176,7 +176,7 @@ class SweepResult(TrainedModels):
         Measure to how its values are estimated, :attr:`fairdash.dependence.registry.Measure.recorded`; empty
         in a run of before it was written down.
     rows
-        (n,) which rows of the data set these are, counted from 0, where a first look saw only some of them,
+        (n,) which rows of the data set these are, counted from 0, where a preview saw only some of them,
         drawn at random; None where they are all.
     drawn_from
         How many rows the data set has; None likewise.

@@ -289,7 +289,7 @@ def reliabilities(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: T
 
 
 def premiums(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
-    """The mean of each premium along s, and of the price; told apart without colour, too."""
+    """The mean of each premium along s, and of the price; distinguishable without colour."""
     looks = {
         "price": ("Today's price", theme.text, "dot", "circle-open"),
         "best_estimate": ("Best estimate", theme.standard, "solid", "circle"),

@@ -237,7 +237,7 @@ def dots_figure(
     across: dict[str, Any] = {"range": [0, max(1.0, right) * 1.04]}
     if log:
         powers = (0.001, 0.01, 0.1, 1.0)
-        labels = ["≤ .001", *(f"{each:g}".removeprefix("0") for each in powers[1:])]
+        labels = ["≤ 0.001", *(f"{each:g}" for each in powers[1:])]
         across = {"type": "log", "range": [-3.08, 0.1], "tickvals": powers, "ticktext": labels}
     figure.update_layout(
         barmode="overlay",

@@ -8,7 +8,7 @@
 ``FAIRDASH_DATABASE`` names a PostgreSQL database instead, for several machines that see one home. The
 database holds ids and states; what people's rows hold is never in it.
 
-DBOS takes .4 s to import, so only what is not over asks here.
+DBOS takes 0.4 s to import, so only what is not over asks here.
 """
 
 from __future__ import annotations

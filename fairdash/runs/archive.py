@@ -6,7 +6,7 @@ status.json    how it ended
 name.json      what the user calls it, if anything
 log.jsonl      who did what with it until then; log.json seals its end
 confirmations.json  what the rows set aside have shown, if they were opened
-result/        what it has found; first/ where there is the first look alone
+result/        what it has found; first/ where there is the preview alone
 sha256.json    the SHA-256 of each of these
 
 The same run always gives the same bytes. Nothing is packed, so that no archive is larger inside than outside,

@@ -130,7 +130,7 @@ def put_in_line(job: SomeJob, *, again: bool = False) -> SomeJob:
 
 
 def go_on(job: Job) -> None:
-    """Have a job that was stopped, or that failed, go on after its last finished unit."""
+    """Resume a stopped or failed job after its last finished step."""
     status = job.stored_status()
     if status.state == DONE:
         return

@@ -4,7 +4,7 @@
 <home>/runs/<id>/status.json     how far it is
 <home>/runs/<id>/name.json       what the user calls it, if anything
 <home>/runs/<id>/curves.jsonl    training curves, a line a λ and epoch; in the result when it is there
-<home>/runs/<id>/first/          a first look at the result, where the run begins with one
+<home>/runs/<id>/first/          a preview of the result, if the run begins with one
 <home>/runs/<id>/result/         the result, renamed into place when it is complete
 <home>/runs/<id>/units/          what it has found so far, by content, until the result is there
 <home>/runs/<id>/confirmations.json  what the rows set aside have shown (:mod:`fairdash.runs.confirmations`)
@@ -13,7 +13,7 @@
 <home>/runs/<id>/worker.lock     held by the process that is at it; which one, process.json says
 
 What a run has to do, how far it is and what it has found are sealed (:mod:`fairdash.storage.bundle`). Who is
-next, and which units are done, is in the line of jobs (:mod:`fairdash.jobs.queue`).
+next, and which units are done, is in the queue (:mod:`fairdash.jobs.queue`).
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class RunSpec(JobSpec):
 
     @property
     def share_of_first(self) -> float:
-        """The first look's share of the work, 0 to 1: it grows with models, epochs and rows."""
+        """The preview's share of the work, 0 to 1: it grows with models, epochs and rows."""
         first = 0.0 if self.first is None else self.first_share * work_of(self.first.models())
         return first / (first + work_of(self.plan.models()))
 
@@ -408,7 +408,7 @@ class Run(Job[RunSpec]):
         return spec.first if self.look == FIRST and spec.first is not None else spec.plan
 
     def write_result(self, result: SweepResult, *, first: bool = False) -> None:
-        """Keep the result, or the first look at it: all of it or nothing."""
+        """Keep the result, or its preview: all of it or nothing."""
         with self._result_folder(FIRST if first else RESULT) as folder:
             write_result(result, folder)
             if not first and (self.folder / CURVES).exists():
@@ -417,7 +417,7 @@ class Run(Job[RunSpec]):
             (self.folder / CURVES).unlink(missing_ok=True)
 
     def read_result(self) -> SweepResult:
-        """The kept result, or else the first look, with a note where today's defaults are others.
+        """The kept result, or else the preview, with a note where today's defaults are others.
 
         RunError if there is neither or it can't be read.
         """

@@ -284,8 +284,8 @@ FROZEN_AT = 100
 
 
 def duel_states(frozen: bool) -> pd.DataFrame:
-    """A row a step that is shown: ``mse`` (1 is what the average reaches), ``j`` as the adversary reads it,
-    and ``fresh``, what a new estimator reads: HGR_spline by its default."""
+    """A row a step that is shown: ``mse`` (1 is what the average reaches), ``j``, the adversary's value, and
+    ``fresh``, that of a new estimator: HGR_spline by its default."""
     return select("duel", frozen=frozen)
 
 

@@ -29,7 +29,7 @@ from fairdash.utils.records import to_plain
 METHODS_BESIDE = ("chi2_kde", "hgr_nn")
 #: λ grid that spans the whole trade-off on Crime and the household data; elsewhere as many are found.
 LAMS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
-#: That of a first look, before it is known where the front is: four decades.
+#: That of a preview, before it is known where the front is: four decades.
 LAMS_OF_FIRST_LOOK = (0.01, 0.03, 0.1, 0.25, 0.75, 2.0, 6.0, 20.0)
 N_SPLITS = 5
 #: A split of so many rows shows little of chance, and takes long: there are fewer then, the fewest that an

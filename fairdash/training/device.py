@@ -140,7 +140,7 @@ class StackMemory:
 
 
 class OutOfMemoryError(Exception):
-    """The device can't hold a stack; told apart from other failures so that a smaller one is tried."""
+    """The device can't hold a stack; distinct from other failures so that a smaller one is tried."""
 
 
 def too_little_memory() -> DeviceError:

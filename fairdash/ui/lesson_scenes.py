@@ -130,7 +130,7 @@ def show_moving(
 
 
 def _table(picture: dict[str, Any], moves: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Of the first picture's trace, if that moves."""
+    """Transition of the first figure's trace, if that moves."""
     if picture["table"] is None:
         return None
     title, name, head = picture["table"]
@@ -262,7 +262,7 @@ def _text(name: str) -> str:
 
 
 def _values(numbers: Iterable[float], form: str) -> Mapping[str, str]:
-    """What the address says of numbers, and how they are written."""
+    """Numbers in the address, and their format."""
     return MappingProxyType({f"{each:g}": form.format(each) for each in numbers})
 
 

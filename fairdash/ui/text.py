@@ -27,7 +27,7 @@ def safe(name: object) -> str:
 def fixed(value: float, decimals: int = 3) -> str:
     """A number with so many decimals, rounded as the browser rounds what tables and charts show.
 
-    Python takes a tie to the even digit, JavaScript away from 0: .5625 would be .562 in a sentence and .563
+    Python rounds ties to even, JavaScript away from 0: 0.5625 would be 0.562 in a sentence and 0.563
     in the table below it.
     """
     rounded = Decimal(value).quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP)

@@ -1,4 +1,4 @@
-"""Data: which table, and what must not matter?"""
+"""Data: choose data and a sensitive attribute."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def read_table(
     What a file is is told by its content, not by its name. In a text, a column becomes numbers only if all
     its cells are numbers, written in one way; codes with leading zeros and whole numbers above 2⁵³ stay
     text. Columns of only "true" and "false" become booleans; dates become dates, unless their day and month
-    can't be told apart. The other formats say themselves what their cells are.
+    are ambiguous. The other formats declare the type of their cells.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ class TextColumn:
         self.unit = self._take_unit()
 
     def _take_unit(self) -> str:
-        """The one sign of money or percent around numbers; it is taken off the cells that are judged."""
+        """The one currency or percent sign around numbers; it is removed from the cells before parsing."""
         known = np.flatnonzero(~self.is_missing)
         if len(known) == 0 or not self._trimmed.match(grammar.SIGN_OF_UNIT, whole=False).any():
             return ""

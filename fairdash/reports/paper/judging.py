@@ -39,7 +39,7 @@ AUTHORS = "authors"
 #: “HGR … succeeds in retrieve a HGR of 1”: as near to 1 as counts here, and what counts as a difficulty.
 NEAR_ONE = 0.95
 DIFFICULT = 0.8
-#: Estimates closer than this are not told apart: the paper's curves can't be read more finely.
+#: Estimates closer than this count as equal: the paper's curves can't be read more precisely.
 TIE = 0.005
 #: What a mean of few data sets can say of a bound.
 _COVERAGE = 0.95
@@ -86,7 +86,7 @@ class Cell:
     paper, ours, error
         The paper's value, our mean over the splits and its standard error.
     floor, floor_q95
-        What independence reads on the same rows, mean and 95 % quantile; NaN for the error.
+        Values under independence on the same rows, mean and 95 % quantile; NaN for the error.
     """
 
     measure: str

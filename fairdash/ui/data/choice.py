@@ -145,7 +145,7 @@ def show_heading(data: Dataset, source: DatasetSource) -> None:
             _leave_for("tradeoff", source)
         if st.button("Train on this data", icon=":material/tune:", width="stretch"):
             _leave_for("train", source)
-    # A first look is likely to be the next thing; its worker needs seconds to start.
+    # A preview is likely to be the next thing; its worker needs seconds to start.
     prepare()
 
 

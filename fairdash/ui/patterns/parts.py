@@ -71,7 +71,7 @@ def show_part() -> None:
 
 
 def show_patterns() -> None:
-    """A scene with what every estimator reads on it, and below the picture what else there is to see."""
+    """A scene with the values of every estimator, and further panels below the figure."""
     scene = ask_for_scene()
     if scene is None:
         show_examples(None)

@@ -1,4 +1,4 @@
-"""A scene and what every estimator reads on it: the controls, which the address keeps, a sentence, a picture.
+"""A scene and the values of every estimator: the controls, which the address keeps, a sentence, a picture.
 
 And scenes on which an estimator fails.
 """

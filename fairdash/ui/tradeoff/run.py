@@ -1,4 +1,4 @@
-"""The run of the trade-off page: a first look that starts by itself, rows set aside, its log.
+"""The run of the trade-off page: a preview that starts by itself, rows set aside, its log.
 
 And what can be carried off: a report, the model, figures, scored rows, a price to audit.
 """
@@ -54,7 +54,7 @@ LONG = 600.0
 
 
 def run_in_view() -> Run | None:
-    """The run that the address names, else the newest of the data in use, else a first look that starts now.
+    """The run that the address names, else the newest of the data in use, else a preview that starts now.
 
     None where the run in view has nothing to show yet; the page then says how far it is.
     """
@@ -73,7 +73,7 @@ def run_in_view() -> Run | None:
 
 
 def start_quick(source: DatasetSource, objective: str) -> Run:
-    """Start a first look and what follows it."""
+    """Start a preview and what follows it."""
     dataset = dataset_of(source)
     plan = default_plan(dataset, objective=objective)
     share = share_of_rows(dataset.n_rows)
