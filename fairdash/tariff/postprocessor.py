@@ -84,6 +84,15 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     -----
     Several attributes are repaired one after another, in three passes: the price ends up independent of
     each, not of their combinations. The mean of the training rows' price is kept by either way.
+
+    Examples
+    --------
+    >>> age = np.random.default_rng(0).uniform(18, 80, 1000)
+    >>> X = pd.DataFrame({"premium": 200 + 3 * age, "km": age[::-1]})
+    >>> repair = fd.FairPostprocessor("premium").fit(X, X["premium"], sensitive_features=age)
+    >>> repaired = repair.predict(X, sensitive_features=age)
+    >>> bool(np.std(repaired) < 0.2 * np.std(X["premium"]))
+    True
     """
 
     def __init__(
