@@ -212,7 +212,7 @@ def _predictions(aside: SetAside, method: str, lam: float) -> NDArray[np.float64
     if place is None or not {place.low, place.high} <= own.keys():
         raise OptionError.of(
             f"There is no point λ = {lam:g} of “{method}” to confirm",
-            "Choose a trained weight, or a blend that the trade-off page has, whose models did not diverge.",
+            "Choose a trained weight, or a blend of the Trade-off page, whose models did not diverge.",
             column="lam",
         )
     return blend(aside.predictions[own[place.low]], aside.predictions[own[place.high]], place.share)

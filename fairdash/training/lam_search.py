@@ -304,24 +304,24 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
         nearest = fair[fair["excess"] <= fair["excess"].min() + noise]
         best = nearest.sort_values("loss").iloc[0]
         words = (
-            f"No weight reaches {target.words}: λ = {best['lam']:g} comes nearest, but for noise, with "
+            f"No weight reaches {target.words}. Within noise λ = {best['lam']:g} comes nearest, with "
             f"{symbol} at {best['dependence']:.3f} (floor {best['floor']:.3f}). "
         )
         if target.kind == MEASURE and target.at_most < best["floor"]:
             words += (
-                "Independent data read as much as the floor on so many rows, so that the target can't be "
-                "expected of any model. Bound what lies above the floor instead."
+                "Independent data reach the floor on so many rows, so no model can be expected to meet the "
+                "target. Bound the excess over the floor instead."
             )
         else:
             words += "Try larger weights."
         return float(best["lam"]), False, words
     best = met.sort_values("loss").iloc[0]
     if best["lam"] == 0:
-        words = f"The standard model meets {target.words} already, so that no weight is needed."
+        words = f"The standard model already meets {target.words}, so no weight is needed."
     else:
         words = (
-            f"λ = {best['lam']:g}: of the weights that reach {target.words}, the one with the smallest error "
-            f"({best['increase']:+.1%} against the standard model's); {symbol} is at "
+            f"λ = {best['lam']:g}: among the weights that reach {target.words}, it has the smallest error "
+            f"({best['increase']:+.1%} relative to the standard model's). {symbol} is at "
             f"{best['dependence']:.3f} (floor {best['floor']:.3f})."
         )
     return float(best["lam"]), True, words
@@ -329,7 +329,7 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
 
 def _measured_on(frame: pd.DataFrame, lam: float) -> str:
     if frame.loc[frame["lam"] == lam, "diluted"].iloc[0]:
-        return "each fold, since the folds' models depend on the sensitive column in ways that differ"
+        return "each fold, since the folds' models depend on the sensitive column in different ways"
     return "all folds together"
 
 

@@ -443,7 +443,7 @@ def front(**columns):
         # 8 is nearer than 4 by less than a standard error (0.018): the smaller error decides.
         ("hgr_kde<=floor+0.005", 4.0, False, "Try larger weights"),
         ("hgr_kde<=0.055", 4.0, False, "Try larger weights"),
-        ("hgr_kde<=0.04", 4.0, False, "can't be expected of any model"),
+        ("hgr_kde<=0.04", 4.0, False, "no model can be expected"),
         ("mse<=+16%", 2.0, True, "least dependence"),
         # 4 and 8 can't be told from independence: the smaller error decides.
         ("mse<=+200%", 4.0, True, "least dependence"),

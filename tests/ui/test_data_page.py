@@ -217,7 +217,7 @@ def test_dates_that_can_be_read_either_way_are_asked_about() -> None:
     at = upload(csv(frame))
     assert "its dates are ambiguous" in said(at)
     at = roles_set(at, sensitive="born")
-    assert "day and month can't be told apart" in said_in_errors(at)
+    assert "day and month are ambiguous" in said_in_errors(at)
     at = click(at, "Use the age, month first")
     assert not at.error
     assert "“born” is read as dates, with the month first, and used as an age" in said(at)
@@ -309,9 +309,9 @@ def test_the_proxies_are_ranked_beside_the_page() -> None:
     frame["since"] = (frame["age"] - 18 + np.random.default_rng(1).normal(0, 3, 300)).round(2)
     at = upload(csv(frame))
     assert "Which features predict age?" in said(at)
-    assert ranked(at, "age").startswith("**1 of 2 features carries age**, most of all since (HGR 0.9")
+    assert ranked(at, "age").startswith("**1 of 2 features predicts age**, most of all since (HGR 0.9")
     drawn = [json.loads(each.proto.spec) for each in at.get("plotly_chart")]
-    (bars,) = [spec for spec in drawn if "each feature carries" in spec["layout"]["title"]["text"]]
+    (bars,) = [spec for spec in drawn if "each feature predicts" in spec["layout"]["title"]["text"]]
     assert bars["layout"]["yaxis"]["ticktext"][:2] == ["all features together", "since"]
 
 

@@ -229,7 +229,7 @@ def test_a_run_that_was_taken_away_is_brought_in(runs):
     delete_run(runs["one"])
     at = calm(open_page("runs"))
     at = calm(at.file_uploader[0].set_value(("run.zip", content, "application/zip")).run())
-    assert "brought in" in at.success[-1].value
+    assert "imported" in at.success[-1].value
     assert at.query_params["run"] in (runs["one"].id, [runs["one"].id])
     assert len(list_runs().runs) == 3
     at = calm(at.run())

@@ -104,7 +104,7 @@ def test_a_target_out_of_reach_is_a_warning():
     search = finished(replace(LAM, target=Target.parse("hgr_kde<=0.001")))
     at = open_page("train", search=search.id)
     assert "No weight reaches" in at.warning[0].value
-    assert "can't be expected" in at.warning[0].value
+    assert "no model can be expected" in at.warning[0].value
 
 
 def wait(search):

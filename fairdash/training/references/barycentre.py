@@ -52,7 +52,7 @@ def pair(y_pred: ArrayLike, s: ArrayLike) -> tuple[Array, Array]:
     """Predictions and sensitive attribute of the same rows, both (n,)."""
     y, sensitive = one_column(y_pred, "y_pred"), one_column(s, "s")
     if len(y) != len(sensitive):
-        raise fault("s", "y_pred and s don't have the same rows", "Give one value of s a prediction.")
+        raise fault("s", "y_pred and s don't have the same rows", "Give one value of s per prediction.")
     return y, sensitive
 
 
