@@ -232,7 +232,7 @@ def _unpacked(content: bytes) -> dict[str, bytes]:
     if names := changed(hashes_of(files), files[SEAL]):
         raise _not_one(f"or has changed since ({few(names)})")
     if _packed(files) != content:
-        raise _not_one("or was packed anew")
+        raise _not_one("or was repacked")
     return files
 
 
