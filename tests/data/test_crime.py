@@ -103,7 +103,7 @@ def test_what_progress_raises_ends_the_download(server: Server, tmp_path: Path) 
 def test_a_folder_that_cannot_be_written_is_said(server: Server, tmp_path: Path) -> None:
     server.body = zipped(PAYLOAD)
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(StorageError, match="can't be kept"):
+    with pytest.raises(StorageError, match="can't be stored"):
         fetch_test(server, tmp_path / "file" / "below")
 
 

@@ -157,7 +157,7 @@ def test_all_problems_are_said_at_once() -> None:
         ({"target": pd.Series([1.0, 2, 3, 4], name=3)}, "name is not text"),
         ({"sensitive": pd.DataFrame({"age": [1.0] * 4})}, "same value in every row"),
         ({"sensitive": pd.DataFrame(index=range(4))}, "no sensitive column"),
-        ({"features": pd.DataFrame(index=range(4))}, "not a feature"),
+        ({"features": pd.DataFrame(index=range(4))}, "no feature"),
         (
             {key: part.iloc[:0] for key, part in parts().items() if key != "name"},
             "no rows",

@@ -72,7 +72,7 @@ def test_the_header_and_what_is_below_can_be_chosen(write) -> None:
     content = write([TITLE, HEADER, ["Jahre", "Euro", "Name"], *ROWS, TOTAL])
     frame, report = read_table(content, header_row=3)
     assert list(frame) == ["Jahre", "Euro", "Name"]
-    assert "from line 3; the 2 rows above it are not used" in said(report)
+    assert "on line 3; the 2 rows above it are not used" in said(report)
     frame, report = read_table(content, keep_below=True)
     assert list(frame) == HEADER
     assert len(frame) == 5

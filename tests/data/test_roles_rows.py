@@ -141,7 +141,7 @@ def test_copies_of_the_sensitive_column_are_found_and_a_choice_is_asked(copy) ->
     frame["other"] = copy(frame["age"])
     (problem,) = refused(frame, all_features(frame))
     assert problem.column == "other"
-    assert "“age” can be read off" in problem.what
+    assert "“age” can be recovered" in problem.what
     leave, keep = problem.fixes
     assert "other" not in build(frame, all_features(frame), fixes=(leave,)).features
     assert "other" in build(frame, all_features(frame), fixes=(keep,)).features

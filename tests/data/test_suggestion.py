@@ -133,7 +133,7 @@ def test_roles_of_tables_that_were_seen(table: str, make: Callable[[list[str]], 
     )
     # These are told by their cells, which are random there.
     by_cells = {"amount", "id", "PLZ"} if make is table_of else set()
-    no_features = set(row["not a feature"].split("|")) - by_cells
+    no_features = set(row["no feature"].split("|")) - by_cells
     assert no_features <= set(found.left_out)
     assert "|".join(each.id for each in pricing_targets(frame)) == row["offered"]
     assert not {"VehAge", "agec", "AgeVehicule"} & set(found.left_out)

@@ -576,8 +576,8 @@ def _changed(values, at, value):
         ),
         (lambda x, y, s: (pd.DataFrame({"a": x[:, 0], "m": ["u", 1] * 15}), y, s), "“m”.*object"),
         (lambda x, y, s: (pd.DataFrame({"a": x[:, 0] + 1j}), y, s), "“a”.*complex"),
-        (lambda x, y, s: (pd.DataFrame({"t": [None] * 30}, dtype="str"), y, s), "not a feature"),
-        (lambda x, y, s: (pd.DataFrame(index=range(30)), y, s), "not a feature"),
+        (lambda x, y, s: (pd.DataFrame({"t": [None] * 30}, dtype="str"), y, s), "no feature"),
+        (lambda x, y, s: (pd.DataFrame(index=range(30)), y, s), "no feature"),
         (lambda x, y, s: (pd.DataFrame({"a": x[:1, 0]}), y[:1], s[:1]), "1 sample"),
     ],
 )

@@ -233,7 +233,7 @@ def test_a_hidden_copy_is_asked_about() -> None:
     frame = policies(300)
     frame["born"] = 2020 - frame["age"]
     at = upload(csv(frame))
-    assert "“age” can be read off" in said_in_errors(at)
+    assert "“age” can be recovered" in said_in_errors(at)
     kept = click(at, "Keep it")
     assert not kept.error
     assert "2 features" in said(kept)

@@ -138,7 +138,7 @@ def test_downloads_are_made_for_their_owner_and_noted(annes: tuple, become: Beco
     delete_made_from(source.sha256, owner=ANNE)
     with pytest.raises(FairdashError):
         made[-1].content()
-    assert "is gone" in str(made[-1].failure())
+    assert "does not exist here" in str(made[-1].failure())
 
 
 def test_a_run_s_log_is_shown_and_told_if_altered(annes: tuple) -> None:
