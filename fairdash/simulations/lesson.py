@@ -335,7 +335,7 @@ def payers_points(objective: str) -> pd.DataFrame:
     """A row a weight, 0 first: ``lam``, ``rmse`` in € and ``hgr`` of what is audited, means over the splits.
 
     And ``rmse_se``, ``hgr_se``, their standard errors; ``edge``, what independence stays below in 95 % of
-    cases; ``rmse_of_average``, the error in € of giving everyone the average.
+    cases; ``rmse_of_average``, the error in € of predicting the average for everyone.
     """
     return select("payers", objective=objective).sort_values("lam", ignore_index=True)
 
@@ -372,7 +372,7 @@ def payers_sentence(objective: str, lam: float) -> str:
             f"**Without fairness {ada} pays {_price(objective, 0.0, 0):.0f} € and "
             f"{ben} pays {_price(objective, 0.0, 1):.0f} €.** The root mean squared error is "
             f"{number(standard['rmse'])} €, {share} % of "
-            "the error of giving everyone the average. Move λ."
+            "the error of predicting the average for everyone. Move λ."
         )
     moved = [_price(objective, lam, who) - _price(objective, 0.0, who) for who in (0, 1)]
     errors = [row_of(payers_by_age(objective, lam), "age", age)["residual"] for age in PEOPLE.values()]

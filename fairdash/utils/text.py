@@ -101,7 +101,7 @@ def error_change(before: float, after: float, *, of_average: float, unit: str) -
     before, after
         In the target's unit.
     of_average
-        What giving everyone the average reaches; NaN if it is not known.
+        Error of predicting the average for everyone; NaN if it is not known.
 
     >>> said = error_change(19.35, 28.49, of_average=96.2, unit="€")
     >>> said.split(" (")[0]

@@ -456,7 +456,7 @@ def test_an_error_near_zero_gets_no_percentage(found):
     )
     (_, value, below, meaning), *_ = four_numbers(near)
     assert (value, below) == ("28.5 €", "standard model: 0.0100 €")
-    assert "giving everyone the average reaches 96.2 €" in meaning
+    assert "Predicting the average for everyone gives 96.2 €" in meaning
 
 
 @pytest.mark.parametrize("errors", [{"mse": [0.994, 1.012]}, {"mse": [0.99, 1.1], "deviance": [0.97, 1.2]}])
