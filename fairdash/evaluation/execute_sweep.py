@@ -20,6 +20,7 @@ from fairdash.evaluation.tradeoff_curve import assess_curve
 from fairdash.jobs.steps import Found, Unit, at_once, within
 from fairdash.tariff.fit import FitOptions
 from fairdash.tariff.many import fit_tariffs
+from fairdash.tariff.repaired import repaired_prices
 from fairdash.training.baselines import train_baselines
 from fairdash.training.crossvalidation import LEARNING_RATE
 from fairdash.training.device import TITLES
@@ -331,6 +332,17 @@ class _Parts:
             on_step=on_step,
             unit=within(self.unit, "references"),
         )
+        repaired, prices = repaired_prices(
+            self.dataset,
+            self.splits,
+            loss=self.plan.settings.loss_function,
+            strengths=strengths,
+            random_state=self.plan.random_state,
+            on_step=on_step,
+            unit=within(self.unit, "references"),
+        )
+        members = pd.concat([members, repaired], ignore_index=True)
+        predictions = np.concatenate([predictions, prices])
         frame = self.assess(
             members,
             predictions,

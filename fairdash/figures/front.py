@@ -321,8 +321,7 @@ def _references(references: pd.DataFrame) -> Drawn:
         else:
             hover = f"<b>{reference.title}</b><br>{_VALUES}"
             traces.append(dots(rows["x"], rows["y"], size=10, hover=hover, **look))
-        text = "uses s: barycentre" if reference.is_curve else "uses s: discrimination-free"
-        names.append(_label(rows.iloc[len(rows) // 2], text, REFERENCE))
+        names.append(_label(rows.iloc[len(rows) // 2], reference.label, REFERENCE))
     return traces, names
 
 

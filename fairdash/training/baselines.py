@@ -144,6 +144,11 @@ def _model(loss: Loss, alpha: float, *, mass: float) -> Any:
     )
 
 
+def kind_of_trees(loss: Loss) -> str:
+    """What scikit-learn's boosted trees call the loss that aims at the same mean."""
+    return {0.0: "squared_error", 2.0: "gamma"}.get(loss.power, "poisson")
+
+
 def _trees(
     rows: EncodedRows,
     weight: NDArray[np.float64],
@@ -155,12 +160,10 @@ def _trees(
     """Predictions (n,) in the loss's units by as many trees as are best on `inner`'s validation rows."""
     from sklearn.ensemble import HistGradientBoostingRegressor
 
-    kind = {0.0: "squared_error", 2.0: "gamma"}.get(loss.power, "poisson")
-
     def fitted(train: NDArray[np.int64], count: int) -> Any:
         # Held-out rows that the run knows stop it: scikit-learn's own would part groups.
         model = HistGradientBoostingRegressor(
-            loss=kind,
+            loss=kind_of_trees(loss),
             learning_rate=LEARNING_RATE,
             max_iter=count,
             max_leaf_nodes=15,
