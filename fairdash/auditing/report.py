@@ -142,7 +142,7 @@ def _details(result: Findings) -> Table:
 
 
 def decided_of(result: Findings) -> dict[str, str]:
-    """What was fixed before any result."""
+    """Plan fixed before any result."""
     plan = result.plan
     written = "with the request; the time was not recorded"
     if plan.written:
