@@ -41,6 +41,11 @@ class Columns:
         What the price may be made of, as far as the table has it; all columns without a role by default.
     also
         Further sensitive attributes; each is audited as the first is.
+    probabilities
+        Probabilities of classes that add up to 1, a column each, computed elsewhere: the price is compared
+        by class with them.
+    known_class
+        The true class where it is known, by the name of its column of probabilities or what is its own in it.
     """
 
     price: str
@@ -54,6 +59,8 @@ class Columns:
     totals: tuple[str, ...] = ()
     features: tuple[str, ...] | None = None
     also: tuple[str, ...] = ()
+    probabilities: tuple[str, ...] = ()
+    known_class: str | None = None
 
     @property
     def each(self) -> tuple[Columns, ...]:
@@ -75,10 +82,11 @@ class Columns:
 def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Columns:
     """The columns by role as :class:`Columns`; one factor, total or feature may be given by its name alone.
 
-    Of several sensitive attributes the first is `sensitive`, and the others are `also`.
+    Of several sensitive attributes the first is `sensitive`, and the others are `also`; without any it is the
+    first of the probabilities, a number as any other.
     """
-    first, *also = _names(sensitive) or ("",)
-    for role in ("controls", "totals", "features"):
+    first, *also = _names(sensitive) or _names(roles.get("probabilities") or ("",))[:1]
+    for role in ("controls", "totals", "features", "probabilities"):
         if roles.get(role) is not None:
             roles[role] = _names(roles[role])
     return Columns(price=price, sensitive=first, also=tuple(also), **roles)
@@ -134,7 +142,14 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
             Question(
                 1,
                 "Does the price follow it?",
-                ("curve", "candidate_curve", "classes", "class_pairs"),
+                (
+                    "curve",
+                    "candidate_curve",
+                    "classes",
+                    "class_pairs",
+                    "class_probabilities",
+                    "calibration_of_classes",
+                ),
                 "dependence:does_it_follow",
             ),
             Question(2, "Where?", ("curve", "dearest_curve"), "dependence:where"),

@@ -16,13 +16,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
 
+from fairdash.auditing.class_columns import FIRST_LINE, probabilities_of, with_codes
 from fairdash.auditing.plan import Columns
 from fairdash.data.columns import LARGEST_MAGNITUDE, as_classes
 from fairdash.data.rate import looks_like_total
 from fairdash.dependence.grouping import as_groups
 from fairdash.errors import Checks, DataError, OptionError, Problem
 from fairdash.evaluation.insurance import FEWEST_SHOWN, N_BANDS, bands_of
-from fairdash.utils.classes import classes_of, why_no_classes
 from fairdash.utils.registry import get_entry
 from fairdash.utils.rounding import varies
 from fairdash.utils.seeds import Stream, rng_of
@@ -38,8 +38,6 @@ FEWEST = 100
 _FEWEST_COSTS = 10
 #: How far a row may be off a straight line, in standard deviations, and be a rounded value on it.
 _ROUNDED = 0.02
-#: Line of a file in which the first row stands.
-_FIRST_LINE = 2
 #: A text with more levels than this, and than a tenth of its rows, names rows and describes none.
 _MOST_LEVELS = 50
 MISSING = "missing"
@@ -69,6 +67,10 @@ class AuditTable:
         What the columns are called.
     notes
         Sentences: what was left out, and why.
+    probabilities : (n, k) frame
+        Of classes, by their names; a row adds up to 1. No column where none are named.
+    known : (n,) array
+        Place of the true class among them, −1 where it is not known.
     classes
         The names of the classes that s holds, in their order; none of numbers.
     """
@@ -86,6 +88,8 @@ class AuditTable:
     deal: Array
     columns: Columns
     notes: tuple[str, ...]
+    probabilities: pd.DataFrame
+    known: Index
     classes: tuple[str, ...] = ()
 
     @property
@@ -199,7 +203,7 @@ class AuditTable:
         """
         _check_names(frame, columns)
         _check_numbers(frame, columns)
-        needed = [*columns.numbers().values(), *columns.controls]
+        needed = [*columns.numbers().values(), *columns.controls, *columns.probabilities]
         needed += [] if columns.groups is None else [columns.groups]
         used = frame[list(dict.fromkeys(needed))].reset_index(drop=True)
         made_of = feature_names(frame, columns)
@@ -215,10 +219,11 @@ class AuditTable:
             complete &= ~idle
             if idle.any():
                 notes.append(f"Left out: {counted(int(idle.sum()), 'row')} with no exposure.")
+        probabilities, known = probabilities_of(frame, columns, complete.to_numpy())
         used = used[complete].reset_index(drop=True)
         classes: tuple[str, ...] = ()
         if as_classes(frame[columns.sensitive]) is not None:
-            used, classes = _with_codes(used, columns, notes)
+            used, classes = with_codes(used, columns, notes, fewest=FEWEST)
         features = features[complete.to_numpy()].reset_index(drop=True)
         numbers = {role: used[name].to_numpy(dtype=float) for role, name in columns.numbers().items()}
         weight = numbers.pop("exposure", np.ones(len(used)))
@@ -263,21 +268,10 @@ class AuditTable:
             deal=_dealt(hashes[order], key),
             columns=columns,
             notes=tuple(notes),
+            probabilities=probabilities.iloc[order].reset_index(drop=True),
+            known=known[order],
             classes=classes,
         )
-
-
-def _with_codes(
-    used: pd.DataFrame, columns: Columns, notes: list[str]
-) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """The rows with the places of classes for s, and the classes; what was taken together is noted."""
-    name = columns.sensitive
-    found = classes_of(used[name])
-    if (why := why_no_classes(found)) is not None and len(used) >= FEWEST:
-        hint = "Merge classes, or choose another column."
-        raise DataError.of(f"it is read as classes, and {why}", hint, column=name)
-    notes.extend(found.merged_in_words(name))
-    return used.assign(**{name: found.codes.astype(float)}), found.names
 
 
 def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
@@ -336,7 +330,9 @@ def _check_names(frame: pd.DataFrame, columns: Columns) -> None:
             "Give every column a unique text as its name.",
         )
     roles = {**columns.numbers()} | ({} if columns.groups is None else {"groups": columns.groups})
-    for name in (*roles.values(), *columns.controls, *columns.totals, *(columns.features or ())):
+    known = () if columns.known_class is None else (columns.known_class,)
+    others = (*columns.controls, *columns.totals, *columns.probabilities, *known)
+    for name in (*roles.values(), *others, *(columns.features or ())):
         get_entry(there, name, option="column")
     checks = Checks(OptionError)
     seen: dict[str, str] = {}
@@ -383,7 +379,7 @@ def _check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
             (np.isfinite(values) & (np.abs(values) > LARGEST_MAGNITUDE**0.5), large),
         ):
             if wrong.any():
-                lines = (np.flatnonzero(wrong)[:5] + _FIRST_LINE).tolist()
+                lines = (np.flatnonzero(wrong)[:5] + FIRST_LINE).tolist()
                 problems.append(
                     Problem(what=what, hint=hint, column=name, lines=lines, count=int(wrong.sum()))
                 )
@@ -429,7 +425,7 @@ def feature_names(frame: pd.DataFrame, columns: Columns) -> tuple[str, ...]:
     """The features that were named, or every column without another role and says something."""
     if columns.features is not None:
         return columns.features
-    taken = {*columns.numbers().values(), columns.groups}
+    taken = {*columns.numbers().values(), columns.groups, *columns.probabilities, columns.known_class}
     return tuple(str(name) for name in frame if name not in taken and _says_something(frame[name]))
 
 

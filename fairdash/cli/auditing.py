@@ -41,6 +41,8 @@ def audit(
     group: str | None = None,
     total: Columns = (),
     feature: Columns = (),
+    probability: Columns = (),
+    known_class: str | None = None,
     criterion: str = "independence",
     max_gap: Share = 0.05,
     question: tuple[int, ...] = (),
@@ -80,6 +82,10 @@ def audit(
         One of these columns that is a total over the exposure, to be divided by it; repeatable.
     feature
         Rating factor; by default every column without another role; repeatable.
+    probability
+        Column of a class's probability, one per class; they add up to 1; repeatable.
+    known_class
+        Column of the true class, where known.
     criterion
         Primary criterion: independence, conditional_independence, sufficiency or equalized_residuals.
     max_gap
@@ -108,7 +114,7 @@ def audit(
             )
         kept = read_plan(plan)
     else:
-        for name, given in (("price", price), ("sensitive", sensitive)):
+        for name, given in (("price", price), ("sensitive", sensitive or probability)):
             if not given:
                 hint = f"Give --{name}, or the --plan of an earlier audit."
                 raise OptionError.of("No column is named", hint, column=name)
@@ -123,6 +129,8 @@ def audit(
             groups=group,
             totals=total,
             features=feature or None,
+            probabilities=probability,
+            known_class=known_class,
         )
         asked = AuditPlan.of(
             columns,

@@ -111,6 +111,16 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             alt="one bar per class, with its interval.",
             draw=traces.classes,
         ),
+        "class_probabilities": AuditFigure(
+            title="Average {price} of each class less that of all others, by probabilities",
+            subtitle="Thick: 95 % intervals where price and class are unrelated among rows of equal "
+            "probability; thin: what is possible without that",
+            x="{price}",
+            y="",
+            of_a_row=44,
+            alt="points a class with an interval and a wider range.",
+            draw=traces.by_probability,
+        ),
         "dearest_curve": AuditFigure(
             title="Share of the highest 5 % of {price} by {sensitive}",
             subtitle="Share of rows at each value among the highest 5 % of prices, with a band for smooth "
