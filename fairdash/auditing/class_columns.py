@@ -21,7 +21,7 @@ FIRST_LINE = 2
 
 
 def class_names(columns: tuple[str, ...]) -> tuple[str, ...]:
-    """What is each column's own in names such as these.
+    """Distinct part of each column's name.
 
     >>> class_names(("p_black", "p_white")), class_names(("P(a)", "P(b)")), class_names(("x", "xy"))
     (('black', 'white'), ('a', 'b'), ('x', 'xy'))

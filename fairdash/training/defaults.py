@@ -31,7 +31,7 @@ METHODS_BESIDE = ("chi2_kde", "hgr_nn")
 LAMS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
 #: That of a preview, before it is known where the front is: four decades.
 LAMS_OF_FIRST_LOOK = (0.01, 0.03, 0.1, 0.25, 0.75, 2.0, 6.0, 20.0)
-#: That of a first look by tariffs, whose λ goes further: a whole one leaves hardly a difference.
+#: That of a preview by tariffs, whose λ goes further: a whole one leaves hardly a difference.
 LAMS_OF_FIRST_TARIFFS = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.5)
 N_SPLITS = 5
 #: A split of so many rows shows little of chance, and takes long: there are fewer then, the fewest that an

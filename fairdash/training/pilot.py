@@ -94,7 +94,7 @@ def lams_by_dependence(
     objective: str,
     random_state: int,
 ) -> Array | None:
-    """What :func:`find_lams` gives, of models that are there: `predictions` (L, n) at `lams` (L,), 0 first.
+    """Result of :func:`find_lams` for given models: `predictions` (L, n) at `lams` (L,), 0 first.
 
     Those of a model that diverged are NaN; `rows` are measured, by the measure that compares the method's
     models.
