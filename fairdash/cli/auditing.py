@@ -10,6 +10,7 @@ import pandas as pd
 
 from fairdash.auditing.audit import carry_out
 from fairdash.auditing.evidence import AuditResult, KeptPlan, command_of, read_plan
+from fairdash.auditing.model_answers import MODEL_PRICE, ask_model, priced
 from fairdash.auditing.plan import AuditPlan, columns_of
 from fairdash.auditing.rules import RULES, Rule, template_of
 from fairdash.cli import AsJson, Columns, Share, say
@@ -33,6 +34,9 @@ def audit(
     plan: Path | None = None,
     price: str | None = None,
     sensitive: Columns = (),
+    model: Path | None = None,
+    model_column: Columns = (),
+    customer: int | None = None,
     exposure: str | None = None,
     outcome: str | None = None,
     control: Columns = (),
@@ -66,6 +70,12 @@ def audit(
         Column of the price, per unit of exposure.
     sensitive
         Column that the price must not follow; repeatable.
+    model
+        ONNX model of the price, which --price then names. Pickles are never loaded.
+    model_column
+        Input column of the model, in its order; repeatable.
+    customer
+        Row, from 0, whose price by the model is explained.
     exposure
         Column of row weights (exposure).
     outcome
@@ -107,6 +117,8 @@ def audit(
         with blanks if missing.
     """
     place = None if template is None else _place_of_filing(template, out)
+    if model is not None and plan is None:
+        price = price or MODEL_PRICE
     if plan is not None:
         if price or sensitive:
             raise OptionError.of(
@@ -142,7 +154,12 @@ def audit(
         )
         kept = KeptPlan(plan=asked)
     frame, origin = _table(file, kept.origin)
+    taken, pricing = model_column or None, None
+    if model is not None:
+        frame, pricing = priced(frame, model, columns=taken, name=kept.plan.columns.price)
     result = carry_out(frame, kept.plan, origin=origin)
+    if pricing is not None:
+        result = ask_model(result, frame, pricing, columns=taken, customer=customer)
     if against is not None:
         result = result.compare(against)
     if out is not None and out != place:
