@@ -89,7 +89,7 @@ def audit(
         Column of what rows have in common, such as a policy: folds and variances are by group.
     reliability
         Shares of the attribute's variance that are no error of measurement, in (0, 1]: the direction gap and
-        the curve without such an error, at these and at 1, .9, .7 and .5.
+        the curve without such an error, at these and at 1, 0.9, 0.7 and 0.5.
     max_gap
         δ, the threshold for the largest gap as a share of the mean price, in (0, 1).
     questions
@@ -204,7 +204,7 @@ def carry_out(
 
 
 def _of_second_price(data: AuditData) -> Answered:
-    """What is found of the second price by itself, on the same rows."""
+    """Result for the second price by itself, on the same rows."""
     assert data.table.candidate is not None
     columns = data.table.columns.of_candidate
     plan = replace(
@@ -236,7 +236,7 @@ def decide(audits: Sequence[Answered]) -> list[dict[str, str]]:
 def conclude(
     audit: Answered, verdicts: Mapping[str, str], origin: Mapping[str, Any] | None = None
 ) -> AuditResult:
-    """What was found along one sensitive attribute, as a result."""
+    """Result along one sensitive attribute."""
     table, plan = audit.data.table, audit.data.plan
     tables = named(audit.tables, table)
     mean, parts = table.mean_price, audit.parts
@@ -307,8 +307,8 @@ def _named(name: str, frame: pd.DataFrame, table: AuditTable) -> pd.DataFrame:
 _VERDICTS = {
     BELOW: "This is shown to be below {delta}.",
     ABOVE: "This is shown to be above {delta}.",
-    UNDECIDED: "Whether that is below or above {delta} is not decided; "
-    "the smallest gap that these rows could show is {smallest}{rows}.",
+    UNDECIDED: "Whether it is below or above {delta} is not decided. The smallest gap these rows could show "
+    "is {smallest}{rows}.",
 }
 
 
