@@ -249,7 +249,7 @@ def _kernels(xp: Any, x: Any, sample_weight: Any, grid: Grid) -> Any:
 
 
 def _are_alike(x: Any) -> bool:
-    """Whether the rows of (K, n) are all the same; of nothing they are."""
+    """Return whether the rows of (K, n) are all the same; of nothing they are."""
     return x is None or bool((x[1:] == x[:1]).all())
 
 

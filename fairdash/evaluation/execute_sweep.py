@@ -1,4 +1,4 @@
-"""What a plan of a sweep comes to: train, assess by both objectives, walk between the weights, references."""
+"""Execution of a sweep's plan: training, assessment by both objectives, blends, references."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def lend_a_hand(dataset: Dataset, plan: Sweep, *, unit: Unit) -> None:
 def reference_prices(
     dataset: Dataset, plan: Sweep, *, measures: Sequence[str], strengths: Sequence[float]
 ) -> ReferenceResult:
-    """What :func:`fairdash.references` gives: the references of a plan's splits, measured on all parts."""
+    """References of a plan's splits, measured on all parts, for :func:`fairdash.references`."""
     check_groups(dataset)
     parts = _Parts(dataset, plan, measures)
     frame, predictions, members, price = parts.references(strengths)
@@ -248,7 +248,7 @@ def _has_references(dataset: Dataset) -> bool:
 
 
 def _objectives(plan: Sweep) -> list[str]:
-    """What models are assessed by, their own objective first."""
+    """Objectives of the assessment, the models' own first."""
     return sorted(OBJECTIVES, key=lambda each: each != plan.objective)
 
 
@@ -423,7 +423,7 @@ class _Parts:
 
 
 def _gain(dataset: Dataset, plan: Sweep, trained: TrainedModels) -> Gain | None:
-    """What the standard models that did not diverge gain over the average; None if there are none."""
+    """Gain of the standard models that did not diverge over the average; None without any."""
     members = trained.members
     own = np.flatnonzero((members["method"] == STANDARD) & ~members["diverged"])
     if not len(own):

@@ -2,7 +2,7 @@
 
 That process alone writes to the job's folder, apart from the cancel mark; and, so that no core is idle, from
 the helper process at a run, which asks for the same units from the other end. ``python -m
-fairdash.runs.worker ID`` is that one: it ends when whoever has started it does. Each unit is kept once, by
+fairdash.runs.worker ID`` is that one: it ends with its parent process. Each unit is kept once, by
 whichever of the two comes to it first (:class:`fairdash.jobs.steps.Checkpoints`): neither changes what is
 found.
 """
@@ -124,7 +124,7 @@ def _work(job: SomeJob, work: Work[SomeJob], unit: Unit, reporter: Reporter) -> 
         # The boundary of the process: the trace goes to the log, the user gets its number.
         error_id = secrets.token_hex(4)
         log.error("error %s: %s", error_id, trace_of(error))
-        why = f"Something went wrong that fairdash did not foresee; its log names it {error_id}."
+        why = f"Unexpected error, logged as {error_id}."
         if is_out_of_memory(error):
             why = str(
                 Problem(
@@ -138,7 +138,7 @@ def _work(job: SomeJob, work: Work[SomeJob], unit: Unit, reporter: Reporter) -> 
 
 
 def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
-    """The first look of a run that begins with one."""
+    """The preview of a run that begins with one."""
     from fairdash.evaluation.execute_sweep import execute_sweep, work_of_plan
 
     spec = run.spec
@@ -151,7 +151,7 @@ def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
     dataset = spec.load()
 
     def on_progress(doing: str, share: float) -> None:
-        reporter.progress(f"first look: {doing}", whole * share)
+        reporter.progress(f"preview: {doing}", whole * share)
 
     result = execute_sweep(dataset, spec.first, is_preview=True, share=spec.first_share, progress=on_progress)
     if is_other_work:
@@ -341,7 +341,7 @@ class Reporter:
 
         def wait() -> None:
             self.job.check_cancelled()
-            self.begin("waiting for space on the disk: free some, and this goes on", fraction=1.0)
+            self.begin("waiting for disk space: free some to continue", fraction=1.0)
 
         self._insist(write, wait=wait)
 
@@ -403,7 +403,7 @@ def _is_worth_it(dataset: Dataset, plan: Sweep) -> bool:
 
 
 def help_with(run_id: str) -> int:
-    """Work at a run until there is nothing left; whoever carries it out finds an error by itself."""
+    """Work at a run until there is nothing left; the first process finds an error by itself."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     from fairdash.evaluation.execute_sweep import lend_a_hand
 

@@ -148,7 +148,7 @@ def _model(loss: Loss) -> Any:
 
 
 def kind_of_trees(loss: Loss) -> str:
-    """What scikit-learn's boosted trees call the loss that aims at the same mean."""
+    """Name of the same loss in scikit-learn's boosted trees."""
     return {0.0: "squared_error", 2.0: "gamma"}.get(loss.power, "poisson")
 
 

@@ -101,17 +101,17 @@ def error_change(before: float, after: float, *, of_average: float, unit: str) -
     before, after
         In the target's unit.
     of_average
-        What giving everyone the average reaches; NaN if it is not known.
+        Error of predicting the average for everyone; NaN if it is not known.
 
     >>> said = error_change(19.35, 28.49, of_average=96.2, unit="€")
     >>> said.split(" (")[0]
     'the root mean squared error grows from 19.4 € to 28.5 €'
     >>> said.split(" (")[1]
-    'from 20.1 % to 29.6 % of the error of giving everyone the average)'
+    'from 20.1 % to 29.6 % of the error of predicting the average for everyone)'
     """
     old, new = (with_unit(number(each), unit) for each in (before, after))
     shares = [f"{number(100 * each / of_average)} %" for each in (before, after)] if of_average > 0 else []
-    of_that = "of the error of giving everyone the average"
+    of_that = "of the error of predicting the average for everyone"
     if old == new:
         beside = f" ({shares[1]} {of_that})" if shares else ""
         return f"the root mean squared error stays at {new}{beside}"
