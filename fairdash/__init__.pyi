@@ -30,6 +30,7 @@ from fairdash.tariff.cap import CappedPremiums as CappedPremiums
 from fairdash.tariff.cap import cap_premiums as cap_premiums
 from fairdash.tariff.files import read_tariff as read_tariff
 from fairdash.tariff.model import FairTariff as FairTariff
+from fairdash.tariff.postprocessor import FairPostprocessor as FairPostprocessor
 from fairdash.tariff.relativities import rate as rate
 from fairdash.training.lam_search import LamChoice as LamChoice
 from fairdash.training.lam_search import Target as Target

@@ -99,9 +99,9 @@ def sweep(
     Examples
     --------
     >>> import fairdash as fd
-    >>> result = fd.sweep(fd.load_dataset("household", n=400), lams=[0.0, 1.0], n_splits=1)
-    >>> result.frame[["method", "lam", "part"]].shape
-    (6, 3)
+    >>> result = fd.sweep(fd.load_dataset("household", n=400), methods=["hgr_spline"], lams=[1.0], n_splits=1)
+    >>> result.frame["method"].unique().tolist()
+    ['hgr_spline']
     """
     # It loads scikit-learn, which whoever only names this verb has no use for.
     from fairdash.evaluation.execute_sweep import execute_sweep
@@ -173,6 +173,14 @@ def references(
     ------
     OptionError
         Several sensitive columns, a strength out of range, or another option that can't be used.
+
+    Examples
+    --------
+    >>> dataset = fd.load_dataset("household", n=300)
+    >>> options = {"settings": fd.TrainingSettings(hidden=(4,)), "strengths": (0.0, 1.0)}
+    >>> found = fd.references(dataset, n_splits=1, measures=("hgr_spline",), **options)
+    >>> "barycentre" in set(found.frame["method"])
+    True
     """
     # They load scikit-learn, which whoever only names this verb has no use for.
     from fairdash.evaluation.execute_sweep import reference_prices

@@ -48,8 +48,8 @@ def test_every_extra_brings_what_is_said_of_it() -> None:
         extra: {each.replace("-", "_").partition(">")[0].partition("[")[0] for each in needed}
         for extra, needed in about["optional-dependencies"].items()
     }
-    # What dbos keeps its queue with comes with it.
-    along = {"sqlalchemy": "dbos"}
+    # What dbos keeps its queue with comes with it; PyYAML is imported as yaml.
+    along = {"sqlalchemy": "dbos", "yaml": "pyyaml"}
     for package, extra in EXTRA_OF.items():
         assert {package, along.get(package)} & brought[extra]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -236,8 +234,3 @@ def test_folds_keep_groups_and_levels_are_joined():
     level = np.array(["a"] * 50 + ["b"] * 20 + ["c"] * 2 + ["d"])
     table = as_given(level, 73)
     assert indicators(table.levels["given"]).sum(axis=0).tolist() == [20, 3]
-
-
-def test_the_examples_hold():
-    result = doctest.testmod(conditional)
-    assert (result.attempted, result.failed) == (7, 0)

@@ -176,7 +176,7 @@ def test_what_it_can_not_take_is_refused():
 
 
 def test_the_modules_example_holds():
-    found = doctest.testmod(omnibus)
+    found = doctest.testmod(omnibus, extraglobs={"fd": fd})
     assert found.attempted > 2
     assert found.failed == 0
 

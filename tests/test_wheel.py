@@ -98,11 +98,13 @@ def test_the_core_needs_nothing_heavy_and_each_part_is_an_extra(wheel: Path) -> 
     needed = [Requirement(line) for line in _metadata(wheel).get_all("Requires-Dist") or []]
     parts = {
         extra: {one.name for one in needed if one.marker and one.marker.evaluate({"extra": extra})}
-        for extra in ("readers", "explain", "train", "plot", "jobs", "app", "all", "dev", "docs")
+        for extra in ("readers", "explain", "train", "plot", "report", "jobs", "app", "all", "dev", "docs")
     }
     core = {one.name for one in needed if not one.marker}
     assert core >= {"numpy", "pandas", "scikit-learn", "cyclopts"}
-    of_app = set().union(*(parts[extra] for extra in ("readers", "explain", "train", "plot", "jobs")))
+    of_app = set().union(
+        *(parts[extra] for extra in ("readers", "explain", "train", "plot", "report", "jobs"))
+    )
     assert of_app >= {"pyarrow", "shap", "torch", "plotly", "dbos", "requests"}
     assert parts["app"] == parts["all"] == of_app | {"streamlit"}
     assert not core & (parts["app"] | parts["dev"] | parts["docs"])

@@ -97,6 +97,13 @@ def audit(
         A column or an option that can't be used, or a primary criterion whose input is missing.
     DataError
         A column that can't be what it is said to be; fewer than 100 complete rows or groups.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"age": np.arange(18, 90).repeat(10), "premium": 300.0})
+    >>> result = fd.audit(table, price="premium", sensitive="age", questions=[1])
+    >>> result.verdict
+    'below'
     """
     columns = columns_of(
         price,

@@ -197,7 +197,20 @@ class AuditResult(Findings):
     """What an audit has found, to be kept, read back and compared.
 
     Its fields are those of :class:`~fairdash.auditing.result.Findings`.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"age": np.arange(18, 90).repeat(10), "premium": 300.0})
+    >>> result = fd.audit(table, price="premium", sensitive="age", questions=[1])
+    >>> result.n, result.mean_price
+    (720, 300.0)
     """
+
+    def _repr_html_(self) -> str:
+        """Questions and answers in a notebook, as text."""
+        rows = [{"question": each.title, "answer": each.sentence} for each in self.answers]
+        with pd.option_context("display.max_colwidth", None):
+            return str(pd.DataFrame(rows).to_html(index=False))
 
     def compare(self, other: AuditResult | str | PathLike[str]) -> AuditResult:
         """This result with what has moved since another one, or the one that was saved there.

@@ -57,8 +57,6 @@ DIFFERENCES: Mapping[str, str] = MappingProxyType(
 N_NODES = 30
 #: The kernel of :func:`corrective_of` is narrower than the rule's for a smooth curve by this factor.
 _NEARER = 0.25
-#: Its width for classes, in shares of the rarest one: kernels are cut off at five widths.
-_OF_CLASSES = 0.1
 #: Rows that models are learned and judged on, at most, and folds.
 MOST_ROWS = 30_000
 N_FOLDS = 3
@@ -329,10 +327,8 @@ def corrective_of(best: Array, table: AuditTable) -> Array:
     than suits a smooth curve: trees have steps.
     """
     bandwidth = _NEARER * 1.06 * math.sqrt(1 / 12) * table.n_distinct**-0.2
-    if table.classes:
-        # So narrow that no class reaches into the next.
-        bandwidth = min(bandwidth, _OF_CLASSES * float(np.bincount(table.bands()).min()) / table.n)
-    fitted = fit_barycentre(best, table.sensitive, sample_weight=table.weight, bandwidth=bandwidth)
+    of_s = {"sample_weight": table.weight, "bandwidth": bandwidth, "classes": bool(table.classes)}
+    fitted = fit_barycentre(best, table.sensitive, **of_s)
     return np.clip(fitted.predict(best, table.sensitive), best.min(), best.max())
 
 

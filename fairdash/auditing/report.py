@@ -64,10 +64,10 @@ def render_audit(result: Findings, *, hashes: Mapping[str, str], command: str) -
             primary=CRITERIA[result.plan.criterion],
             verdict=IN_SHORT[result.verdict],
             picture=first_picture(result, theme=LIGHT),
-            decided=_decided(result),
+            decided=decided_of(result),
             technical=[verdicts_of(result), _details(result), criteria],
             chapters=_chapters(result),
-            origin=_origin(result),
+            origin=origin_of(result),
             environment=result.made_with,
             hashes=hashes,
             command=command,
@@ -141,7 +141,8 @@ def _details(result: Findings) -> Table:
     return Table("Behind the verdicts, as shares of the mean price", frame)
 
 
-def _decided(result: Findings) -> dict[str, str]:
+def decided_of(result: Findings) -> dict[str, str]:
+    """What was fixed before any result."""
     plan = result.plan
     written = "with the request; no time was kept"
     if plan.written:
@@ -159,7 +160,8 @@ def _decided(result: Findings) -> dict[str, str]:
     }
 
 
-def _origin(result: Findings) -> dict[str, str]:
+def origin_of(result: Findings) -> dict[str, str]:
+    """Where the rows came from, and how many there are."""
     facts = {}
     for key, value in result.origin.items():
         if isinstance(value, Mapping):

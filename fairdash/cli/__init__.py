@@ -5,6 +5,7 @@ python -m fairdash sweep --dataset crime --objective demographic_parity --lams 0
 python -m fairdash measure hgr_spline prices.csv --u price --v age --exposure years
 python -m fairdash check policies.csv --target cost --sensitive age --exposure years
 python -m fairdash audit policies.csv --price premium --sensitive age --exposure years --outcome claims
+python -m fairdash audit policies.csv --price premium --sensitive age --template colorado --out filing.html
 python -m fairdash search --dataset crime --method hgr_nn --grid small
 python -m fairdash find-lam --dataset crime --method hgr_nn --target "hgr_spline<=floor+0.05"
 python -m fairdash reproduce table1 --dataset crime
@@ -56,6 +57,7 @@ _VERBS = {
     "sweep": ("training:sweep", "Train over a grid of λ and print the trade-off."),
     "measure": ("measuring:measure", "Measure the dependence between two columns of a file."),
     "audit": ("auditing:audit", _AUDIT),
+    "rules": ("auditing:rules", "List the rules that an audit may be filed under."),
     "check": ("measuring:check", _CHECK),
     "search": ("training:search", "Compare settings of the networks by cross-validation."),
     "find-lam": ("training:find_lam", "Find the weight λ that meets a target."),

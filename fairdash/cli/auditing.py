@@ -1,4 +1,4 @@
-"""The verb ``audit``: does a file's price follow a sensitive attribute? Its exit status is the verdict."""
+"""The verbs ``audit``, whose exit status is the verdict, and ``rules``, under which an audit may be filed."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ from typing import Any
 import pandas as pd
 
 from fairdash.auditing.audit import carry_out
-from fairdash.auditing.evidence import AuditResult, KeptPlan, read_plan
+from fairdash.auditing.evidence import AuditResult, KeptPlan, command_of, read_plan
 from fairdash.auditing.plan import AuditPlan, columns_of
+from fairdash.auditing.rules import RULES, Rule, template_of
 from fairdash.cli import AsJson, Columns, Share, say
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.readers.reading import bytes_of, read_content
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.errors import OptionError
-from fairdash.storage import sha256
+from fairdash.storage import sha256, write_whole
 from fairdash.utils.records import from_plain, to_plain
 
+#: The filing's name in a folder.
+FILING = "filing.html"
 #: Exit status by verdict; 2 is an input that can't be used.
 _STATUS = {"below": 0, "above": 1, "undecided": 3}
 
@@ -45,6 +48,8 @@ def audit(
     random_state: int = 0,
     against: Path | None = None,
     out: Path | None = None,
+    template: str | None = None,
+    governance: Path | None = None,
     as_json: AsJson = False,
 ) -> int:
     """Audit a price that exists against a sensitive column of its table.
@@ -88,8 +93,14 @@ def audit(
     against
         The evidence of an audit before: adds what moved since.
     out
-        .zip for the evidence, or folder for answers and tables.
+        .zip for the evidence, .html for the filing alone, or folder for answers and tables.
+    template
+        Also writes the audit under a rule's headings, beside --out or into it; `rules` lists them.
+    governance
+        YAML of what only you can write there, by default governance.yaml beside the filing; written with
+        blanks if it is not there.
     """
+    place = None if template is None else _place_of_filing(template, out)
     if plan is not None:
         if price or sensitive:
             raise OptionError.of(
@@ -126,10 +137,40 @@ def audit(
     result = carry_out(frame, kept.plan, origin=origin)
     if against is not None:
         result = result.compare(against)
-    if out is not None:
+    if out is not None and out != place:
         result.save(out)
+    if template is not None and place is not None:
+        _file(result, template, place, governance)
     say(result.to_dict(), _sentences(result), as_json=as_json)
     return _STATUS[result.verdict]
+
+
+def _place_of_filing(template: str, out: Path | None) -> Path:
+    """Where the filing goes; refused before anything is computed where that can't be."""
+    template_of(template)
+    if out is None:
+        raise OptionError.of("A filing needs a place", "Give --out, such as filing.html.", column="template")
+    return out.with_suffix(".html") if out.suffix.lower() in (".zip", ".html") else out / FILING
+
+
+def _file(result: AuditResult, template: str, place: Path, governance: Path | None) -> None:
+    from fairdash.auditing.filing import render_filing
+    from fairdash.auditing.governance import FILE, kept_governance
+
+    answers = kept_governance(place.with_name(FILE) if governance is None else governance)
+    write_whole(place, render_filing(result, template, answers, command=command_of(result)))
+
+
+def rules(*, as_json: AsJson = False) -> int:
+    """List the rules that fairdash knows of, and where each was looked up."""
+    listed = [each.row for each in RULES.values()]
+    say(listed, (_rule_in_words(each) for each in RULES.values()), as_json=as_json)
+    return 0
+
+
+def _rule_in_words(rule: Rule) -> str:
+    what = f"--template {rule.id}" if rule.headings else "No template"
+    return f"{rule.id}: {rule.title} ({rule.version}). Looked up {rule.looked_up}. {what}."
 
 
 def _table(file: Path | None, before: Mapping[str, Any]) -> tuple[pd.DataFrame, dict[str, Any]]:

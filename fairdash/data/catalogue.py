@@ -251,6 +251,12 @@ def load_dataset(
         Unknown id, unknown option, or a value that an option can't take.
     DownloadError
         The files can't be had, have to be brought, or are not the published ones.
+
+    Examples
+    --------
+    >>> dataset = fd.load_dataset("household", n=500)
+    >>> dataset.n_rows, list(dataset.sensitive)
+    (500, ['Age'])
     """
     entry = get_entry(CATALOGUE, dataset_id, option="data set")
     complete = entry.complete(options)

@@ -97,6 +97,15 @@ class Dataset:
     ------
     DataError
         With every problem that was found, not only the first.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"km": [8.0, 12.0, 20.0], "cost": [1.0, 2.0, 4.0], "age": [61.0, 40.0, 25.0]})
+    >>> dataset = fd.Dataset(
+    ...     name="policies", features=table[["km"]], target=table["cost"], sensitive=table[["age"]]
+    ... )
+    >>> dataset.n_rows
+    3
     """
 
     name: str

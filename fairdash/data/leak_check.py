@@ -37,6 +37,12 @@ class DataCheck:
         Rows of the table.
     findings
         The certain ones first, then the suspect ones, the strongest first.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"claims": [0, 1, 0, 2] * 25, "km": range(100)})
+    >>> fd.check_data(table, target="claims").columns
+    ('km',)
     """
 
     target: str
@@ -110,6 +116,13 @@ def check_data(
     -----
     Suspects are looked for in at most 8,000 rows, those of a fixed seed: the same table gives the same
     answer.
+
+    Examples
+    --------
+    >>> claims = np.random.default_rng(0).poisson(1.0, 200)
+    >>> table = pd.DataFrame({"claims": claims, "paid": 700.0 * claims})
+    >>> [finding.column for finding in fd.check_data(table, target="claims").findings]
+    ['paid']
     """
     sensitive = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
     taken = [target, *sensitive, *(each for each in (exposure, price) if each is not None)]

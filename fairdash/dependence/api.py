@@ -73,7 +73,7 @@ def measure(
 
     Examples
     --------
-    >>> measure("pearson", [1, 2, 3], [2, 4, 6])
+    >>> round(measure("pearson", [1, 2, 3], [2, 4, 6]), 3)
     1.0
     """
     one = Estimator(measure_of(id), options, random_state)
@@ -115,6 +115,12 @@ def measure_many(
     ------
     OptionError
         As :func:`measure`.
+
+    Examples
+    --------
+    >>> s = np.linspace(-1, 1, 200)
+    >>> fd.measure_many("pearson", [s, -s], [s, s]).round(2)
+    array([ 1., -1.])
     """
     one = Estimator(measure_of(id), options, random_state)
     return one.values(Pairs.of(u, v, sample_weight, groups, measure=one.measure))
@@ -163,6 +169,13 @@ def learned_functions(
     ------
     OptionError
         If the measure learns no such functions, or an input is constant: there is nothing to learn then.
+
+    Examples
+    --------
+    >>> s = np.linspace(-1, 1, 200)
+    >>> functions = fd.learned_functions("hgr_nn", s**2, s, n_steps=20, random_state=0)
+    >>> functions.f.shape
+    (200,)
     """
     one = measure_of(id)
     if one.learned is None:

@@ -67,6 +67,11 @@ def fairquant(
     ------
     OptionError
         If an input is not a finite vector, the lengths differ or ``n_quantiles`` is below 2.
+
+    Examples
+    --------
+    >>> fd.fairquant([200.0] * 50 + [300.0] * 50, range(100), n_quantiles=2).value
+    50.0
     """
     pair = Pairs.of(u, s, sample_weight, single=True)
     groups = quantile_groups(pair.v, n_quantiles, sample_weight=pair.weight)

@@ -84,6 +84,14 @@ def independence_floor(
     OptionError
         As :func:`~fairdash.dependence.measure`, if ``n_permutations`` is below 1, and if too few groups
         can exchange their values.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> u, s = rng.normal(size=(2, 300))
+    >>> floor = fd.independence_floor("pearson", [u], [s], random_state=0)
+    >>> bool(fd.measure("pearson", u, s) < floor.q95[0])
+    True
     """
     one = measure_of(id)
     pairs = Pairs.of(u, v, sample_weight, groups, measure=one)
@@ -223,6 +231,13 @@ def assess_dependence(
     fold into another, and be its own nearest neighbour. Its spread about the whole sample's value is
     that of the value about the truth, and its bias is twice the value's: the interval is centred at
     twice the value less the half-samples' mean (Politis, Romano and Wolf 1999, section 2).
+
+    Examples
+    --------
+    >>> s = np.linspace(-1, 1, 300)
+    >>> found = fd.assess_dependence("hgr_spline", s**2, s, n_permutations=19, n_bootstrap=20, random_state=0)
+    >>> found.value > found.floor
+    True
     """
     one = measure_of(id)
     pairs = Pairs.of(u, v, sample_weight, groups, single=True, measure=one)

@@ -203,6 +203,12 @@ def independence_test(
     signs, one a row or group, instead of permuting rows. Under independence a score has mean 0, and that the
     means are estimated changes nothing to first order, because both factors are centred; so the signed sums
     have the law of the sum itself as rows grow (Wu 1986; van der Vaart and Wellner 1996, section 2.9).
+
+    Examples
+    --------
+    >>> s = np.linspace(-1, 1, 300)
+    >>> fd.independence_test(s**2, s, random_state=0).p_value < 0.01
+    True
     """
     codes_of_v = class_columns(v, as_codes=True) if holds_text(v) else v
     pair = Pairs.of(u, codes_of_v, sample_weight, groups, single=True)

@@ -22,6 +22,7 @@ from fairdash.dependence.omnibus import (
     multiplied_values,
     permuted_values,
 )
+from fairdash.dependence.omnibus_functions import Side
 from fairdash.dependence.registry import Measure
 from fairdash.evaluation.verdict import (
     ALPHA,
@@ -39,6 +40,7 @@ from fairdash.training.feature_encoder import TargetScale
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.splits import Split
+from fairdash.utils.classes import attributes_of
 from fairdash.utils.registry import get_entry
 from fairdash.utils.rounding import SINGLE, settled
 from fairdash.utils.seeds import Stream, rng_of, seed_of
@@ -130,7 +132,7 @@ def assess_predictions(
 
         With several sensitive columns ``id[column]`` stands for each of them, and ``id`` for all together
         where the measure takes several; see :func:`of_sensitive`. Verdicts are of one column each,
-        ``verdict[column]_p`` and so on.
+        ``verdict[column]_p`` and so on; those of one attribute's classes are one test of all classes at once.
 
         Predictions that are constant but for rounding have dependence 0.
 
@@ -213,6 +215,7 @@ class Judge:
         names = list(self.sensitive.columns)
         #: The verdicts' names in the frame, less the end, to the sensitive columns that they are of.
         self.verdicts = {f"{VERDICT}[{name}]" if len(names) > 1 else VERDICT: name for name in names}
+        self._attributes = attributes_of(self.sensitive)
 
     def figures(
         self,
@@ -259,32 +262,38 @@ class Judge:
             rows = np.sort(rows[np.argsort(self._priority[rows])[:MOST_JUDGED_ROWS]])
         u = self._audited(predictions, split, rows)
         weight = self.weight[rows] if self.has_weight else None
-        found: Nulls = {}
-        for title, column in self.verdicts.items():
-            s = self.sensitive[column].to_numpy(dtype=float)
+        of_column: Nulls = {}
+        for name, columns in self._attributes.items():
+            # The values of numbers, and the places of classes, whose order says nothing.
+            s = self.sensitive[columns].to_numpy(dtype=float) @ np.arange(1.0, len(columns) + 1)
+            # One test of all classes: one a class would find a link by chance in more than 5 % of runs.
+            side = Side.of(s[rows], are_classes=len(columns) > 1)
             if len(self.y) > MOST_PERMUTED_ROWS:
                 blocks, signs = self._signs
                 signs = signs[: None if permuted else 0]
-                found[title] = multiplied_values(u, s[rows], blocks[rows], signs, weight=weight)
-                continue
-            orders = self._orders(column, rows, VERDICT_PERMUTATIONS if permuted else 0)
-            found[title] = permuted_values(u, s[rows], orders, weight=weight)
-        return found
+                values = multiplied_values(u, side, blocks[rows], signs, weight=weight)
+            else:
+                orders = self._orders(name, s, rows, VERDICT_PERMUTATIONS if permuted else 0)
+                values = permuted_values(u, side, orders, weight=weight)
+            of_column |= dict.fromkeys(columns, values)
+        return {title: of_column[column] for title, column in self.verdicts.items()}
 
-    def _orders(self, column: str, rows: NDArray[np.int64], count: int) -> NDArray[np.intp]:
-        """Permutations of a part's rows by a sensitive column, (count, m)."""
+    def _orders(
+        self, name: str, s: NDArray[np.float64], rows: NDArray[np.int64], count: int
+    ) -> NDArray[np.intp]:
+        """Permutations of a part's rows by a sensitive attribute or column of that name, (count, m)."""
         key = rows.tobytes()
         # The verdict and the floors of a part take the same ones; those of the part before are let go.
-        of, orders = self._drawn.get(column, (b"", np.empty((0, 0), dtype=np.intp)))
+        of, orders = self._drawn.get(name, (b"", np.empty((0, 0), dtype=np.intp)))
         if of != key or len(orders) < count:
             orders = part_permutations(
-                self.sensitive[column].to_numpy(dtype=float),
+                s,
                 rows,
                 count=count,
                 seed=seed_of(Stream.TABLE_PERMUTATIONS, self.random_state),
                 groups=self.groups,
             )
-            self._drawn[column] = (key, orders)
+            self._drawn[name] = (key, orders)
         return orders[:count]
 
     @cached_property
@@ -317,7 +326,7 @@ class Judge:
         count = min(n_permutations, most, max(FEWEST_PERMUTATIONS, ROWS_PERMUTED // len(rows)))
         # Rows are ranked by the first column where a measure takes several at once.
         permutations = {
-            column: self._orders(column, rows, count)
+            column: self._orders(column, self.sensitive[column].to_numpy(dtype=float), rows, count)
             for column in (self.sensitive.columns if n_permutations else ())
         }
         for title, (measure, chosen) in self.columns.items():

@@ -16,10 +16,11 @@ from fairdash.evaluation.assess import DEFAULT_MEASURE
 from fairdash.evaluation.tradeoff_curve import blend, curve_points
 from fairdash.evaluation.verdict import ALPHA
 from fairdash.training.losses import LOSSES, Loss
-from fairdash.training.methods import METHODS
+from fairdash.training.methods import FAIR_TARIFF, PATHS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.split_kinds import SetAside
 from fairdash.training.sweep import STANDARD
+from fairdash.utils.classes import attributes_of
 from fairdash.utils.registry import get_entry
 
 #: Permutations behind the one test, and behind the floor of the value that stands beside it.
@@ -38,7 +39,9 @@ class Link:
         As in :class:`fairdash.dependence.inference.DependenceEstimate`.
     p_value
         Of the one test of several measures (:func:`fairdash.dependence.omnibus.independence_test`), 0 to 1:
-        valid, since the rows had no say in the model.
+        valid, since the rows had no say in the model. Columns of one attribute's classes share one test.
+    attribute
+        Which the column is of, where it is one of several classes; else empty.
     """
 
     column: str
@@ -46,6 +49,7 @@ class Link:
     floor: float
     floor_q95: float
     p_value: float
+    attribute: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,8 +88,9 @@ class Confirmation:
 
     @property
     def p_value(self) -> float:
-        """Of all sensitive columns together: the smallest, times their number (Bonferroni), at most 1."""
-        return min(1.0, len(self.links) * min(link.p_value for link in self.links))
+        """Of all attributes together: the smallest, times their number (Bonferroni), at most 1."""
+        tests = {link.attribute or link.column for link in self.links}
+        return min(1.0, len(tests) * min(link.p_value for link in self.links))
 
     @property
     def finds_link(self) -> bool:
@@ -154,21 +159,25 @@ def confirm_point(
         "groups": aside.groups,
         "random_state": random_state,
     }
-    for column in aside.sensitive.columns:
-        s = aside.sensitive[column].to_numpy(dtype=float)
-        found = assess_dependence(
-            measure, u, s, n_permutations=N_FOR_FLOOR, n_bootstrap=0, max_rows=None, **counted
-        )
+    for name, columns in attributes_of(aside.sensitive).items():
+        values = aside.sensitive[columns].to_numpy(dtype=float)
+        are_classes = len(columns) > 1
+        s = np.array(columns)[values.argmax(axis=1)] if are_classes else values[:, 0]
         test = independence_test(u, s, n_permutations=N_PERMUTATIONS, **counted)
-        links.append(
-            Link(
-                column=str(column),
-                value=found.value,
-                floor=found.floor,
-                floor_q95=found.floor_q95,
-                p_value=test.p_value,
+        for column, of_column in zip(columns, values.T, strict=True):
+            found = assess_dependence(
+                measure, u, of_column, n_permutations=N_FOR_FLOOR, n_bootstrap=0, max_rows=None, **counted
             )
-        )
+            links.append(
+                Link(
+                    column=column,
+                    value=found.value,
+                    floor=found.floor,
+                    floor_q95=found.floor_q95,
+                    p_value=test.p_value,
+                    attribute=name if are_classes else "",
+                )
+            )
     rows = np.arange(len(aside.rows))
     weight = np.ones(len(rows)) if aside.weight is None else aside.weight
 
@@ -190,7 +199,7 @@ def confirm_point(
 
 def _predictions(aside: SetAside, method: str, lam: float) -> NDArray[np.float64]:
     """(m,) what the point predicts: a model's, or the blend of the two around it."""
-    get_entry(METHODS, method, option="method")
+    get_entry(PATHS, method, option="method")
     members = aside.members
     usable = members[~members["diverged"]]
     own = {
@@ -199,7 +208,8 @@ def _predictions(aside: SetAside, method: str, lam: float) -> NDArray[np.float64
         if of in (method, STANDARD)
     }
     trained = members.loc[members["method"] == method, "lam"].tolist() if lam else []
-    place = next((each for each in curve_points(trained) if each.lam == lam), None)
+    between = 0 if method == FAIR_TARIFF else None
+    place = next((each for each in curve_points(trained, between=between) if each.lam == lam), None)
     if place is None or not {place.low, place.high} <= own.keys():
         raise OptionError.of(
             f"There is no point λ = {lam:g} of “{method}” to confirm",

@@ -164,7 +164,8 @@ class SweepResult(TrainedModels):
         (J,) what exact independence costs each split at least, in units of ``mse``; None likewise, and in
         runs of before their references were told s.
     baselines
-        Objective to the test figures of :data:`fairdash.training.baselines.BASELINES`; empty
+        Objective to the test figures of :data:`fairdash.training.baselines.BASELINES`, and those of tariffs,
+        for which there are validation figures too; empty
         in a run of before there were any.
     gain
         What the standard model gains over its training rows' average; None in a run of before it was kept.
@@ -184,6 +185,13 @@ class SweepResult(TrainedModels):
         What :func:`fairdash.confirm` has shown of the rows set aside so far: it adds to this list.
     members, predictions, splits, device, seconds, notes, importance, tuning, curves, set_aside
         As in :class:`fairdash.training.models.TrainedModels`.
+
+    Examples
+    --------
+    >>> dataset = fd.load_dataset("household", n=300)
+    >>> result = fd.sweep(dataset, methods=["standard"], lams=[1.0], n_splits=1, tariff=False)
+    >>> list(result.frames)
+    ['demographic_parity', 'equalized_residuals']
     """
 
     sweep: Sweep
@@ -214,6 +222,14 @@ class SweepResult(TrainedModels):
     def frame(self) -> pd.DataFrame:
         """Figures of every trained model by the objective that it was trained for."""
         return self.frames[self.objective]
+
+    def _repr_html_(self) -> str:
+        """The models' test figures, means over the splits, in a notebook."""
+        means = summarise_splits(self.frame, test_to_train=self.test_to_train)
+        shown: str = (
+            means[means["part"] == "test"].dropna(axis=1, how="all").to_html(index=False, float_format="%.4g")
+        )
+        return shown
 
     @property
     def test_to_train(self) -> float:

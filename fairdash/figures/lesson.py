@@ -1,4 +1,4 @@
-"""The lesson's pictures: noise learned by heart, who pays, and a cloud on its way to a line."""
+"""The lesson's pictures: a cloud on its way to a line, memorised noise, the duel, and who pays."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from fairdash.figures.parts import (
 )
 from fairdash.figures.simulations import GLYPHS
 from fairdash.figures.theme import REFERENCE, Theme, figure_of, new_figure
-from fairdash.simulations.lesson import FROZEN_AT
+from fairdash.simulations.lesson import FROZEN_AT, PEOPLE
 
 Array = NDArray[Any]
 
 _TALL = 520
 #: Of text; plotly's own is smaller.
 _SIZE = 14
-_DOTTED = "what follows is dotted"
-_CLOUD = "each dot a policy, in standard deviations; line: its slope"
-_COSTS = "each point a weight λ, ± its standard error; grey: noise floor"
+_DOTTED = "dotted: later steps"
+_CLOUD = "each dot is a policy, in standard deviations; the line has their slope"
+_COSTS = "each point is a weight λ, ± one standard error; grey: noise floor"
 #: Pixels from line to line of a legend, which must do for enlarged text.
 _LINE = 25
 
@@ -45,13 +45,14 @@ def moving(figures: Sequence[go.Figure]) -> tuple[dict[str, Any], list[dict[str,
     Parameters
     ----------
     figures
-        The same figure in each state: the same traces, notes and shapes, as many points in each. Traces move,
-        and how far up shapes reach.
+        The same figure in each state: the same traces, notes and shapes, as many points in each. Traces and
+        notes move, and how far up shapes reach.
     """
     plain = [_plain(figure) for figure in figures]
     moves = []
     for kind, states, properties in (
         ("trace", [each["data"] for each in plain], ("x", "y")),
+        ("note", [each["layout"].get("annotations", []) for each in plain], ("x", "y")),
         ("shape", [each["layout"].get("shapes", []) for each in plain], ("y1",)),
     ):
         for part, _ in enumerate(states[0]):
@@ -120,23 +121,23 @@ def _legend(lines: Sequence[tuple[str, str, str, str]], theme: Theme) -> list[di
 
 
 def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: Theme) -> go.Figure:
-    """What an adversary reads on its own rows and on new ones against its steps, as far as it has come.
+    """The adversary's value on its own rows and on new ones against its steps, up to a step.
 
     Parameters
     ----------
     readings
         As :func:`fairdash.simulations.lesson.noise_readings` gives them.
     steps
-        How far it has come; the lines of what it would read later are faint.
+        The last step shown in full; later values are faint.
     answered
-        Whether to show what gives the answer: new rows, and shuffled ones.
+        Whether to show new and shuffled rows, which give the answer.
     """
     x, names = readings["steps"], [f"{each:,}" for each in readings["steps"]]
-    lines = [("own", "rows it has learned", theme.chosen, "circle")]
+    lines = [("own", "training rows", theme.chosen, "circle")]
     traces, shuffled = [], []
     if answered:
         lines.append(("new", "new rows", REFERENCE, "diamond"))
-        shuffled = [("", "the same rows shuffled, lowest to highest", theme.quiet, "square")]
+        shuffled = [("", "shuffled rows, lowest to highest", theme.quiet, "square")]
         low, high = readings["low"], readings["high"]
         traces.append(band(x, low, high, colour=theme.quiet, name="shuffled", opacity=0.25))
     there = readings["steps"] <= steps
@@ -148,7 +149,7 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
             line(x, own.where(there), name=name, hover=hover, **look),
         ]
     return _picture(
-        ("What the adversary reads", _DOTTED, "Steps of training (logarithmic)", "Correlation"),
+        ("What the adversary reports", _DOTTED, "Steps of training (logarithmic)", "Correlation"),
         traces,
         across=[np.log10(x.min()) - 0.1, np.log10(x.max()) + 0.1],
         up=[-0.4, 1.25],
@@ -160,23 +161,32 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
 
 
 def straight_figure(x: Array, y: Array, *, theme: Theme) -> go.Figure:
-    """A cloud on its way from (u, v) to (f(u), g(v)), standardised, and the line of its slope."""
+    """A cloud on its way from (u, v) to (f(u), g(v)), standardised, and the line of its slope.
+
+    The first rows are :data:`fairdash.simulations.lesson.PEOPLE`.
+    """
     slope = float((x * y).mean())
     look: Values = {"colour": theme.chosen, "size": 7, "opacity": 0.6}
+    people: Values = {"colour": theme.standard, "size": 14, "symbol": "diamond"}
     return _picture(
-        ("The cloud", _CLOUD, "age, bent by f", "price, bent by g"),
+        ("The cloud", _CLOUD, "f(age)", "g(price)"),
         [
             dots(x.round(3), y.round(3), name="rows", **look),
             line([-3, 3], [-3 * slope, 3 * slope], name="slope", colour=REFERENCE, width=4),
+            dots(x[: len(PEOPLE)].round(3), y[: len(PEOPLE)].round(3), name="Ada and Ben", **people),
         ],
         across=[-3.2, 3.2],
         up=[-3.2, 3.2],
+        annotations=[
+            note(name, x=float(a), y=float(b), yshift=20, colour=theme.text, size=_SIZE, bgcolor=theme.veil)
+            for name, a, b in zip(PEOPLE, x.round(3), y.round(3), strict=False)
+        ],
         theme=theme,
     )
 
 
 def duel_curve_figure(curve: pd.DataFrame, *, average: float, theme: Theme) -> go.Figure:
-    """Average price by age, and what the adversary makes of age, on the same axis of its own.
+    """Average price by age, and the adversary's g of age.
 
     Parameters
     ----------
@@ -205,36 +215,47 @@ def duel_curve_figure(curve: pd.DataFrame, *, average: float, theme: Theme) -> g
         for y, name, colour, dash, symbol in lines
     ]
     return _picture(
-        ("Average price by age", "blue: price; dashed: g, as seen", "Age (years)", "Price (€)"),
+        ("Average price by age", "blue: price; dashed: the adversary's g", "Age (years)", "Price (€)"),
         traces,
         across=[float(curve["age"].min() - 1), float(curve["age"].max() + 1)],
         # The mean of a fifteenth of standardised values is at most √14: all of g has room.
         up=[110, 345],
-        shapes=[line_across(average, colour=theme.quiet)],
+        shapes=[line_across(average, colour=theme.quiet), *_lines_of_people(theme)],
+        annotations=_names_of_people(theme),
         theme=theme,
     )
+
+
+def _lines_of_people(theme: Theme) -> list[Values]:
+    return [line_up(age, colour=theme.quiet) for age in PEOPLE.values()]
+
+
+def _names_of_people(theme: Theme) -> list[Values]:
+    place: Values = {"y": 1, "yref": "paper", "xanchor": "left", "yanchor": "top", "xshift": 6}
+    words = {f"{name}, {age}": age for name, age in PEOPLE.items()}
+    return [note(each, x=age, colour=theme.text, size=_SIZE, **place) for each, age in words.items()]
 
 
 def duel_path_figure(
     states: pd.DataFrame, *, step: int, frozen: bool, answered: bool, theme: Theme
 ) -> go.Figure:
-    """What the adversary reads, what a fresh estimator reads, and the error, as far as the game has come.
+    """Values of the adversary and of a new estimator, and the error, up to a step.
 
     Parameters
     ----------
     states
         As :func:`fairdash.simulations.lesson.duel_states` gives them.
     step
-        How far it has come.
+        The last step shown in full.
     frozen
         Whether to mark where the adversary stops learning.
     answered
-        Whether to show what follows.
+        Whether to show later steps.
     """
     there = states["step"].to_numpy() <= step
     lines = (
-        ("j", "J, as the adversary reads", theme.chosen, "circle"),
-        ("fresh", "HGR, read afresh", REFERENCE, "diamond"),
+        ("j", "the adversary's value, J", theme.chosen, "circle"),
+        ("fresh", "HGR from a new estimator", REFERENCE, "diamond"),
         ("mse", "error", theme.standard, "square"),
     )
     steps, traces = states["step"].to_numpy(), []
@@ -252,7 +273,7 @@ def duel_path_figure(
         ("The game", _DOTTED, "Steps", "Value"),
         traces,
         across=[-10, int(steps.max()) + 10],
-        up=[-0.65, 1.65],
+        up=[-0.65, 2.05],
         annotations=_legend(lines, theme),
         shapes=[mark, line_across(0, colour=theme.quiet)],
         theme=theme,
@@ -320,7 +341,6 @@ def payers_age_figure(
     chosen: pd.DataFrame | None,
     *,
     column: str,
-    ages: tuple[int, int],
     around: pd.DataFrame,
     theme: Theme,
 ) -> go.Figure:
@@ -332,8 +352,6 @@ def payers_age_figure(
         As :func:`fairdash.simulations.lesson.payers_by_age` gives them; None where nothing is chosen yet.
     column
         "price" or "residual".
-    ages
-        Whom the scene looks at.
     around
         The averages at all weights, which the axes have to hold.
     """
@@ -350,7 +368,7 @@ def payers_age_figure(
         hover = f"{name}, %{{x}} years: %{{y:.0f}} € (%{{text}} rows)"
         traces.append(line(own["age"], own[column], name=name, hover=hover, **look))
     words = ("Average price by age", "orange: standard; blue: chosen", "Age (years)", "Price (€)")
-    shapes = [line_up(age, colour=theme.quiet) for age in ages]
+    shapes = _lines_of_people(theme)
     if residual:
         words = ("Average error by age", "above 0: charged too much", "Age (years)", "Price − cost (€)")
         shapes.append(line_across(0, colour=theme.quiet))
@@ -360,5 +378,6 @@ def payers_age_figure(
         across=[standard["age"].min() - 1, standard["age"].max() + 1],
         up=_holding(around[column], around[column]),
         shapes=shapes,
+        annotations=_names_of_people(theme),
         theme=theme,
     )

@@ -16,9 +16,9 @@ from fairdash.errors import OptionError
 from fairdash.evaluation import (
     CurvePoint,
     common_grid,
-    curve_points,
     curve_predictions,
     densities,
+    points_of_plan,
     quantile_profile,
     transfers_by_group,
 )
@@ -30,6 +30,7 @@ from fairdash.training.crossvalidation import tuned_settings
 from fairdash.training.objectives import OBJECTIVES, Objective
 from fairdash.training.split_kinds import SPLITS
 from fairdash.training.sweep import STANDARD, Sweep
+from fairdash.utils.classes import attributes_of
 from fairdash.utils.registry import get_entry
 from fairdash.utils.text import label, number
 
@@ -111,6 +112,17 @@ class Comparison:
     def sensitive_called(self) -> str:
         """The sensitive column's name for people."""
         return self.called_column(self.sensitive)
+
+    @cached_property
+    def classes_called(self) -> str:
+        """The name for people of the attribute whose classes the column in view is one of; else empty.
+
+        The verdict is on all of them at once.
+        """
+        for name, columns in attributes_of(self.result.sensitive).items():
+            if len(columns) > 1 and self.sensitive in columns:
+                return self.sensitive_called.removesuffix(self.sensitive.removeprefix(name))
+        return ""
 
     def called_column(self, column: str) -> str:
         """A column's name for people; its header where it has none."""
@@ -213,12 +225,14 @@ class Comparison:
             return None
         component = list(COMPONENTS.values())[int(place)]
         called = component.called.format(u=f"the {self.objective_seen.audited}", v=self.sensitive_called)
+        if self.classes_called and not called.startswith("the sum"):
+            called = f"the square of {called}, summed over the classes,"
         return FoundBy(called, float(row[f"{VERDICT}{VALUE}"]), float(row[f"{VERDICT}{EDGE}"]))
 
     def curve_point(self, point: Point) -> CurvePoint:
         """Between which trained weights a point lies."""
-        lams = self.plan.lams if point.method in self.plan.methods else ()
-        found = [curve_point for curve_point in curve_points(lams) if curve_point.lam == point.lam]
+        stops = points_of_plan(self.plan) if point.method in self.plan.methods else ()
+        found = [stop for stop in stops if stop.lam == point.lam]
         return found[0] if found else CurvePoint(0.0, 0.0, 0.0, 0.0)
 
     def predictions(self, point: Point) -> Mapping[int, Array]:

@@ -12,7 +12,8 @@ from fairdash.evaluation import Choice
 from fairdash.evaluation.confirmation import Confirmation
 from fairdash.evaluation.verdict import EDGE
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import Point
+from fairdash.reports.fronts import THE_STANDARD, Point
+from fairdash.reports.strength import rows_that_would, shows_nothing
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.utils.text import counted, error_change, number, p_value, signed, span, with_unit
 
@@ -25,7 +26,10 @@ def answer(comparison: Comparison) -> str:
     """The finding at B in two or three sentences; that nothing was learned, where that is so."""
     if nothing := nothing_learned(comparison):
         return nothing
-    return " ".join(part for part in (dependence(comparison), cost(comparison), who_pays(comparison)) if part)
+    parts = [dependence(comparison), cost(comparison), who_pays(comparison)]
+    if shows_nothing(comparison):
+        parts = [dependence(comparison, THE_STANDARD), rows_that_would(comparison)]
+    return " ".join(part for part in parts if part)
 
 
 def dependence(comparison: Comparison, point: Point | None = None) -> str:
@@ -37,20 +41,23 @@ def dependence(comparison: Comparison, point: Point | None = None) -> str:
     point = comparison.b if point is None else point
     what = f"the {comparison.objective_seen.audited} of {comparison.target_called}"
     figures = f"({_evidence(comparison, point)})"
+    # One test is of all classes of an attribute.
+    of_classes = "" if math.isnan(comparison.verdict_p(point)) else comparison.classes_called
+    s = of_classes or comparison.sensitive_called
     name = comparison.called(point)
     begin = f"At {name}"
     if point.is_standard or name != point.name:
         begin = f"With the {name},"
     if not comparison.has_link(point):
-        return f"{begin} no link is found between {what} and {comparison.sensitive_called} {figures}."
+        return f"{begin} no link is found between {what} and {s} {figures}."
     if point == comparison.a or comparison.is_of_one_point:
-        return f"{begin} {what} depends on {comparison.sensitive_called} {figures}."
+        return f"{begin} {what} depends on {s} {figures}."
     if comparison.mean(comparison.measure, point) < comparison.mean(comparison.measure, comparison.a):
         than = "before" if comparison.a.is_standard else f"at {comparison.called(comparison.a)}"
-        still = f"depends less on {comparison.sensitive_called} than {than}, but still does"
+        still = f"depends less on {s} than {than}, but still does"
         return f"{begin} {what} {still} {figures}."
     than = f"no less than with {_the(comparison, comparison.a)}"
-    return f"{begin} {what} depends on {comparison.sensitive_called} {than} {figures}."
+    return f"{begin} {what} depends on {s} {than} {figures}."
 
 
 def _evidence(comparison: Comparison, point: Point) -> str:
@@ -59,7 +66,9 @@ def _evidence(comparison: Comparison, point: Point) -> str:
     That is the measure in view; where it does not show the link by itself, the one that does is named first.
     """
     p, edge = comparison.verdict_p(point), comparison.edge(point)
-    in_view = f"{REGISTRY[comparison.measure].symbol} {comparison.shown(comparison.measure, point)}"
+    symbol, shown = REGISTRY[comparison.measure].symbol, comparison.shown(comparison.measure, point)
+    of = f" with {comparison.sensitive_called}" if comparison.classes_called else ""
+    in_view = f"{symbol}{of} {shown}"
     below = f"independence stays below {number(edge)} in 95 % of cases"
     if math.isnan(p):
         return f"{in_view}; {below}"
@@ -224,6 +233,8 @@ def nothing_learned(comparison: Comparison) -> str:
     if comparison.sample:
         # As much as a sample of claims can: all rows follow.
         return f"{said} This first look saw {comparison.sample}; what fairness costs the whole run may show."
+    if comparison.front.error == "deviance":
+        return f"{said} {rows_that_would(comparison)}"
     return (
         f"{said} So nothing below says what fairness costs. More rows, other features, or a target per unit "
         "of exposure may change that."

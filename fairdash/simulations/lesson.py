@@ -1,6 +1,6 @@
-"""The scenes of the lesson: a question each, a guess before the answer, and what the pictures then show.
+"""The scenes of the lesson: one question each, a guess before the answer, and the sentence of each state.
 
-What is trained for it lies in ``lesson_data``; ``python -m benchmarks.lesson`` makes it again.
+``lesson_data`` has the lecturer's texts, and the trained numbers of ``python -m benchmarks.lesson``.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ class LessonScene:
     Parameters
     ----------
     title
-        What the control calls it.
+        Name in the scene control.
     question
-        The page's heading.
+        Heading of the page.
     guesses
-        What a student may answer before anything is said.
+        Choices before the answer shows.
     right
-        Which of them is right.
-    notes
-        For the lecturer, a line each.
+        The correct choice.
+    learned
+        The recap's sentence.
     """
 
     title: str
     question: str
     guesses: tuple[str, ...]
     right: str
-    notes: tuple[str, ...]
+    learned: str
 
 
 #: Number in the address to scene.
@@ -55,79 +55,54 @@ SCENES: Mapping[str, LessonScene] = MappingProxyType(
     {
         "1": LessonScene(
             title="1 Zero correlation",
-            question="Can a price ignore age by correlation, and still follow it?",
-            guesses=("No: 0 is 0", "Only a little", "Yes, almost wholly"),
-            right="Yes, almost wholly",
-            notes=(
-                "Let everyone guess before the dials show. Most say that no correlation is no link.",
-                "Lift the point on the left end: Pearson moves, HGR hardly does. Ask for a curve with a "
-                "correlation of 0 that is not symmetric.",
-                "Then ask for HGR 0: only a level line gives it. That is what demographic parity asks for.",
-                "Both dials are exact values of the law, by quadrature; the dots are some rows of it.",
-            ),
+            question="Can a price with no correlation with age still follow age?",
+            guesses=("No: 0 is 0", "Only a little", "Yes, almost entirely"),
+            right="Yes, almost entirely",
+            learned="A correlation of 0 does not mean that a price ignores age.",
         ),
         "2": LessonScene(
             title="2 Straighten the cloud",
             question="Which two functions turn this cloud into a line?",
             guesses=("None: it is a hump", "f alone, of age", "f of age and g of the price"),
             right="f of age and g of the price",
-            notes=(
-                "Play it once without a word, then again, asking what happens to the left half of the cloud.",
-                "f folds the ages: young and old come to lie on one side, the middle on the other. g only "
-                "stretches the prices a little.",
-                "The slope of standardised values is a correlation; the largest of any f and g is HGR.",
-                "With “points” in the address it is the curve of scene 1; without, the hump.",
-            ),
+            learned="HGR is the correlation after the best transformation of both variables.",
         ),
         "3": LessonScene(
-            title="3 Learning noise by heart",
-            question="An adversary reads .7: is that a lot?",
+            title="3 Memorising noise",
+            question="An adversary reports 0.7. Is that high?",
             guesses=("Yes, a strong link", "It depends on rows and steps", "No, it is always that"),
             right="It depends on rows and steps",
-            notes=(
-                "There is no link in these rows. Say so only after the guess.",
-                "Go from 2,000 rows to 50: on its own rows the adversary reads more and more, on new rows "
-                "nothing above 0.",
-                "The grey band is what it reads on the same rows shuffled, where there can be no link: a "
-                "value says something only above it. Published tables mostly print the blue line.",
-                "Every point is a training of its own with that many steps: fd.measure, evaluated in-sample "
-                "and cross-fitted.",
-            ),
+            learned="A value of dependence means something only above its noise floor.",
         ),
         "4": LessonScene(
             title="4 The duel",
             question="How does a predictor become fair?",
             guesses=("It forgets age", "An adversary hunts it", "It adds noise"),
             right="An adversary hunts it",
-            notes=(
-                "Step through it: the error falls, and whenever prices begin to follow age, g is there: "
-                "the adversary hunts.",
-                "Freeze the adversary: what it reads falls far below 0, and HGR read afresh rises to "
-                "nearly 1. A reading is worth as much as the adversary behind it.",
-                "The loop of the paper's Fig. 3 on 1,000 household policies, λ = 4, the adversary taking "
-                "five steps for one of the predictor. Read afresh: HGR_spline, as everywhere in fairdash.",
-            ),
+            learned="A predictor becomes fair against an adversary, and is judged by a new estimator.",
         ),
         "5": LessonScene(
             title="5 Who pays?",
             question="What does fairness cost, and who pays?",
             guesses=("Everyone a little", "The young pay more, the middle less", "The old pay more"),
             right="The young pay more, the middle less",
-            notes=(
-                "Household prices of the paper's scenario rise to the age of 40 and fall again.",
-                "Equal prices move errors between the ages; equal errors let the hump stand. Both are called "
-                "fair.",
-                "On the front, left of the grey edge no link can be detected: more λ costs error and buys "
-                "nothing that could be shown.",
-                "The run of the trade-off page: 5,000 policies, means over the test rows of five splits. "
-                "Bars on the front: a standard error to each side.",
-            ),
+            learned="Less dependence costs error, and somebody pays. Equal prices differ from equal errors.",
         ),
     }
 )
 
 
 DATA = Path(__file__).parent / "lesson_data"
+#: Texts beside the scenes, as the address names them; Markdown in the same folder.
+TEXTS = {"notes": "Notes for the lecturer", "exercises": "Exercises"}
+
+#: Whom every scene follows, by age; each stands for the average policyholder of that age.
+PEOPLE = {"Ada": 30, "Ben": 40}
+
+
+def text(name: str) -> str:
+    """One of :data:`TEXTS`, in Markdown."""
+    return (DATA / f"{name}.md").read_text(encoding="utf-8")
 
 
 @cache
@@ -156,9 +131,11 @@ Points = tuple[tuple[float, float], ...]
 
 #: Where the curve's five points stand: u from −10 to 10 is an age from 20 to 60.
 PLACES = (-10.0, -5.0, 0.0, 5.0, 10.0)
-#: A price that rises to the middle and falls as much, as the household scenario's does.
-HUMP: Points = tuple(zip(PLACES, (-6.0, 3.0, 6.0, 3.0, -6.0), strict=True))
+#: A price that rises and falls by as much. At 30, 40 and 50 years it is the household scenario's, to 10 €.
+HUMP: Points = tuple(zip(PLACES, (-10.0, -5.0, 3.0, -5.0, -10.0), strict=True))
 LOWEST, HIGHEST = -10.0, 10.0
+#: A height of 0 in €, and the € of a unit.
+MIDDLE, UNIT = 220.0, 10.0
 CURVE_NOISE, CURVE_ROWS = 1.5, 300
 _CELLS = 20_000
 
@@ -186,22 +163,37 @@ def dials(points: Points) -> tuple[float, float]:
 def curve_sentence(points: Points) -> str:
     """What the two dials say of each other, in Markdown."""
     pearson, hgr = dials(points)
-    values = f"**Pearson's correlation of age and price is {signed(pearson)}, HGR {hgr:.2f}.** "
+    euros = dict(points)
+    pays = " and ".join(
+        f"{name} pays {MIDDLE + UNIT * euros[_place(age)]:.0f} €" for name, age in PEOPLE.items()
+    )
+    values = f"**Pearson's correlation of age and price is {signed(pearson)}, HGR is {hgr:.2f}.** {pays}. "
     if hgr < 0.1:
-        return values + "The price does not follow age: neither of them finds a link."
+        return values + "The price does not follow age, and neither measure finds a link."
     if abs(pearson) < 0.1:
         return values + (
-            "So a price can have no correlation with age and still follow it: what it gains on one side it "
-            "loses on the other. HGR may bend both before it correlates them, and is 0 only without any link."
+            "A price can follow age without correlation: the rise on one side cancels the fall on the other. "
+            "HGR transforms both variables first. It is 0 only without any link."
         )
     if hgr - abs(pearson) < 0.05:
-        return values + "The curve is nearly straight, and both say the same. Bend it until they part."
-    return values + "Correlation sees the straight part of the link alone. Can you bring it to 0?"
+        return values + "The curve is nearly straight, and both measures agree. Bend it until they differ."
+    return values + "Correlation sees only the straight part of the link. Can you bring it to 0?"
+
+
+def _place(age: float) -> float:
+    """u of an age."""
+    return (age - 40) / 2
 
 
 def straightened(points: Points, share: float) -> tuple[Array, Array]:
-    """The rows on their way from (u, v), standardised, at 0 to (f(u), g(v)) at 1; standardised, (n,) each."""
-    u, v = (values[0] for values in curve_scene(points).draw())
+    """The rows on their way from (u, v), standardised, at 0 to (f(u), g(v)) at 1; standardised, (n,) each.
+
+    The first are those of :data:`PEOPLE`: the rows whose ages are nearest.
+    """
+    rows, prices = (values[0] for values in curve_scene(points).draw())
+    people = [int(np.argmin(np.abs(rows - _place(age)))) for age in PEOPLE.values()]
+    order = np.append(people, np.setdiff1d(np.arange(len(rows)), people))
+    u, v = rows[order], prices[order]
     truth = best_pair(points)
     ends = (np.interp(u, truth.u, truth.f), np.interp(v, truth.v, truth.g))
     moved = (
@@ -223,14 +215,16 @@ def straight_sentence(points: Points, share: float) -> str:
     slope, hgr = float(np.mean(x * y)), best_pair(points).hgr
     if share == 0:
         return (
-            f"**As it is the cloud has a slope of {signed(slope)}: that is Pearson's correlation of these "
-            f"{CURVE_ROWS} rows.** Press play, and watch f bend age and g bend the price."
+            f"**The cloud has a slope of {signed(slope)}. This is Pearson's correlation of these "
+            f"{CURVE_ROWS} rows.** Press play, and watch f transform age and g the price."
         )
     if share < 1:
-        return f"**{share:.0%} of the way the slope is {signed(slope)}.** Both axes are being bent."
+        return f"**After {share:.0%} of the way the slope is {signed(slope)}.** f and g act on both axes."
+    ada, ben = x[: len(PEOPLE)]
     return (
-        f"**Bent by f and g the cloud lies along a line, whose slope is {signed(slope)} on these "
-        f"{CURVE_ROWS} rows; the exact one is HGR = {hgr:.2f}.** No other two functions make it steeper."
+        f"**After f and g the cloud lies along a line. Its slope is {signed(slope)} on these "
+        f"{CURVE_ROWS} rows, and the exact one is HGR = {hgr:.2f}.** No other two functions make it steeper. "
+        f"f moves Ada to {signed(ada)} and Ben to {signed(ben)}."
     )
 
 
@@ -246,7 +240,7 @@ def signed(value: float) -> str:
     return "0.00" if text == "-0.00" else text.replace("-", "−")
 
 
-# Scene 3: an adversary that learns noise by heart.
+# Scene 3: an adversary that memorises noise.
 
 
 NOISE_ROWS = (50, 100, 200, 500, 1000, 2000)
@@ -271,13 +265,13 @@ def noise_readings(n: int) -> pd.DataFrame:
 
 
 def noise_sentence(n: int, steps: int) -> str:
-    """What the networks read after so many steps, in Markdown."""
+    """The networks' values after so many steps, in Markdown."""
     row = row_of(noise_readings(n), "steps", steps)
     return (
-        f"**After {steps} steps on {n:,} rows without any link the adversary reads {row['own']:.2f} on the "
-        f"rows it has learned, and {signed(row['new'])} on rows it has not seen.** "
-        f"On the same rows shuffled it reads {row['low']:.2f} to {row['high']:.2f}. A number says "
-        "nothing until its noise floor stands beside it."
+        f"**After {steps} steps on {n:,} rows without any link the adversary reports {row['own']:.2f} on its "
+        f"training rows, and {signed(row['new'])} on new rows.** "
+        f"On shuffled rows it reports {row['low']:.2f} to {row['high']:.2f}. Prices are random here, and "
+        "Ada's says nothing about her age. A value means nothing without its noise floor."
     )
 
 
@@ -308,16 +302,20 @@ def average_price() -> float:
 def duel_sentence(frozen: bool, step: int) -> str:
     """Where the game stands, in Markdown."""
     row = row_of(duel_states(frozen), "step", step)
-    prices = duel_by_age(frozen, step)["price"]
+    curve = duel_by_age(frozen, step)
+    prices = curve["price"]
+    pays = " and ".join(
+        f"{name} pays {np.interp(age, curve['age'], prices):.0f} €" for name, age in PEOPLE.items()
+    )
     told = (
-        f"**After {step} steps the adversary reads {signed(row['j'])}, and a fresh estimator "
-        f"{signed(row['fresh'])}; the error is {row['mse']:.2f} of the variance.** "
-        f"Average prices by age differ by up to {prices.max() - prices.min():.0f} €."
+        f"**After {step} steps the adversary reports {signed(row['j'])}, and a new estimator "
+        f"{signed(row['fresh'])}. The error is {row['mse']:.2f} of the variance.** "
+        f"Average prices differ by up to {prices.max() - prices.min():.0f} € across ages: {pays}."
     )
     if frozen and step > FROZEN_AT:
         return told + (
-            f" The adversary has learned nothing since step {FROZEN_AT}: the predictor escapes from what it "
-            "knows, and what it reads says little of what is there."
+            f" The adversary stopped learning at step {FROZEN_AT}. The predictor escapes from what it "
+            "knows, so its value says little about the link that remains."
         )
     return told
 
@@ -331,8 +329,6 @@ OBJECTIVES = {
     "demographic_parity": "Equal prices",
     "equalized_residuals": "Equal errors",
 }
-#: Whom the scene looks at.
-YOUNGER, OLDER = 30, 40
 
 
 def payers_points(objective: str) -> pd.DataFrame:
@@ -369,16 +365,17 @@ def payers_ages(objective: str) -> pd.DataFrame:
 def payers_sentence(objective: str, lam: float) -> str:
     """Say who pays what at this weight, against the standard model, in Markdown."""
     point, standard = (row_of(payers_points(objective), "lam", each) for each in (lam, 0.0))
+    ada, ben = (f"{name} ({age})" for name, age in PEOPLE.items())
     if lam == 0:
         share = number(100 * standard["rmse"] / standard["rmse_of_average"])
         return (
-            f"**Without fairness a {YOUNGER}-year-old pays {_price(objective, 0.0, YOUNGER):.0f} € and a "
-            f"{OLDER}-year-old {_price(objective, 0.0, OLDER):.0f} €**. The root mean squared error is "
+            f"**Without fairness {ada} pays {_price(objective, 0.0, 0):.0f} € and "
+            f"{ben} pays {_price(objective, 0.0, 1):.0f} €.** The root mean squared error is "
             f"{number(standard['rmse'])} €, {share} % of "
             "the error of giving everyone the average. Move λ."
         )
-    moved = [_price(objective, lam, age) - _price(objective, 0.0, age) for age in (YOUNGER, OLDER)]
-    errors = [row_of(payers_by_age(objective, lam), "age", age)["residual"] for age in (YOUNGER, OLDER)]
+    moved = [_price(objective, lam, who) - _price(objective, 0.0, who) for who in (0, 1)]
+    errors = [row_of(payers_by_age(objective, lam), "age", age)["residual"] for age in PEOPLE.values()]
     told = point["hgr"] > payers_floor(objective)
     side = (
         "above the noise floor, {}: the link is still there"
@@ -388,13 +385,13 @@ def payers_sentence(objective: str, lam: float) -> str:
     hgr = number(point["hgr"]).replace("-", "−")
     error = error_change(standard["rmse"], point["rmse"], of_average=point["rmse_of_average"], unit="€")
     return (
-        f"**At λ = {lam:g} a {YOUNGER}-year-old pays {_change(moved[0])} and a {OLDER}-year-old "
-        f"{_change(moved[1])}; {error}.** On average the {YOUNGER}-year-old is now charged "
-        f"{_off(errors[0])}, the {OLDER}-year-old {_off(errors[1])}. HGR {hgr} is {side}."
+        f"**At λ = {lam:g} {ada} pays {_change(moved[0])} and {ben} {_change(moved[1])}; {error}.** "
+        f"On average Ada is now charged {_off(errors[0])}, and Ben {_off(errors[1])}. HGR {hgr} is {side}."
     )
 
 
-def _price(objective: str, lam: float, age: int) -> float:
+def _price(objective: str, lam: float, who: int) -> float:
+    age = list(PEOPLE.values())[who]
     return float(row_of(payers_by_age(objective, lam), "age", age)["price"])
 
 

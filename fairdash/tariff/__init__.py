@@ -3,13 +3,13 @@
 ``terms`` says what a tariff is made of, ``choosing`` finds it for a table, ``shape`` and ``smoothing`` say
 what its curves should look like, ``monotone`` what that costs, ``fit`` fits many λ as one stack,
 ``relativities`` writes the table that rates by itself and rates by it, ``files`` keeps it as CSV and
-XLSX, and ``model`` has the estimator. :func:`fairdash.tariff.many.fit_tariffs` fits splits times λ.
+XLSX, and ``model`` has the estimator; ``postprocessor`` repairs any other price, by factors too.
+:func:`fairdash.tariff.many.fit_tariffs` fits splits times λ.
 """
 
 from __future__ import annotations
 
-#: In a frame's column ``method``.
-FAIR_TARIFF = "fair_tariff"
+from fairdash.training.methods import FAIR_TARIFF as FAIR_TARIFF
 
 
 def title_of(lam: float) -> str:

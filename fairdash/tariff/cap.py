@@ -37,6 +37,11 @@ class CappedPremiums:
         What every premium was multiplied by before it was cut off, so that the income stays.
     at_lower, at_upper
         Share of the customers, by weight, who are held at the lower and at the upper end.
+
+    Examples
+    --------
+    >>> fd.cap_premiums([90.0, 210.0], [100.0, 200.0], max_change=0.05).at_lower
+    0.5
     """
 
     premiums: Array
@@ -79,6 +84,12 @@ def cap_premiums(
     -----
     The income is a continuous function of k that never falls, so that a level is found wherever there is one.
     A cap is a step after rating: the tariff's table of relativities stays as it is.
+
+    Examples
+    --------
+    >>> capped = fd.cap_premiums([90.0, 210.0], [100.0, 200.0], max_change=0.05)
+    >>> capped.premiums.round(2).tolist()
+    [95.0, 205.0]
     """
     is_number = isinstance(max_change, Real) and not isinstance(max_change, bool)
     if not (is_number and math.isfinite(max_change) and max_change >= 0):

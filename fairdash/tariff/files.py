@@ -98,6 +98,17 @@ def read_tariff(path: str | PathLike[str]) -> pd.DataFrame:
         Another ending.
     StorageError
         The file can't be read, is larger than the files that are uploaded may be, or is no such table.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> X, age = pd.DataFrame({"km": [5.0, 10.0] * 50}), np.arange(100)
+    >>> tariff = fd.FairTariff(lam=0).fit(X, [0, 1] * 50, sensitive_features=age)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tariff.export(f"{folder}/tariff.csv")
+    ...     table = fd.read_tariff(f"{folder}/tariff.csv")
+    >>> "km" in set(table["factor"])
+    True
     """
     from_file = {".csv": _cells_of_csv, ".xlsx": _cells_of_xlsx}[_ending(path)]
     what = f"the file {path} can't be read as a tariff"

@@ -153,6 +153,16 @@ class FairTariff(RegressorMixin, BaseEstimator):
 
     It is fitted on the processor, where 100,000 rows take seconds: in float64, but for the way from the GLM
     where there are more rows than `penalty_rows`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> age = rng.uniform(18, 80, 2000)
+    >>> X = pd.DataFrame({"km": rng.uniform(5, 30, 2000) - 0.1 * age})
+    >>> claims = rng.poisson(np.exp(-2 + 0.05 * X["km"]))
+    >>> tariff = fd.FairTariff(lam=1.0).fit(X, claims, sensitive_features=age)
+    >>> bool(abs(tariff.predict(X).sum() / claims.sum() - 1) < 0.01)
+    True
     """
 
     def __init__(

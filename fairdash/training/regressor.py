@@ -103,6 +103,16 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
 
     A missing number is replaced by the training rows' median; a missing category has no level, and neither
     has a level that was not there in training, of which :meth:`predict` warns.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> age = rng.uniform(18, 80, 300)
+    >>> X = np.column_stack([age + rng.normal(size=300), rng.normal(size=300)])
+    >>> y = X.sum(axis=1)
+    >>> model = fd.FairRegressor(lam=1.0, n_epochs=20, random_state=0).fit(X, y, sensitive_features=age)
+    >>> model.predict(X).shape
+    (300,)
     """
 
     def __init__(

@@ -52,8 +52,8 @@ class SearchGrid:
 
     Examples
     --------
-    >>> grid = SearchGrid(hidden=((8,), (8, 8)), dropout=(0.0,), lr=(1e-3, 1e-2), weight_decay=(0.0,))
-    >>> [(each.hidden, each.lr) for each in grid.candidates(TrainingSettings())]
+    >>> grid = fd.SearchGrid(hidden=((8,), (8, 8)), dropout=(0.0,), lr=(1e-3, 1e-2), weight_decay=(0.0,))
+    >>> [(each.hidden, each.lr) for each in grid.candidates(fd.TrainingSettings())]
     [((8,), 0.001), ((8,), 0.01), ((8, 8), 0.001), ((8, 8), 0.01)]
     """
 
@@ -153,6 +153,14 @@ class SearchResult:
         Where it was trained.
     notes
         Sentences that the user should read.
+
+    Examples
+    --------
+    >>> dataset = fd.load_dataset("household", n=300)
+    >>> options = {"method": "hgr_spline", "lams": [0.5, 2.0], "n_folds": 2, "device": "cpu"}
+    >>> choice = fd.find_lam(dataset, target="hgr_kde<=1", **options)
+    >>> choice.reached, choice.measure
+    (True, 'hgr_kde')
     """
 
     best: TrainingSettings | None = None

@@ -56,6 +56,11 @@ class TrainingSettings:
         Epochs without a better score on the validation rows after which a model's training counts as
         over; it keeps the weights of its best epoch. The score is the loss plus λ Ψ. None trains every
         epoch and keeps the last weights.
+
+    Examples
+    --------
+    >>> fd.TrainingSettings(hidden=(64, 64), loss="poisson").lr
+    0.002
     """
 
     architecture: str = "tanh"

@@ -67,7 +67,7 @@ def show_table(table: Table, keys: Keys) -> None:
 
 
 def show_stage(
-    data: dict[str, Any], *, key: str, on_release: Callable[[int], None], presented_share: float = 0.6
+    data: dict[str, Any], *, key: str, on_release: Callable[[int], None], presented_share: float = 0.5
 ) -> None:
     """A slider with the pictures, cards and table that follow it.
 

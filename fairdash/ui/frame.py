@@ -108,15 +108,16 @@ def picture_format() -> str:
     return str(st.session_state.get(PICTURE_FORMAT, "PNG")).lower()
 
 
-#: Presentation mode: no sidebar, and what is 14 px at least becomes 18.
+#: Presentation mode: no sidebar, text of 24 px and titles of 48.
 _PRESENTED = """<style>
-html { font-size: 21px }
-h1 { font-size: 1.6rem !important; padding: 0 !important }
+html { font-size: 24px; --presented: 1rem }
+h1 { font-size: 2rem !important; padding: 0 !important }
+label p, button p, a p, [data-testid=stCaptionContainer] p { font-size: 1rem !important }
 [data-testid=stSidebar], [data-testid=stHeader] { display: none }
 [data-testid=stMainBlockContainer] { padding-top: 1rem; padding-bottom: 1rem }
 </style>"""
 #: Text of charts in presentation mode, in pixels.
-ENLARGED = 18
+ENLARGED = 24
 
 
 def presented() -> bool:
@@ -134,7 +135,7 @@ def ask_for_presentation() -> None:
 
 
 def enlarged(figure: go.Figure) -> go.Figure:
-    """The figure with no text below 18 px, and the more room for it."""
+    """The figure with no text below :data:`ENLARGED`, and more room for it."""
     figure.update_layout(font_size=ENLARGED, title_font_size=ENLARGED + 4, hoverlabel_font_size=ENLARGED)
     figure.update_layout(title_subtitle_font_size=ENLARGED, height=1.15 * figure.layout.height)
     figure.update_annotations(font_size=ENLARGED)

@@ -49,6 +49,7 @@ class Address(StrEnum):
     FROZEN = "frozen"
     BENT = "bent"
     WEIGHT = "weight"
+    WINDOW = "window"
     # Gaussians.
     RHO = "rho"
     ROWS = "rows"

@@ -1,440 +1,81 @@
-"""The lesson: which scene is shown, what scenes share, the curve that is dragged, and four that play."""
+"""The lesson: one scene a screen, the way to the next, a recap, and texts in windows of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from types import MappingProxyType
-from typing import Any
-
-import numpy as np
-import plotly.graph_objects as go
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from fairdash.figures.lesson import (
-    duel_curve_figure,
-    duel_path_figure,
-    moving,
-    noise_figure,
-    payers_age_figure,
-    payers_front_figure,
-    straight_figure,
-)
-from fairdash.figures.stage import d3_script
-from fairdash.figures.theme import REFERENCE, Theme
 from fairdash.simulations import lesson
 from fairdash.simulations.lesson import SCENES
-from fairdash.ui.blocks import show_stage
-from fairdash.ui.frame import enlarged, presented, theme
+from fairdash.ui.frame import presented
 from fairdash.ui.keys import Address, Keys
-from fairdash.ui.pages import page
-from fairdash.ui.state import choose, points_from_address, points_to_address
+from fairdash.ui.lesson_scenes import STAGES, guesses
+from fairdash.ui.state import choose
 from fairdash.ui.text import explain
 
 KEY = Keys(__file__)
 
-Pictures = list[dict[str, Any]]
+#: After the scenes.
+RECAP = "recap"
+#: Terms of the glossary that a scene has.
+_TERMS = {"1": ("hgr",), "2": ("hgr", "f_and_g"), "3": ("hgr",), "4": ("hgr", "f_and_g"), "5": ("hgr", "lam")}
+#: Without the app around it, on paper.
+_PRINT = """<style>@media print {
+[data-testid=stSidebar], [data-testid=stHeader], [data-testid=stCheckbox] { display: none }
+}</style>"""
 
 
 def show_lesson() -> None:
-    """The scene that the address names, under its question; the control stands below the stage."""
+    """The scene of the address under its question, the recap, or a text in a window of its own."""
+    if (window := st.query_params.get(Address.WINDOW)) in lesson.TEXTS:
+        st.html(_PRINT)
+        st.markdown(lesson.text(window))
+        return
     heading, stage = st.container(), st.container()
-    titles = {name: scene.title for name, scene in SCENES.items()}
-    name = choose("Scene", titles, name=Address.SCENE, key=KEY("scene"), hidden_label=True)
+    name = _ask_for_scene()
     with heading:
-        st.title(SCENES[name].question)
+        st.title(SCENES[name].question if name in SCENES else "What have we learned?")
     with stage:
-        _STAGES[name]()
-    with st.expander("Notes for the lecturer"):
-        st.markdown("\n".join(f"- {note}" for note in SCENES[name].notes))
-    explain()
+        if name in SCENES:
+            STAGES[name]()
+        else:
+            _show_recap()
+    if presented():
+        # The lecturer explains the terms, and the scene keeps the whole screen.
+        return
+    with st.container(horizontal=True):
+        for window, title in lesson.TEXTS.items():
+            st.link_button(title, f"lesson?{Address.WINDOW}={window}", icon=":material/open_in_new:")
+    explain(*_TERMS.get(name, ()))
 
 
-#: Share of the window's height that a picture takes.
-_SHARE = 0.6
-#: Milliseconds that playing takes from end to end.
-_WHOLE_GAME = 4000
+def _ask_for_scene() -> str:
+    """All scenes in a row, between the ways back and on."""
+    titles = {name: scene.title for name, scene in SCENES.items()} | {RECAP: "Recap"}
+    key, names = KEY("scene"), list(titles)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        back, row, on = (st.container(width="content") for _ in range(3))
+    with row:
+        name = choose("Scene", titles, name=Address.SCENE, key=key, hidden_label=True)
+
+    def go(to: str) -> None:
+        st.session_state[key] = st.query_params[Address.SCENE] = to
+
+    at = names.index(name)
+    if at > 0:
+        back.button("Back", key=KEY("back"), on_click=go, args=(names[at - 1],))
+    if at + 1 < len(names):
+        on.button("Next scene", key=KEY("next"), type="primary", on_click=go, args=(names[at + 1],))
+    return name
 
 
-@dataclass(frozen=True, kw_only=True)
-class Control:
-    """What the hand moves: the address holds where it stands.
-
-    Parameters
-    ----------
-    label, symbol
-        What it is called, in full and before a value.
-    name
-        The parameter in the address.
-    values
-        What the address says of each value to what people read.
-    default
-        The value where the address has none, or one that is not known.
-    """
-
-    label: str
-    symbol: str
-    name: Address
-    values: Mapping[str, str]
-    default: str
-
-    def at(self) -> int:
-        """Which of the values the address asks for."""
-        asked = st.query_params.get(self.name, self.default)
-        return list(self.values).index(asked if asked in self.values else self.default)
-
-
-def drawn(
-    figures: Sequence[go.Figure], *, alt: str, large: bool, table: tuple[str, str, str] | None = None
-) -> dict[str, Any]:
-    """A picture as the stage wants it, from its figure in every state; the same for everybody.
-
-    Parameters
-    ----------
-    figures
-        Those of the first variant first.
-    alt
-        What it shows, in words.
-    large
-        Whether it is for a hall.
-    table
-        Title, trace and column of a table for those who don't see the picture.
-    """
-    if large:
-        enlarged(figures[0])
-    spec, moves = moving(figures)
-    return {"spec": spec, "moves": moves, "alt": alt, "table": table}
-
-
-def show_moving(
-    scene: str, pictures: Sequence[dict[str, Any]], *, slider: Control, variants: Control | None = None
-) -> None:
-    """The scene's pictures, of :func:`drawn`, under a slider; the address hears of it on release."""
-
-    def let_go(at: int) -> None:
-        variant, stop = divmod(at, len(slider.values))
-        st.query_params[slider.name] = list(slider.values)[stop]
-        if variants:
-            st.query_params[variants.name] = list(variants.values)[variant]
-
-    moves = [move | {"figure": k} for k, picture in enumerate(pictures) for move in picture["moves"]]
-    data: dict[str, Any] = {
-        "slider": {
-            "label": slider.label,
-            "symbol": slider.symbol,
-            "help": "",
-            "stops": list(slider.values.values()),
-            # Not a comb.
-            "ticks": list(range(len(slider.values))) if len(slider.values) < 12 else [],
-            "at": slider.at(),
-            "play": _WHOLE_GAME / (len(slider.values) - 1),
-        },
-        "figures": [{"spec": each["spec"], "alt": each["alt"], "share": _SHARE} for each in pictures],
-        "moves": moves,
-        "cards": [],
-        "table": _table(pictures[0], moves),
-    }
-    if variants:
-        names = list(variants.values.values())
-        data["variants"] = {"label": variants.label, "names": names, "at": variants.at()}
-    show_stage(data, key=KEY("stage", scene), on_release=let_go)
-
-
-def _table(picture: dict[str, Any], moves: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Of the first picture's trace, if that moves."""
-    if picture["table"] is None:
-        return None
-    title, name, head = picture["table"]
-    traces = picture["spec"]["data"]
-    part = next(k for k, trace in enumerate(traces) if trace["name"] == name)
-    ours = {"figure": 0, "kind": "trace", "part": part}
-    place = next((k for k, each in enumerate(moves) if ours.items() <= each.items()), None)
-    if place is None:
-        return None
-    rows = [[each] for each in traces[part].get("text") or (f"{x:.1f}" for x in traces[part]["x"])]
-    return {"title": title, "head": [head], "rows": rows, "move": place}
-
-
-def guessed(name: str) -> bool:
-    """Ask for a guess, until there is one; whether there is."""
-    scene = SCENES[name]
-    key = KEY("guess", name)
-    # A widget of another scene is forgotten: the guess is kept beside it.
-    kept = st.session_state.setdefault(KEY("guesses"), {})
-    if key not in st.session_state and name in kept:
-        st.session_state[key] = kept[name]
-    guess = st.radio("What do you think?", scene.guesses, index=None, key=key)
-    if guess is None:
-        st.caption("Guess first: the answer comes then.")
-        return False
-    kept[name] = guess
-    verdict = ":green-badge[right]" if guess == scene.right else f"Not quite: *{scene.right}*."
-    st.markdown(f"Your guess: *{guess}*. {verdict}" if guess != scene.right else f"{verdict} *{guess}*")
-    return True
-
-
-#: A page of the lab, and the address that brings this scene's state to it.
-Lab = tuple[str, Mapping[str, str]]
-
-
-def to_lab(name: str, address: Mapping[str, str]) -> None:
-    """The way to the page on which everything can be changed, with this scene's state."""
-    icon = ":material/science:"
-    st.page_link(page(name), label="Open in the lab", icon=icon, query_params=dict(address))
-
-
-def _play(
-    scene: str,
-    pictures: Callable[[bool], Pictures],
-    *,
-    slider: Control,
-    variants: Control | None = None,
-    says: Callable[[], str],
-    lab: Lab,
-    columns: Sequence[DeltaGenerator] = (),
-) -> None:
-    """A scene that plays: its pictures, which know of the guess, and beside them guess and sentence."""
-    left, right = columns or st.columns([3, 1])
-    with right:
-        if answered := guessed(scene):
-            st.markdown(says())
-        to_lab(*lab)
-    with left:
-        show_moving(scene, pictures(answered), slider=slider, variants=variants)
-
-
-#: Scene 1: a curve that is dragged, with two dials that the browser works out as it moves.
-#: Dots that the browser moves with the curve.
-_DOTS = 200
-
-
-def current_points() -> lesson.Points:
-    """The curve of the address; the hump where it has none, or one that this scene could not show."""
-    if Address.POINTS not in st.query_params:
-        return lesson.HUMP
-    points = points_from_address()
-    fits = tuple(u for u, _ in points) == lesson.PLACES
-    return lesson.points_of([f for _, f in points]) if fits else lesson.HUMP
-
-
-def show_curve() -> None:
-    left, right = st.columns([3, 1])
-    points = current_points()
-    with right:
-        answered = guessed("1")
-        said = st.empty()
-        way = st.container()
-    with left:
-        draw = st.components.v2.component(
-            "fairdash_curve",
-            css=_text("lesson_curve.css"),
-            js=d3_script() + _text("lesson_curve.js"),
-            html="<div class='stage'></div>",
-        )
-        rng = np.random.default_rng(0)
-        moved = draw(
-            key=KEY("curve"),
-            data={
-                "heights": [f for _, f in points],
-                "noise": lesson.CURVE_NOISE,
-                "range": [lesson.LOWEST, lesson.HIGHEST],
-                "dots": np.round([rng.uniform(-10, 10, _DOTS), rng.normal(size=_DOTS)], 3).tolist(),
-                "answered": answered,
-                "colours": {"rows": theme().chosen, "curve": REFERENCE, "line": theme().standard},
-            },
-            on_heights_change=lambda: None,
-        )
-    if moved.heights is not None:
-        points = lesson.points_of([float(each) for each in moved.heights])
-        points_to_address(points)
-    if answered:
-        said.markdown(lesson.curve_sentence(points))
-    with way:
-        to_lab(*lab_of(points))
-
-
-def lab_of(points: lesson.Points) -> Lab:
-    """The way to the patterns' page with this curve."""
-    scene = lesson.curve_scene(points)
-    address = ",".join(f"{u:g}:{f:g}" for u, f in points)
-    state = {"pattern": scene.pattern, "points": address, "n": "500", "noise": f"{scene.noise:g}"}
-    return "patterns", state
-
-
-def _text(name: str) -> str:
-    return (Path(__file__).parent / name).read_text(encoding="utf-8")
-
-
-def _values(numbers: Iterable[float], form: str) -> Mapping[str, str]:
-    """What the address says of numbers, and how they are written."""
-    return MappingProxyType({f"{each:g}": form.format(each) for each in numbers})
-
-
-#: Scene 2: the two functions that straighten the cloud.
-FRAMES = 20
-_BENT = Control(
-    label="How far",
-    symbol="bent",
-    name=Address.BENT,
-    values=_values((100 * k // FRAMES for k in range(FRAMES + 1)), "{} %"),
-    default="0",
-)
-
-
-def show_straight() -> None:
-    points = current_points()
-    _play(
-        "2",
-        lambda _: _clouds(points, look=theme(), large=presented()),
-        slider=_BENT,
-        says=lambda: lesson.straight_sentence(points, _BENT.at() / FRAMES),
-        lab=lab_of(points),
-    )
-
-
-@st.cache_data(max_entries=20, show_spinner=False)
-def _clouds(points: lesson.Points, *, look: Theme, large: bool) -> Pictures:
-    clouds = (lesson.straightened(points, k / FRAMES) for k in range(FRAMES + 1))
-    figures = [straight_figure(x, y, theme=look) for x, y in clouds]
-    return [drawn(figures, alt="A cloud of age and price that f and g bend into a line.", large=large)]
-
-
-#: Scene 3: an adversary that memorises noise.
-_STEPS = Control(
-    label="Steps of training",
-    symbol="steps",
-    name=Address.TRAINED,
-    values=_values(lesson.NOISE_STEPS, "{:,}"),
-    default="500",
-)
-_ROWS = Control(
-    label="Rows", symbol="n", name=Address.N, values=_values(lesson.NOISE_ROWS, "{:,}"), default="200"
-)
-
-
-def show_noise() -> None:
-    n = lesson.NOISE_ROWS[_ROWS.at()]
-    scene = lesson.noise_scene(n)
-    address = {"pattern": scene.pattern, "n": str(n), "noise": f"{scene.noise:g}", "draw": str(scene.seed)}
-    _play(
-        "3",
-        lambda answered: _readings(answered=answered, look=theme(), large=presented()),
-        slider=_STEPS,
-        variants=_ROWS,
-        says=lambda: lesson.noise_sentence(n, lesson.NOISE_STEPS[_STEPS.at()]),
-        lab=("patterns", address),
-    )
-
-
-@st.cache_data(show_spinner=False)
-def _readings(*, answered: bool, look: Theme, large: bool) -> Pictures:
-    figures = [
-        noise_figure(lesson.noise_readings(n), steps=steps, answered=answered, theme=look)
-        for n in lesson.NOISE_ROWS
-        for steps in lesson.NOISE_STEPS
-    ]
-    alt = "HGR by networks against steps of training: on their own rows, new ones and shuffled ones."
-    table = ("What it reads on its own rows, as a table", "rows it has learned", "Steps")
-    return [drawn(figures, alt=alt, large=large, table=table)]
-
-
-#: Scene 4: the duel of a predictor with its adversary.
-_STEP = Control(
-    label="Steps of the game",
-    symbol="step",
-    name=Address.STEP,
-    values=_values(lesson.DUEL_STEPS, "{}"),
-    default="0",
-)
-_GAME = Control(
-    label="Adversary",
-    symbol="",
-    name=Address.FROZEN,
-    values=MappingProxyType({"false": "keeps learning", "true": f"frozen at step {lesson.FROZEN_AT}"}),
-    default="false",
-)
-
-
-def show_duel() -> None:
-    _play(
-        "4",
-        lambda answered: _duel(answered=answered, look=theme(), large=presented()),
-        slider=_STEP,
-        variants=_GAME,
-        says=lambda: lesson.duel_sentence(bool(_GAME.at()), lesson.DUEL_STEPS[_STEP.at()]),
-        lab=("paper", {"part": "fig3"}),
-    )
-
-
-@st.cache_data(show_spinner=False)
-def _duel(*, answered: bool, look: Theme, large: bool) -> Pictures:
-    average = lesson.average_price()
-    curves, paths = [], []
-    for frozen in (False, True):
-        states = lesson.duel_states(frozen)
-        for step in lesson.DUEL_STEPS:
-            curves.append(duel_curve_figure(lesson.duel_by_age(frozen, step), average=average, theme=look))
-            paths.append(duel_path_figure(states, step=step, frozen=frozen, answered=answered, theme=look))
-    alt = "Average price by age as the game goes on, and the adversary's g of age."
-    told = "What the adversary reads, what a fresh estimator reads, and the error, against steps."
-    table = ("Average price as a table", "price", "Age")
-    return [drawn(curves, alt=alt, large=large, table=table), drawn(paths, alt=told, large=large)]
-
-
-#: Scene 5: what fairness costs, and who pays.
-_WEIGHT = Control(
-    label="Weight of fairness, λ",
-    symbol="λ",
-    name=Address.WEIGHT,
-    values=_values((0.0, *lesson.LAMS), "{:g}"),
-    default="1",
-)
-
-
-def show_payers() -> None:
-    columns = st.columns([3, 1])
-    with columns[0]:
-        # The two ask different questions, on different axes.
-        objective = choose("Fair means", lesson.OBJECTIVES, name=Address.OBJECTIVE, key=KEY("objective"))
-    _play(
-        "5",
-        lambda answered: _payers(objective, answered=answered, look=theme(), large=presented()),
-        slider=_WEIGHT,
-        says=lambda: lesson.payers_sentence(objective, lesson.payers_lams()[_WEIGHT.at()]),
-        lab=("paper", {"part": "household", "objective": objective}),
-        columns=columns,
-    )
-
-
-@st.cache_data(show_spinner=False)
-def _payers(objective: str, *, answered: bool, look: Theme, large: bool) -> Pictures:
-    points, standard = lesson.payers_points(objective), lesson.payers_by_age(objective, 0.0)
-    edge, around = lesson.payers_floor(objective), lesson.payers_ages(objective)
-    # Before the guess there is the standard model alone.
-    shown = [lam if answered else 0.0 for lam in lesson.payers_lams()]
-    fronts = [
-        payers_front_figure(points if answered else points[:1], lam=lam, edge=edge, around=points, theme=look)
-        for lam in shown
-    ]
-    profiles = [
-        payers_age_figure(
-            standard,
-            lesson.payers_by_age(objective, lam) if lam else None,
-            column="price" if objective == "demographic_parity" else "residual",
-            ages=(lesson.YOUNGER, lesson.OLDER),
-            around=around,
-            theme=look,
-        )
-        for lam in shown
-    ]
-    alt = "Average by age of the standard model and of the chosen one."
-    of_fronts = "Root mean squared error against HGR for each weight, with the noise floor."
-    table = ("The chosen model's averages as a table", "chosen", "Age")
-    return [drawn(profiles, alt=alt, large=large, table=table), drawn(fronts, alt=of_fronts, large=large)]
-
-
-_STAGES: Mapping[str, Callable[[], None]] = MappingProxyType(
-    {"1": show_curve, "2": show_straight, "3": show_noise, "4": show_duel, "5": show_payers}
-)
+def _show_recap() -> None:
+    """What each scene taught, beside the reader's own guess."""
+    st.markdown("Ada is 30 and Ben is 40. Their prices followed age without any correlation with it.")
+    for name, scene in SCENES.items():
+        guess = guesses().get(name)
+        told = "No guess yet." if guess is None else f"Your guess: *{guess}*."
+        if guess == scene.right:
+            told += " :green-badge[right]"
+        elif guess is not None:
+            told += f" The answer: *{scene.right}*."
+        st.markdown(f"**{scene.title}**  \n{scene.learned} {told}")

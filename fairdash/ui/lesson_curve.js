@@ -5,7 +5,6 @@ const HELP = "Drag the five points, or step through them with Tab and move them 
 const STEPS = { ArrowUp: 0.5, ArrowRight: 0.5, ArrowDown: -0.5, ArrowLeft: -0.5, PageUp: 2, PageDown: -2 };
 // Twenty places in each cell.
 const PLACES = d3.range(20 * CELLS).map((k) => -10 + (20 * (k + 0.5)) / (20 * CELLS));
-const price = (f) => 220 + 10 * f;
 const age = (u) => 40 + 2 * u;
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -18,6 +17,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
   // As wide as there is room: text keeps its size on a phone.
   const width = Math.max(320, root.clientWidth || 760), height = Math.min(0.5 * window.innerHeight, 0.9 * width);
+  const price = (f) => data.euros[0] + data.euros[1] * f;
   const heights = [...data.heights], known = new Set([said]), [low, high] = data.range, [us, noise] = data.dots;
   let answered = data.answered, later = 0;
   const places = heights.map((_, k) => -10 + (20 * k) / (heights.length - 1));
@@ -64,6 +64,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
       clearTimeout(later);
       later = setTimeout(tell, 250);
     });
+  // The people of the lesson stand above the handles of their ages.
+  const names = svg.selectAll(".name").data(data.people).join("text").attr("class", "name")
+    .attr("x", ([, years]) => across((years - 40) / 2)).attr("text-anchor", "middle");
   draw();
   root.curve = {
     isKnown: (each) => known.has(each),
@@ -87,6 +90,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     line.attr("d", d3.line(across, (_, k) => up(heights[k]))(places));
     handles.attr("cy", (k) => up(heights[k])).attr("aria-valuenow", (k) => price(heights[k]))
       .attr("aria-valuetext", (k) => `${price(heights[k])} euros`);
+    names.attr("y", ([, years]) => up(curve((years - 40) / 2)) - 24)
+      .text(([name, years]) => `${name} pays ${Math.round(price(curve((years - 40) / 2)))} €`);
     const f = PLACES.map((u) => curve(u));
     dials.forEach(([measure, bar, value]) => {
       const read = answered ? measure(f, data.noise) : null;

@@ -169,5 +169,25 @@ def column_of(name: str, columns: tuple[str, ...]) -> str:
     return next((each for each in columns if name == each or name.startswith(_of(each, ""))), name)
 
 
+def attributes_of(columns: pd.DataFrame) -> dict[str, list[str]]:
+    """Sensitive attribute to its columns: those of 0 and 1 that are one set of classes, or the column itself.
+
+    Columns belong together where their names say so and every row has 1 in exactly one of them.
+
+    >>> made = pd.DataFrame(classes_of(["a", "b", "c"] * 20).columns("region")).assign(age=range(60))
+    >>> attributes_of(made)
+    {'region': ['region: a', 'region: b', 'region: c'], 'age': ['age']}
+    """
+    found: dict[str, list[str]] = {}
+    for column in map(str, columns):
+        found.setdefault(column.partition(": ")[0], []).append(column)
+    attributes: dict[str, list[str]] = {}
+    for name, own in found.items():
+        values = columns[own].to_numpy(dtype=float)
+        is_set = len(own) > 2 and bool(np.isin(values, (0, 1)).all() and (values.sum(axis=1) == 1).all())
+        attributes.update({name: own} if is_set else {column: [column] for column in own})
+    return attributes
+
+
 def _of(column: str, name: str) -> str:
     return f"{column}: {name}"

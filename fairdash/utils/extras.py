@@ -24,6 +24,8 @@ EXTRA_OF: Mapping[str, str] = MappingProxyType(
         "safetensors": "train",
         "torch": "train",
         "plotly": "plot",
+        "matplotlib": "report",
+        "yaml": "report",
         "dbos": "jobs",
         "sqlalchemy": "jobs",
         "streamlit": "app",

@@ -9,8 +9,11 @@ import pandas as pd
 import pytest
 
 from fairdash.auditing import gaps
-from fairdash.evaluation import classes
+from fairdash.data import Dataset
+from fairdash.evaluation import assess_predictions, classes
 from fairdash.evaluation.classes import between_groups, by_group, pairs_of_groups
+from fairdash.training.splits import random_splits
+from fairdash.utils.classes import classes_of
 
 NAMES = tuple("ABCDEFG")
 
@@ -111,3 +114,51 @@ def test_what_has_no_spread_has_no_noise() -> None:
     apart = by_group(codes + 1.0, codes, ("F", "M"))
     assert apart["p_value"].tolist() == [0, 0]
     assert apart["ratio"].tolist() == [0.5, 2]
+
+
+def predicted(code: np.ndarray, u: np.ndarray, **more: object) -> pd.DataFrame:
+    """Test rows' figures of predictions (K, n), each as a λ of its own, over two splits."""
+    classes = classes_of(np.array(NAMES)[code])
+    data = Dataset(
+        name="a",
+        features=pd.DataFrame({"x": u[0]}),
+        target=pd.Series(u[0], name="y"),
+        sensitive=pd.DataFrame(classes.columns("region")).assign(**more),
+    )
+    members = pd.DataFrame(
+        {
+            "method": "standard",
+            "lam": np.tile(np.arange(float(len(u))), 2),
+            "split": np.repeat([0, 1], len(u)),
+            "diverged": False,
+        }
+    )
+    frame = assess_predictions(
+        data,
+        np.tile(u, (2, 1)),
+        members,
+        random_splits(len(code), n_splits=2, random_state=0),
+        objective="demographic_parity",
+        measures=("pearson",),
+        n_permutations=20,
+        parts=("test",),
+    )
+    return frame.drop_duplicates("lam")
+
+
+def test_the_verdicts_on_a_models_classes_are_one_test() -> None:
+    """Seven columns with a test each would find a link by chance in a third of all models."""
+    found = shifted = 0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        code = rng.choice(7, 600, p=[0.3, 0.25, 0.15, 0.1, 0.08, 0.07, 0.05])
+        noise = rng.exponential(size=(50, len(code)))
+        frame = predicted(code, noise, age=rng.normal(size=len(code)))
+        p_values = frame[[f"verdict[region: {name}]_p" for name in NAMES]]
+        assert (p_values.nunique(axis=1) == 1).all()
+        assert not frame["verdict[age]_p"].equals(p_values.iloc[:, 0])
+        found += int((p_values <= 0.05 + 1e-9).any(axis=1).sum())
+        moved = predicted(code, noise[:10] + 0.8 * (code == 3))
+        shifted += int((moved["verdict[region: A]_p"] <= 0.05).sum())
+    assert found <= 16
+    assert shifted >= 20

@@ -28,7 +28,7 @@ def plain(said: str) -> re.Pattern:
 
 def guess(page: Page, words: str) -> None:
     page.get_by_text(words, exact=True).click()
-    page.get_by_text("Guess first").wait_for(state="detached")
+    page.get_by_text("Make a guess").wait_for(state="detached")
 
 
 def serious(page: Page) -> list[str]:
@@ -48,12 +48,12 @@ def test_a_curve_is_guessed_at_dragged_and_moved_by_keys(page: Page) -> None:
     # By keys: the dials follow in the browser, the sentence on release.
     for _ in range(8):
         first.press("ArrowUp")
-    points = lesson.points_of([-2.0, 3.0, 6.0, 3.0, -6.0])
+    points = lesson.points_of([-6.0, -5.0, 3.0, -5.0, -10.0])
     page.get_by_text(plain(lesson.curve_sentence(points))).wait_for()
     shown = [float(each.replace("−", "-")) for each in page.locator(".value").all_inner_texts()]
     # Sixty cells in the browser, the library's quadrature in the sentence.
     assert shown == pytest.approx(lesson.dials(points), abs=0.011)
-    assert "points=-10:-2" in page.url.replace("%3A", ":").replace("%2C", ",")
+    assert "points=-10:-6" in page.url.replace("%3A", ":").replace("%2C", ",")
     # By hand: the last point up to the middle.
     last = page.get_by_role("slider", name="Price at the age of 60")
     box = last.bounding_box()
@@ -62,7 +62,7 @@ def test_a_curve_is_guessed_at_dragged_and_moved_by_keys(page: Page) -> None:
     page.mouse.down()
     page.mouse.move(box["x"], box["y"] - 60, steps=6)
     page.mouse.up()
-    page.wait_for_function("() => !decodeURIComponent(location.search).includes('10:-6')")
+    page.wait_for_function("() => !decodeURIComponent(location.search).includes('10:-10')")
     assert serious(page) == []
     page.get_by_role("link", name="Open in the lab").click()
     page.get_by_role("heading", name="Which measure sees the link?").wait_for()
@@ -107,7 +107,7 @@ SCENES = {
         address="n=500&trained=100",
         guess="It depends on rows and steps",
         slider="Steps of training",
-        drawn=("What the adversary reads", "rows it has learned"),
+        drawn=("What the adversary reports", "training rows"),
         says=lambda at: lesson.noise_sentence(int(at["n"]), int(at["trained"])),
         variant=("50", "n=50"),
     ),
@@ -182,6 +182,70 @@ def test_a_scene_moves_in_the_browser_and_says_so_on_release(page: Page, name: s
     expect_sentence(page, scene)
     assert page.url == kept
     assert serious(page) == []
+
+
+#: Font sizes of all that is written and seen, the shadow of components included.
+SIZES = """() => {
+    const sizes = [], into = root => root.querySelectorAll('*').forEach(each => {
+        if (each.shadowRoot) into(each.shadowRoot);
+        const text = [...each.childNodes].some(node => node.nodeType === 3 && node.textContent.trim());
+        // Icons are letters of a font, and what has no size is for screen readers alone.
+        const {width, height} = each.getBoundingClientRect(), {fontSize, fontFamily} = getComputedStyle(each);
+        const said = !['STYLE', 'SCRIPT'].includes(each.tagName) && !fontFamily.includes('Material');
+        if (text && said && width > 1 && height > 1 && each.checkVisibility({visibilityProperty: true}))
+            sizes.push([parseFloat(fontSize), each.textContent.trim().slice(0, 40)]);
+    });
+    into(document.querySelector('[data-testid=stMain]'));
+    return sizes;
+}"""
+
+
+def test_a_hall_is_led_from_the_first_guess_to_the_recap_by_keys_alone(page: Page) -> None:
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    page.goto("/lesson?scene=1&present=true")
+    page.get_by_text("Make a guess").wait_for()
+    for name, scene in lesson.SCENES.items():
+        expect(page.get_by_role("heading", name=scene.question)).to_be_visible()
+        # The first guess is reached by Tab, and chosen by Space: right in scene 1, where it is wrong.
+        first = page.get_by_role("radiogroup", name="What do you think?").get_by_role("radio").first
+        for _ in range(40):
+            if first.evaluate("each => each === document.activeElement"):
+                break
+            page.keyboard.press("Tab")
+        page.keyboard.press("Space")
+        page.get_by_text("Make a guess").wait_for(state="detached")
+        come_to_rest(page)
+        small = [each for each in page.evaluate(SIZES) if each[0] < 24 and each[1] != "⤓"]
+        assert small == [], name
+        title = page.get_by_role("heading", level=1).evaluate(
+            "each => parseFloat(getComputedStyle(each).fontSize)"
+        )
+        assert title >= 48
+        main = page.get_by_test_id("stMain")
+        assert main.evaluate("each => each.scrollHeight - each.clientHeight") <= 1, name
+        on = page.get_by_role("button", name="Next scene")
+        for _ in range(40):
+            if on.evaluate("each => each === document.activeElement"):
+                break
+            page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="What have we learned?")).to_be_visible()
+    for scene in lesson.SCENES.values():
+        page.get_by_text(f"Your guess: {scene.guesses[0]}.").wait_for()
+    assert serious(page) == []
+    page.get_by_role("button", name="Back").press("Enter")
+    expect(page.get_by_role("heading", name=lesson.SCENES["5"].question)).to_be_visible()
+
+
+def test_the_lecturers_texts_open_in_windows_of_their_own(page: Page) -> None:
+    page.goto("/lesson")
+    for title, last in (("Notes for the lecturer", "5 Who pays?"), ("Exercises", "Solutions")):
+        with page.expect_popup() as opened:
+            page.get_by_role("link", name=title).click()
+        expect(opened.value.get_by_role("heading", name=last)).to_be_visible()
+        opened.value.emulate_media(media="print")
+        expect(opened.value.get_by_test_id("stSidebar")).to_be_hidden()
+        opened.value.close()
 
 
 #: Puts a stage into each of its states and gives what stands outside a frame, or is hidden though it has a value.

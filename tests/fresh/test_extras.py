@@ -46,6 +46,11 @@ assert np.isfinite(model.predict(X)).all()
 result = fd.audit(pd.read_csv("prices.csv"), price="price", sensitive="age", questions=[1])
 result.save("evidence.zip")
 """,
+    "report": """
+from fairdash.__main__ import main
+main([*AUDIT, "--question", "1", "--template", "general", "--out", "filing.html"])
+assert b"data:image/svg+xml" in open("filing.html", "rb").read()
+""",
     "jobs": """
 import dbos, fairdash.jobs.queue
 """,

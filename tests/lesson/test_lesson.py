@@ -32,7 +32,7 @@ from fairdash.simulations import lesson
 from fairdash.simulations.lesson import SCENES
 from fairdash.training.sweep import default_plan
 from fairdash.ui import home
-from fairdash.ui import lesson as lesson_on_the_page
+from fairdash.ui import lesson_scenes as lesson_on_the_page
 from fairdash.utils.text import number
 from tests.serving import ROOT
 
@@ -63,7 +63,7 @@ def test_scene_1_begins_with_no_correlation_and_a_strong_link() -> None:
     pearson, hgr = lesson.dials(lesson.HUMP)
     assert abs(pearson) < 1e-9
     assert hgr > 0.9
-    assert "no correlation with age and still follow it" in lesson.curve_sentence(lesson.HUMP)
+    assert "can follow age without correlation" in lesson.curve_sentence(lesson.HUMP)
     assert "does not follow age" in lesson.curve_sentence(CURVES["level"])
     assert "nearly straight" in lesson.curve_sentence(CURVES["line"])
 
@@ -71,12 +71,16 @@ def test_scene_1_begins_with_no_correlation_and_a_strong_link() -> None:
 def test_scene_2_goes_from_pearson_to_hgr() -> None:
     u, v = (values[0] for values in lesson.curve_scene(lesson.HUMP).draw())
     assert numbers(lesson.straight_sentence(lesson.HUMP, 0))[0] == round(fd.measure("pearson", u, v), 2)
-    slope, _, hgr = numbers(lesson.straight_sentence(lesson.HUMP, 1))
+    slope, _, hgr, ada, ben = numbers(lesson.straight_sentence(lesson.HUMP, 1))
     shape = lesson.curve_scene(lesson.HUMP).named
     assert hgr == round(fd.exact.pattern_hgr(shape, noise=lesson.CURVE_NOISE).value, 2)
     x, y = lesson.straightened(lesson.HUMP, 1)
     assert slope == round(float(np.corrcoef(x, y)[0, 1]), 2)
     assert slope == pytest.approx(hgr, abs=0.05)
+    # Ada and Ben are two of the rows, at their ages.
+    assert [ada, ben] == pytest.approx(x[:2], abs=0.0051)
+    begun = lesson.straightened(lesson.HUMP, 0)[0][:2] * u.std() + u.mean()
+    assert 40 + 2 * begun == pytest.approx(list(lesson.PEOPLE.values()), abs=0.5)
 
 
 @pytest.mark.parametrize(("n", "steps"), [(50, 20), (100, 50), (200, 10)])
@@ -106,7 +110,7 @@ def test_every_state_of_scenes_3_and_5_has_its_numbers() -> None:
         assert list(lesson.payers_points(objective)["lam"]) == lesson.payers_lams()
         for lam in lesson.payers_lams():
             rows = lesson.payers_by_age(objective, lam)
-            assert {lesson.YOUNGER, lesson.OLDER} < set(rows["age"])
+            assert set(lesson.PEOPLE.values()) < set(rows["age"])
             assert rows["n"].min() >= 10
             assert lesson.payers_sentence(objective, lam).count("€") >= 3
 
@@ -121,6 +125,7 @@ def test_scene_4_says_where_the_game_stands(frozen: bool) -> None:
         assert said[:4] == pytest.approx([step, *wanted], abs=0.0051)
         prices = lesson.duel_by_age(frozen, step)["price"]
         assert said[4] == round(prices.max() - prices.min())
+        assert prices.min() - 1 < said[5] < prices.max() + 1
 
 
 def test_scene_4_shows_what_its_notes_say() -> None:
@@ -199,8 +204,7 @@ def test_scene_5_draws_errors_and_holds_all_it_draws(objective: str) -> None:
         around = lesson.payers_ages(objective)
         for column in ("price", "residual"):
             figure = payers_age_figure(
-                lesson.payers_by_age(objective, 0.0), lesson.payers_by_age(objective, lam), column=column, ages=(30, 40),
-                around=around, theme=LIGHT,
+                lesson.payers_by_age(objective, 0.0), lesson.payers_by_age(objective, lam), column=column, around=around, theme=LIGHT,
             )  # fmt: skip
             low, high = figure.layout.yaxis.range
             assert all(low < y < high for trace in figure.data for y in trace.y)
@@ -275,7 +279,7 @@ def test_the_pictures_keep_the_answer_until_it_is_guessed() -> None:
         figure = noise_figure(readings, steps=50, answered=answered, theme=LIGHT)
         names = {trace.name for trace in figure.data}
         assert ("new rows" in names) == ("shuffled" in names) == answered
-        (own,) = [trace for trace in figure.data if trace.name == "rows it has learned"]
+        (own,) = [trace for trace in figure.data if trace.name == "training rows"]
         assert list(own.x[~np.isnan(own.y)]) == [5, 10, 20, 50]
     points = lesson.payers_points("demographic_parity")
     front = payers_front_figure(points, lam=3.0, edge=0.1, around=points, theme=LIGHT)
@@ -288,21 +292,32 @@ def test_the_pictures_keep_the_answer_until_it_is_guessed() -> None:
 
 
 @pytest.mark.parametrize("scene", SCENES.values(), ids=SCENES)
-def test_a_scene_has_a_question_a_right_guess_and_notes(scene) -> None:
+def test_a_scene_has_a_question_a_right_guess_and_a_lesson(scene) -> None:
     assert scene.question.endswith("?")
     assert scene.right in scene.guesses
-    assert len(scene.notes) >= 3
+    assert scene.learned.endswith(".")
 
 
-def test_the_notes_of_the_site_are_those_of_the_page() -> None:
-    site = " ".join((ROOT / "docs" / "lesson.md").read_text(encoding="utf-8").split())
-    for name, scene in SCENES.items():
-        assert f"/lesson?scene={name}" in site
-        assert scene.question in site
-        assert f"**{scene.title}" in site
-        # The first sentence of each note but the last, which says where numbers come from.
-        for note in scene.notes[:1]:
-            assert note.rstrip(".").partition(".")[0].partition(":")[0].partition(",")[0] in site
+def test_the_texts_follow_the_scenes_and_their_numbers() -> None:
+    notes, exercises = (lesson.text(name) for name in lesson.TEXTS)
+    for scene in SCENES.values():
+        assert f"## {scene.title}" in notes
+        assert scene.question in (ROOT / "docs" / "lesson.md").read_text(encoding="utf-8")
+    solutions = exercises.partition("## Solutions")[2]
+    said = [numbers(each) for each in re.split(r"^\d\. ", solutions, flags=re.MULTILINE)[1:]]
+    euros = said[0][:5]
+    points = lesson.points_of([(each - lesson.MIDDLE) / lesson.UNIT for each in euros])
+    pearson, hgr = (lesson.signed(each) for each in lesson.dials(points))
+    assert f"correlation is {pearson} and HGR is {hgr}" in " ".join(solutions.split())
+    joint = np.array([[0.4, 0.1], [0.1, 0.4]])
+    assert said[1][4:6] == pytest.approx(np.linalg.svd(2 * joint)[1].round(12))
+    row = lesson.row_of(lesson.noise_readings(50), "steps", 100)
+    assert said[2] == pytest.approx([row[name] for name in ("own", "low", "high", "new")], abs=0.0051)
+    end = lesson.duel_states(True).iloc[-1]
+    assert said[3] == pytest.approx([end["fresh"], end["j"]], abs=0.0051)
+    answer = lesson.payers_sentence("demographic_parity", 3.0)
+    for euros in said[4]:
+        assert f" {euros:.0f} € " in answer
 
 
 @pytest.mark.parametrize("answered", [False, True])

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from fairdash.__main__ import main
 from fairdash.auditing.example import example_audit
+from fairdash.auditing.governance import FIELDS, kept_governance
 from fairdash.auditing.plan import QUESTIONS, AuditPlan, Columns
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.data.roles import Roles
@@ -277,3 +278,14 @@ def test_audits_of_before_are_opened_again_and_held_beside(source: UploadSource)
     moved = second.read_result().compare(first.read_result()).since
     assert unbroken(safe(moved.sentence)) in words(at)
     assert finished_audits(owner="0" * 32) == []
+
+
+def test_texts_of_a_filing_stay_with_their_audit_and_are_offered_to_the_next(source: UploadSource) -> None:
+    first, second = asked(source, 1), asked(source, 2)
+    at = calm(open_page("audit", audit=first.id))
+    (purpose,) = (each for each in at.text_area if each.label == FIELDS["purpose"])
+    calm(purpose.set_value("Motor: “own damage”").run())
+    assert kept_governance(first.folder / "governance.yaml") == {"purpose": "Motor: “own damage”"}
+    at = calm(open_page("audit", audit=second.id))
+    assert [each.value for each in at.text_area if each.label == FIELDS["purpose"]] == ["Motor: “own damage”"]
+    assert AuditJob(first.id, owner=LOCAL).read_result().verdict == first.read_result().verdict

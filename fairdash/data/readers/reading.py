@@ -126,6 +126,12 @@ def read_table(
         The file can't be read as a table, with everything that is in the way.
     OptionError
         A choice of the user's makes no sense.
+
+    Examples
+    --------
+    >>> table, report = fd.read_table(b"age;premium\\n25;412,50\\n40;280,00\\n", name="export.csv")
+    >>> table["premium"].tolist(), report.decimal
+    ([412.5, 280.0], ',')
     """
     content = bytes_of(source)
     if name is None:

@@ -1,4 +1,5 @@
-"""Reference prices that are told the sensitive attribute: never to be mixed with models that don't see it.
+"""Reference prices that are told the sensitive attribute, or made from some that are: never to be mixed with
+models that don't see it.
 
 >>> import numpy as np
 >>> s = np.linspace(0.0, 1.0, 400)
@@ -37,16 +38,22 @@ __all__ = [
 ]
 
 
+#: Ids of the repair of trees, with s at pricing and without.
+REPAIR, REPAIR_PROJECTED = "repair", "repair_projected"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reference:
-    """A price that is told the sensitive attribute, to compare with models that are not.
+    """A price that is told the sensitive attribute, or repaired by it, to compare with models that are not.
 
     Parameters
     ----------
     id
         Name in the API. Never the id of a method.
     title
-        Name for people; it says that s is used.
+        Name for people; it says that s is used, or learned from.
+    label
+        A few words for what stands beside its points.
     meaning
         One or two plain sentences.
     limits
@@ -61,6 +68,7 @@ class Reference:
 
     id: str
     title: str
+    label: str
     meaning: str
     limits: str
     objective: str
@@ -72,6 +80,7 @@ REFERENCES: Mapping[str, Reference] = by_id(
     Reference(
         id="barycentre",
         title="Reference (uses s): Wasserstein barycentre",
+        label="uses s: barycentre",
         meaning="Moves each prediction of a model that is told s to the value that its rank among "
         "people with the same s has in one common law: the smallest change, in mean square, that "
         "makes predictions independent of s. In part, it goes some of the way.",
@@ -87,6 +96,7 @@ REFERENCES: Mapping[str, Reference] = by_id(
     Reference(
         id="discrimination_free",
         title="Reference (uses s): discrimination-free premium",
+        label="uses s: discrimination-free",
         meaning="Fits a model of the features and s, then averages it over s as it is spread in the "
         "whole population.",
         limits="It removes the direct use of s and no more: features that follow s still move the "
@@ -94,5 +104,26 @@ REFERENCES: Mapping[str, Reference] = by_id(
         objective="demographic_parity",
         is_curve=False,
         source="Lindholm, Richman, Tsanakas, Wüthrich (2022), “Discrimination-free insurance pricing”",
+    ),
+    Reference(
+        id=REPAIR,
+        title="Reference (uses s): repaired trees",
+        label="uses s: repaired trees",
+        meaning="Boosted trees that do not see s, and the barycentre of their prices: what "
+        "fd.FairPostprocessor makes of a model that exists.",
+        limits="It needs everyone's s when it sets a price.",
+        objective="demographic_parity",
+        is_curve=True,
+        source="Chzhen et al. (2020), “Fair regression with Wasserstein barycenters”",
+    ),
+    Reference(
+        id=REPAIR_PROJECTED,
+        title="Reference (learns from s): repaired trees without s",
+        label="repaired trees without s",
+        meaning="The mean of the repaired trees' price given the features, for prices that may not use s.",
+        limits="It follows s as far as the features tell only part of s.",
+        objective="demographic_parity",
+        is_curve=True,
+        source="Côté, Côté, Charpentier (2025), on the hyperaware premium; fairdash",
     ),
 )

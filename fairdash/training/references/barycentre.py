@@ -85,6 +85,8 @@ N_LEVELS = 1000
 _LEVELS = expit(np.linspace(-1, 1, N_LEVELS) * logit(1 - 1e-4))
 #: The kernel is cut off here, so that groups of a discrete s that lie further apart do not touch.
 _REACH = 5.0
+#: The kernel's width for classes, in shares of the rarest one: neighbours lie at least that share apart.
+_OF_CLASSES = 0.1
 #: Ridge of the local slope, as a share of the kernel's mass: decides where all neighbours share one rank.
 _SLOPE_RIDGE = 1e-6
 #: The spread is fitted as a logarithm: deviations below this share of their mean count as that much.
@@ -168,6 +170,11 @@ class Barycentre:
         full = np.interp(level, _LEVELS, self.common) + self.common_spread * beyond
         return np.asarray((1 - t) * y + t * full)
 
+    def centre(self, s: ArrayLike) -> Array:
+        """Smoothed mean of ŷ at these values of s, (n,), in the units of ŷ."""
+        where = _between(self.nodes, _scores(self._rank(one_column(s, "s"))))
+        return _interpolated(self.centres, where)
+
     def _rank(self, s: Array) -> Array:
         """Mid-rank of each s among the calibration rows."""
         below = self.cumulative[np.searchsorted(self.values, s, side="left")]
@@ -204,6 +211,7 @@ def fit_barycentre(
     *,
     sample_weight: ArrayLike | None = None,
     bandwidth: float | None = None,
+    classes: bool = False,
 ) -> Barycentre:
     r"""Fit the barycentre of the laws of ŷ given s.
 
@@ -230,6 +238,9 @@ def fit_barycentre(
         :math:`1.06\,\sqrt{1/12}\;n^{-1/5}`: Silverman's normal-reference rule at the standard deviation of a
         rank, with the rate that balances bias and variance of a smooth curve. n is the effective number of
         rows, (Σw)² / Σw², which does not change with the unit of the weights.
+    classes
+        Whether values of s are codes of classes: the bandwidth is then so narrow that no class reaches into
+        the next, and each has the law of its own rows.
 
     Returns
     -------
@@ -251,13 +262,16 @@ def fit_barycentre(
     rising = np.argsort(sensitive, kind="stable")
     rising = rising[weight[rising] > 0]
     y, sensitive, weight = y[rising], sensitive[rising], weight[rising]
-    if bandwidth is None:
+    values, which = np.unique(sensitive, return_inverse=True)
+    of_values = np.bincount(which, weight)
+    if classes:
+        bandwidth = _OF_CLASSES * float(of_values.min())
+    elif bandwidth is None:
         bandwidth = 1.06 * math.sqrt(1 / 12) * float((weight**2).sum()) ** 0.2
     elif not 0 < bandwidth <= 1:
         raise fault("bandwidth", "The bandwidth is not a share of the ranks", "Give a number in (0, 1].")
 
-    values, which = np.unique(sensitive, return_inverse=True)
-    cumulative = np.concatenate([[0.0], np.cumsum(np.bincount(which, weight))])
+    cumulative = np.concatenate([[0.0], np.cumsum(of_values)])
     rank = ((cumulative[:-1] + cumulative[1:]) / 2)[which]
     ranks = _node_ranks(rank, weight, bandwidth)
     around = _Around(ranks, rank, weight, bandwidth)

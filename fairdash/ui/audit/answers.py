@@ -24,6 +24,7 @@ from fairdash.runs.listing import finished_audits, list_runs
 from fairdash.runs.status import DONE
 from fairdash.runs.store import RESULT, Run
 from fairdash.training.baselines import PRICE
+from fairdash.ui.audit.filing import show_filing
 from fairdash.ui.blocks import show_blocks, show_table
 from fairdash.ui.cached import fronts_of, result_of, roles_of
 from fairdash.ui.files import download_file
@@ -76,6 +77,7 @@ def _follow(audit: AuditJob) -> None:
 def show_result(result: AuditResult, *, title: str, audit: AuditJob | None = None) -> None:
     """All that was found; `title` is the name of the table, and `audit` the job, where there is one."""
     _show_first_screen(result, title)
+    show_filing(result, audit)
     st.subheader("The answers, one by one", anchor=False)
     for answer, tables in result.sections():
         st.markdown(f"**{answer.question}. {safe(answer.title)}** {unbroken(safe(answer.sentence))}")

@@ -1,0 +1,206 @@
+"""Repaired trees beside networks, tariffs and two ways that need s, at three equal dependences.
+
+    FAIRDASH_DATA=… OMP_NUM_THREADS=1 python -m benchmarks.postprocessor [--rows 4000] [--splits 10]
+
+Tables: Crime, household (simulated), material claims of pg15training, claims of freMPL1 (the latter two drawn
+at random). The ways, a path by strength each:
+
+- `repair`: trees that do not see s, repaired by fd.FairPostprocessor with s at pricing; `repair_projected`:
+  its projection on x, without s; `repair_factors`: the same as a table of factors (prices above 0 only);
+- `hgr_spline`: networks by λ, with `standard` at λ = 0; `fair_tariff`: tariffs by λ;
+- `x_residual`: the same trees on columns less a share of their linear projection on s, as Fairlearn's
+  CorrelationRemover takes it off (rating needs s);
+- `price_residual`: the trees' price less a share of its projection on splines of s (rating needs s).
+
+Writes results/postprocessor.csv. Rows of kind “equal”: error on test rows (÷ the average's) where a path
+first comes down to 75, 50 and 25 % of the trees' own dependence, a straight line between two strengths; means
+over the splits that come down so far (`reached`), with 95 % intervals of Nadeau and Bengio. Rows of kind
+“strength”: error and dependence (HGR, splines, corrected) of the three repairs at each alpha.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import LinearRegression
+from sklearn.preprocessing import SplineTransformer
+
+import fairdash as fd
+from benchmarks.tariff_rivals import Table, tables
+from fairdash.data.dataset import Dataset
+from fairdash.evaluation import DEFAULT_MEASURE
+from fairdash.evaluation.assess import assess_predictions
+from fairdash.evaluation.execute_sweep import tariffs_of_plan
+from fairdash.tariff.repaired import repaired_prices
+from fairdash.training.baselines import kind_of_trees
+from fairdash.training.feature_encoder import FeatureEncoder
+from fairdash.training.losses import Loss
+from fairdash.training.splits import Split, corrected_standard_error
+from fairdash.training.sweep import default_plan, train_sweep
+
+RESULTS = Path(__file__).parent / "results" / "postprocessor.csv"
+STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
+LAMS = (0.1, 0.3, 1.0, 3.0, 10.0)
+TARIFF_LAMS = (0.0, 0.01, 0.1, 0.4, 1.0, 3.0, 10.0)
+SHARES = (0.75, 0.5, 0.25)
+FACTORS = "repair_factors"
+
+
+def data_sets(n: int) -> Iterator[Dataset]:
+    yield fd.load_dataset("crime")
+    yield fd.load_dataset("household", n=2_000)
+    for name, table in tables(n):
+        if name in ("material", "freMPL1"):
+            yield _dataset({"material": "pg15training"}.get(name, name), table)
+
+
+def _dataset(name: str, table: Table) -> Dataset:
+    return Dataset(
+        name=name,
+        features=table.features,
+        target=pd.Series(table.y, name="claims"),
+        sensitive=pd.DataFrame({"age": table.s}),
+        weight=pd.Series(table.w, name="years"),
+    )
+
+
+def other_ways(dataset: Dataset, split: Split, loss: Loss) -> Iterator[tuple[str, float, np.ndarray]]:
+    """Way, strength and prices (n,) of one split."""
+    train = split.train
+    x = FeatureEncoder.fit(dataset.features, rows=train).transform(dataset.features)
+    s = dataset.sensitive.to_numpy(dtype=float)
+    y = dataset.target.to_numpy(dtype=float)
+    w = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
+
+    def trees(table: np.ndarray) -> np.ndarray:
+        model = HistGradientBoostingRegressor(
+            loss=kind_of_trees(loss), max_iter=150, max_leaf_nodes=15, early_stopping=True, random_state=0
+        )
+        return np.asarray(model.fit(table[train], y[train], sample_weight=w[train]).predict(table))
+
+    price = trees(x)
+    splines = SplineTransformer(n_knots=6, knots="quantile", include_bias=False).fit(s[train]).transform(s)
+    of_x = LinearRegression().fit(s[train], x[train], sample_weight=w[train])
+    of_price = LinearRegression().fit(splines[train], price[train], sample_weight=w[train])
+    along_x = of_x.predict(s) - np.average(x[train], axis=0, weights=w[train])
+    along_price = of_price.predict(splines) - np.average(price[train], weights=w[train])
+    least = price[train].min() if loss.has_log_link else -np.inf
+    for t in STRENGTHS:
+        yield "x_residual", t, trees(x - t * along_x)
+        yield "price_residual", t, np.maximum(price - t * along_price, least)
+    if loss.has_log_link:
+        table = dataset.features.assign(**{"trees' price": price})
+        for t in STRENGTHS[1:]:
+            repair = fd.FairPostprocessor("trees' price", projection="factors", alpha=t, random_state=0)
+            repair.fit(table.iloc[train], sensitive_features=s[train], sample_weight=w[train])
+            yield FACTORS, t, repair.predict(table)
+        yield FACTORS, 0.0, price
+
+
+def paths(dataset: Dataset, n_splits: int) -> tuple[pd.DataFrame, str, float]:
+    """Test figures, a row a way, strength and split; which column is the error; test ÷ training rows."""
+    plan = default_plan(
+        dataset,
+        methods=("standard", "hgr_spline"),
+        lams=LAMS,
+        n_splits=n_splits,
+        confirmation=0.0,
+        tune=False,
+    )
+    splits, loss = plan.splits(dataset), plan.settings.loss_function
+    trained = train_sweep(dataset, plan, confirms=False)
+    tariffs = tariffs_of_plan(dataset, plan, splits, lams=TARIFF_LAMS)
+    repaired, prices = repaired_prices(dataset, splits, loss=loss, strengths=STRENGTHS)
+    members = [trained.members, tariffs.members, repaired]
+    predictions = [trained.predictions, tariffs.predictions, prices]
+    for j, split in enumerate(splits):
+        for method, t, price in other_ways(dataset, split, loss):
+            members.append(pd.DataFrame([{"method": method, "lam": t, "split": j, "diverged": False}]))
+            predictions.append(price[None])
+    every = pd.concat([each[["method", "lam", "split", "diverged"]] for each in members], ignore_index=True)
+    frame = assess_predictions(
+        dataset,
+        np.concatenate(predictions),
+        every,
+        splits,
+        loss=loss,
+        measures=(DEFAULT_MEASURE,),
+        n_permutations=0,
+        parts=("test",),
+        objective="demographic_parity",
+    )
+    frame["method"] = frame["method"].replace("standard", "hgr_spline")
+    ratio = len(splits[0].test) / len(splits[0].train)
+    return frame, "deviance" if loss.power else "mse", ratio
+
+
+def crossing(path: pd.DataFrame, wanted: float, error: str) -> float:
+    """Error where a path by strength first comes down to a dependence; NaN if it does not."""
+    d, e = path[DEFAULT_MEASURE].to_numpy(), path[error].to_numpy()
+    if d[0] <= wanted:
+        return float(e[0])
+    for k in range(1, len(d)):
+        if d[k] <= wanted:
+            share = (d[k - 1] - wanted) / (d[k - 1] - d[k])
+            return float(e[k - 1] + share * (e[k] - e[k - 1]))
+    return float("nan")
+
+
+def rows_of(dataset: Dataset, n_splits: int) -> Iterator[dict[str, object]]:
+    frame, error, ratio = paths(dataset, n_splits)
+    own = frame[(frame["method"] == "repair") & (frame["lam"] == 0)][DEFAULT_MEASURE].mean()
+    for method, of_method in frame.groupby("method", sort=False):
+        for share in SHARES:
+            found = np.array(
+                [
+                    crossing(path.sort_values("lam"), share * own, error)
+                    for _, path in of_method.groupby("split")
+                ]
+            )
+            found = found[np.isfinite(found)]
+            row = {"table": dataset.name, "kind": "equal", "way": method, "share": share}
+            row |= {"dependence": share * own, "reached": len(found), "splits": n_splits}
+            yield row | _with_interval(found, "error", ratio)
+        if str(method).startswith("repair"):
+            for t, each in of_method.groupby("lam"):
+                row = {"table": dataset.name, "kind": "strength", "way": method, "share": t}
+                row |= {"reached": len(each), "splits": n_splits}
+                row |= _with_interval(each[DEFAULT_MEASURE].to_numpy(), "dependence", ratio)
+                yield row | _with_interval(each[error].to_numpy(), "error", ratio)
+
+
+def _with_interval(values: np.ndarray, name: str, ratio: float) -> dict[str, float]:
+    if not len(values):
+        return {}
+    made = {name: float(values.mean())}
+    if len(values) > 1:
+        error = corrected_standard_error(values.var(ddof=1), n_splits=len(values), test_to_train=ratio)
+        off = float(stats.t.ppf(0.975, len(values) - 1)) * float(error)
+        made |= {f"{name}_low": made[name] - off, f"{name}_high": made[name] + off}
+    return made
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--rows", type=int, default=4_000)
+    parser.add_argument("--splits", type=int, default=10)
+    options = parser.parse_args(argv)
+    warnings.simplefilter("ignore", UserWarning)  # levels that training rows of a split don't have
+    rows: list[dict[str, object]] = []
+    for dataset in data_sets(options.rows):
+        started = time.process_time()
+        rows += rows_of(dataset, options.splits)
+        print(dataset.name, f"{time.process_time() - started:.0f} s of computing", flush=True)
+        pd.DataFrame(rows).round(5).to_csv(RESULTS, index=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,189 @@
+"""An audit to be filed: a document under the headings of a rule, with SVG figures and without a script."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+
+from markupsafe import Markup
+
+from fairdash.auditing.governance import FIELDS
+from fairdash.auditing.plan import CRITERIA, QUESTIONS
+from fairdash.auditing.report import blocks_of, decided_of, moved_tables, origin_of, verdicts_of
+from fairdash.auditing.result import IN_SHORT, Findings
+from fairdash.auditing.rules import template_of
+from fairdash.figures.blocks import Block, Picture, Table, templates
+from fairdash.figures.svg import svg_of
+from fairdash.figures.theme import LIGHT
+from fairdash.utils.text import unbroken
+
+#: Tables that are drawn or printed in a filing; the evidence has all of them.
+_DRAWN = frozenset(
+    {
+        *("curve", "classes", "measures_3", "controlled_curve", "residual_curve", "actual_to_expected"),
+        *("drivers", "money_along_s", "premium_curves", "double_lift", "moved_curve"),
+    }
+)
+_PRINTED = frozenset(("premiums", "power", "two_prices"))
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure that needs no script."""
+
+    picture: Picture
+
+    @property
+    def source(self) -> Markup:
+        """As an address that holds the picture: a document of its own, in which no script runs."""
+        svg = svg_of(self.picture.figure, height=self.picture.height)
+        return Markup(f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}")  # noqa: S704 - base64
+
+
+#: What stands below a heading.
+Content = Block | Drawing
+
+
+def render_filing(result: Findings, template: str, answers: Mapping[str, str], *, command: str = "") -> bytes:
+    """A finished audit under a rule's headings, HTML in UTF-8; the same input gives the same bytes.
+
+    Parameters
+    ----------
+    template
+        Id of :data:`fairdash.auditing.rules.TEMPLATES`.
+    answers
+        Field of :data:`fairdash.auditing.governance.FIELDS` to what the user has written; what is not there
+        is marked as theirs to write.
+    command
+        What makes the audit again.
+
+    Raises
+    ------
+    OptionError
+        There is no such template.
+    MissingPackageError
+        matplotlib is not installed.
+    """
+    rule = template_of(template)
+    sections = [
+        (each, [block for part in each.shows for block in PARTS[part](result)]) for each in rule.headings
+    ]
+    columns = result.plan.columns
+    document = (
+        templates(Path(__file__).parent)
+        .get_template("filing.html")
+        .render(
+            rule=rule,
+            price=columns.price,
+            sensitive=", ".join((columns.sensitive, *columns.also)),
+            verdict=IN_SHORT[result.verdict],
+            sections=sections,
+            answers=answers,
+            fields=FIELDS,
+            command=command,
+            version=result.made_with.get("fairdash", "of an unknown version"),
+        )
+    )
+    return document.encode()
+
+
+def _subject(result: Findings) -> Iterator[Content]:
+    columns = result.plan.columns
+    roles = {"Price or prediction": columns.price, "Sensitive attribute": columns.sensitive}
+    roles |= {"Further attributes": ", ".join(columns.also)} if columns.also else {}
+    yield roles | {"Legitimate factors": ", ".join(columns.controls) or "none named"}
+
+
+def _data(result: Findings) -> Iterator[Content]:
+    columns = result.plan.columns
+    roles = {"Exposure": columns.exposure, "Outcome": columns.outcome, "Expected cost": columns.expected_cost}
+    named = {role: name or "none named" for role, name in roles.items()}
+    yield origin_of(result) | {"Mean price": f"{result.mean_price:,.4g}"} | named
+    if result.notes:
+        yield list(result.notes)
+
+
+def _method(_: Findings) -> Iterator[Content]:
+    yield {each.title: f"{each.meaning} Measured: {each.gap}." for each in CRITERIA.values()}
+    yield (
+        "Averages along the attribute are smooth curves with a band that holds the whole curve in 95 % of "
+        "samples. A verdict is given where the largest gap is shown to be below or above the threshold at "
+        "5 % a direction; else the rows have not decided. Of further criteria and attributes verdicts are "
+        "corrected by Holm's method."
+    )
+
+
+def _thresholds(result: Findings) -> Iterator[Content]:
+    facts = decided_of(result)
+    yield {name: facts[name] for name in ("Primary criterion", "Largest gap allowed", "Written down", "Seed")}
+
+
+def _verdict(result: Findings) -> Iterator[Content]:
+    for each in result.along:
+        yield unbroken(each.in_words)
+        yield verdicts_of(each)
+
+
+def _question(number: int, result: Findings) -> Iterator[Content]:
+    asked = False
+    for each in result.along:
+        for answer, tables in each.sections():
+            if answer.question != number:
+                continue
+            asked = True
+            along = f"Along “{each.plan.columns.sensitive}”: " if result.others else ""
+            yield {answer.title: unbroken(f"{along}{answer.text}")}
+            for block in blocks_of(tables, each, theme=LIGHT):
+                name = block.file.removesuffix(".csv") if isinstance(block, Table) else ""
+                if isinstance(block, Picture) and block.id.removeprefix("picture-") in _DRAWN:
+                    yield Drawing(block)
+                elif name in _PRINTED:
+                    yield block
+    if not asked:
+        yield {QUESTIONS[number].title: "Not asked in this audit."}
+
+
+def _since(result: Findings) -> Iterator[Content]:
+    if result.since is None:
+        yield "No audit before was named, so nothing is said of what has moved."
+        return
+    yield unbroken(result.since.sentence)
+    pictures = (each for each in blocks_of(moved_tables(result), result, theme=LIGHT))
+    yield from (Drawing(each) for each in pictures if isinstance(each, Picture))
+
+
+def _reproduce(result: Findings) -> Iterator[Content]:
+    yield f"Made with: {', '.join(f'{name} {each}' for name, each in result.made_with.items())}."
+
+
+def _limits(result: Findings) -> Iterator[Content]:
+    left_out = [each.title for number, each in QUESTIONS.items() if number not in result.plan.asked]
+    yield [
+        "This says what was measured on these rows. It claims no compliance with any rule, and not that a "
+        "difference is or is not lawful.",
+        "What is said of groups says nothing of a single person.",
+        "A difference that expected cost explains is not thereby allowed.",
+        "Among equals means equal in the factors named; a factor that is missing may explain what is left.",
+        "A group in anything shown has at least 20 rows.",
+        *([f"Not asked: {' '.join(left_out)}"] if left_out else []),
+    ]
+
+
+#: What an audit fills in below a heading, by id.
+PARTS: Mapping[str, Callable[[Findings], Iterator[Content]]] = MappingProxyType(
+    {
+        "subject": _subject,
+        "data": _data,
+        "method": _method,
+        "thresholds": _thresholds,
+        "verdict": _verdict,
+        **{f"question_{number}": partial(_question, number) for number in QUESTIONS},
+        "since": _since,
+        "reproduce": _reproduce,
+        "limits": _limits,
+    }
+)

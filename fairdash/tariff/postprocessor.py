@@ -1,0 +1,390 @@
+"""The repair of any price as a scikit-learn estimator.
+
+>>> import numpy as np
+>>> rng = np.random.default_rng(0)
+>>> age = rng.uniform(18, 80, size=600)
+>>> table = pd.DataFrame({"bonus": age / 10 + rng.normal(size=600), "power": rng.normal(size=600)})
+>>> table["price"] = 100 + 10 * table["bonus"] + 5 * table["power"]
+>>> repair = FairPostprocessor("price").fit(table, sensitive_features=age)
+>>> told = repair.predict(table, sensitive_features=age)
+>>> bool(abs(np.corrcoef(told, age)[0, 1]) < 0.05), bool(np.isclose(told.mean(), table["price"].mean()))
+(True, True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from fairdash.data.columns import as_pandas, clean_features, sensitive_table
+from fairdash.errors import Checks, DataError, OptionError
+from fairdash.tariff.model import FairTariff
+from fairdash.training.feature_encoder import FeatureEncoder
+from fairdash.training.losses import LOSSES
+from fairdash.training.methods import METHODS, STANDARD
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.references.barycentre import one_column
+from fairdash.training.references.repair import fit_repair
+from fairdash.training.regressor_fit import find_columns, rows_to_fit, rows_to_predict, seed_to_fit
+from fairdash.training.splits import folds
+from fairdash.utils.classes import classes_of, holds_text
+from fairdash.utils.registry import get_entry
+
+Array = NDArray[np.float64]
+
+#: How a repaired price is made of x where s is not known.
+PROJECTIONS = ("trees", "factors")
+#: With fewer rows none are held out to say how many trees there are.
+_FEWEST_TO_STOP = 200
+
+
+class FairPostprocessor(RegressorMixin, BaseEstimator):
+    """Repair the prices of any model: fitted or not, a function, or a column of prices that exists.
+
+    ``predict(X, sensitive_features=s)`` moves each price to the value that its rank among customers with the
+    same s has in one law common to all (the Wasserstein barycentre). ``predict(X)`` does not know s: it
+    gives the projection of the repaired price on x, E[ŷ* | x], which may follow s where x tells part of it.
+
+    Parameters
+    ----------
+    estimator
+        What makes the price: a scikit-learn regressor; a function from X to prices (n,); or the name of the
+        column of X that holds them. A regressor that is fitted is used as it is, on rows that it should not
+        have learned from; another one is fitted, and its repair to predictions for rows left out. None for
+        boosted trees.
+    objective
+        ``"demographic_parity"``: the price does not follow s; ``"equalized_residuals"``: its average error
+        does not. The spread of errors along s is that of the target: no price can change it.
+    alpha
+        Strength from 0, the original price, to 1, the repaired one; linear in between.
+    sensitive_columns
+        Columns of X that are sensitive, by name or by position; None for none. Neither estimator nor
+        projection sees them.
+    projection
+        ``"trees"``, or ``"factors"``: the original price times a tariff of factors
+        (:class:`fairdash.FairTariff`, Poisson's deviance of the ratio), which :meth:`export` writes.
+    monotone
+        Whether trees may only rise with the original price, other columns equal; with factors they do.
+    n_folds
+        Folds for the predictions of an estimator that is fitted here.
+    random_state
+        Seed of folds and trees.
+
+    Notes
+    -----
+    Several attributes are repaired one after another, in three passes: the price ends up independent of
+    each, not of their combinations. The mean of the training rows' price is kept by either way.
+
+    Examples
+    --------
+    >>> age = np.random.default_rng(0).uniform(18, 80, 1000)
+    >>> X = pd.DataFrame({"premium": 200 + 3 * age, "km": age[::-1]})
+    >>> repair = fd.FairPostprocessor("premium").fit(X, X["premium"], sensitive_features=age)
+    >>> repaired = repair.predict(X, sensitive_features=age)
+    >>> bool(np.std(repaired) < 0.2 * np.std(X["premium"]))
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        objective: str = "demographic_parity",
+        alpha: float = 1.0,
+        sensitive_columns: str | int | Sequence[str] | Sequence[int] | None = None,
+        projection: str = "trees",
+        monotone: bool = False,
+        n_folds: int = 5,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.objective = objective
+        self.alpha = alpha
+        self.sensitive_columns = sensitive_columns
+        self.projection = projection
+        self.monotone = monotone
+        self.n_folds = n_folds
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.sensitive_columns is None
+        return tags
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the repair, and the projection that does without s, to the rows of X.
+
+        Parameters
+        ----------
+        X : DataFrame or array, shape (n, p)
+            What the estimator takes.
+        y : array, shape (n,)
+            Target; needed for an estimator that is fitted here, and for ``"equalized_residuals"``.
+        sensitive_features : array, Series or DataFrame, shape (n,) or (n, d)
+            Numbers or classes; they may lie in X instead, as `sensitive_columns`.
+        sample_weight : array, shape (n,)
+            How much each row counts: 0 leaves it out.
+        groups : array, shape (n,)
+            Which rows belong together, such as a policy's: no fold parts them.
+
+        Raises
+        ------
+        OptionError
+            An option can't be used, or no sensitive feature is known.
+        DataError
+            X, y, the sensitive features or the prices can't be used.
+        """
+        self._check_options()
+        seed = seed_to_fit(self.random_state)
+        learns = self._learns()
+        if y is None and not learns and self.objective == "demographic_parity":
+            y = np.arange(len(as_pandas(X)), dtype=float)  # Nothing looks at it.
+        features, target, s, weight = rows_to_fit(
+            self,
+            X,
+            y,
+            sensitive_features=sensitive_features,
+            sample_weight=sample_weight,
+            loss=LOSSES["squared_error"],
+            method=METHODS[STANDARD],
+        )
+        if s is None:
+            hint = "Call fit with sensitive_features=, or name sensitive_columns of X."
+            raise OptionError.of("No sensitive feature is known", hint, column="sensitive_features")
+        raw = self._raw_sensitive(X, sensitive_features)
+        seen = self._seen(X)
+        if weight is not None:
+            used = np.flatnonzero(np.broadcast_to(np.asarray(sample_weight, dtype=float), len(raw)) > 0)
+            raw, seen = raw.iloc[used], _rows(seen, used)
+            groups = None if groups is None else np.asarray(groups)[used]
+        self.levels_ = tuple(
+            classes_of(raw[name]).names if holds_text(raw[name]) else None for name in raw.columns
+        )
+        s = self._numbers(raw)
+        price = self._calibrated(seen, target, weight, groups, seed) if learns else self._price(seen)
+        self.repair_ = fit_repair(
+            price,
+            s,
+            y=target if self.objective == "equalized_residuals" else None,
+            classes=[
+                levels is not None or len(np.unique(column)) == 2
+                for levels, column in zip(self.levels_, s.T, strict=True)
+            ],
+            sample_weight=weight,
+        )
+        # The price enters once, and rises where it is to.
+        features = features[[name for name in features.columns if name != self._price_column]]
+        self.columns_ = list(features.columns)
+        self._fit_projection(features, price, self.repair_.predict(price, s), weight, seed)
+        return self
+
+    def predict(self, X: Any, *, sensitive_features: Any = None, alpha: float | None = None) -> Array:
+        """Repaired prices (n,): exactly where s is given, else by the projection on x.
+
+        Sensitive columns of X are not looked at: give them as `sensitive_features` where the price may know
+        them. `alpha` is another strength than that of the fit, None for that; a projection on factors has
+        one only.
+        """
+        check_is_fitted(self)
+        alpha = self.alpha_ if alpha is None else alpha
+        features = rows_to_predict(
+            self,
+            X,
+            columns=self.columns_,
+            numbers=self.encoder_.numbers,
+            has_text=bool(self.encoder_.categories),
+        )
+        price = self._price(self._seen(X))
+        if sensitive_features is not None:
+            raw = self._raw_sensitive(None, sensitive_features)
+            if len(raw) != len(price) or raw.shape[1] != len(self.levels_):
+                hint = "Give as many columns as in fit, and a row for each of X."
+                raise DataError.of("The sensitive features have another shape", hint)
+            return self.repair_.predict(price, self._numbers(raw), alpha)
+        if isinstance(self.projection_, FairTariff):
+            if alpha != self.alpha_:
+                raise OptionError.of("Factors have one strength", "Fit with that alpha.", column="alpha")
+            return price * self.projection_.predict(features)
+        full = self._projected(self._with_price(features, price)) + self.offset_
+        return np.asarray((1 - alpha) * price + alpha * np.maximum(full, self.repair_.least))
+
+    def factors(self) -> pd.DataFrame:
+        """The table of factors on the original price; see :meth:`fairdash.FairTariff.relativities`."""
+        return self._tariff().relativities()
+
+    def export(self, path: str | PathLike[str]) -> None:
+        """Write the table of factors to a ``.csv`` or ``.xlsx``; :func:`fairdash.read_tariff` reads it."""
+        self._tariff().export(path)
+
+    def _tariff(self) -> FairTariff:
+        check_is_fitted(self)
+        if not isinstance(self.projection_, FairTariff):
+            raise OptionError.of("Trees have no table", "Fit with projection=“factors”.", column="projection")
+        return self.projection_
+
+    def _check_options(self) -> None:
+        get_entry(OBJECTIVES, self.objective, option="objective")
+        checks = Checks(OptionError)
+        in_range = isinstance(self.alpha, (int, float)) and 0 <= self.alpha <= 1
+        checks.require(in_range, "alpha", "It is no strength", "Give a number from 0 to 1.")
+        known = self.projection in PROJECTIONS
+        checks.require(known, "projection", "This is not known", "Choose “trees” or “factors”.")
+        some = self.projection != "factors" or (in_range and self.alpha > 0)
+        checks.require(some, "alpha", "At 0 every factor is 1", "Give an alpha above 0, or take trees.")
+        checks.require(self.n_folds >= 2, "n_folds", "These are too few", "Give at least 2.")
+        checks.finish()
+        self.alpha_ = float(self.alpha)
+
+    def _learns(self) -> bool:
+        """Whether there is an estimator to be fitted here; sets what makes the price otherwise."""
+        if self.estimator is None:
+            return True
+        if hasattr(self.estimator, "predict"):
+            try:
+                check_is_fitted(self.estimator)
+            except NotFittedError:
+                return True
+        self.estimator_ = self.estimator
+        return False
+
+    def _calibrated(self, seen: Any, y: Array, weight: Array | None, groups: Any, seed: int) -> Array:
+        """Predictions for rows left out; fits ``estimator_`` to all of them."""
+        price, n_folds = np.empty(len(y)), min(self.n_folds, len(y))
+        for fold in folds(np.arange(len(y)), n_folds=n_folds, random_state=seed, groups=groups):
+            train, test = fold.train, fold.validation
+            part = None if weight is None else weight[train]
+            price[test] = self._fitted(_rows(seen, train), y[train], part, seed).predict(_rows(seen, test))
+        self.estimator_ = self._fitted(seen, y, weight, seed)
+        return one_column(price, "estimator")
+
+    def _fitted(self, seen: Any, y: Array, weight: Array | None, seed: int) -> Any:
+        if self.estimator is None:
+            return _Trees.of(seen, y, weight, seed)
+        model: Any = clone(self.estimator)
+        if weight is None or not has_fit_parameter(model, "sample_weight"):
+            return model.fit(seen, y)
+        return model.fit(seen, y, sample_weight=weight)
+
+    def _price(self, seen: Any) -> Array:
+        """The original prices of rows."""
+        maker = self.estimator_
+        if isinstance(maker, str):
+            if not isinstance(seen, pd.DataFrame) or maker not in seen.columns:
+                raise DataError.of("X has no such column of prices", "Name one of its columns.", column=maker)
+            return one_column(seen[maker], maker)
+        told: Callable[[Any], Any] = maker.predict if hasattr(maker, "predict") else maker
+        price = one_column(told(seen), "estimator")
+        if len(price) != len(seen):
+            raise DataError.of("The estimator does not give one price a row", "Return an array (n,).")
+        return price
+
+    @property
+    def _price_column(self) -> str | None:
+        return self.estimator_ if isinstance(self.estimator_, str) else None
+
+    def _seen(self, X: Any) -> Any:
+        """X as the estimator sees it: of the type that was given, without sensitive columns."""
+        table = as_pandas(X)
+        if isinstance(table, pd.DataFrame):
+            return table.drop(columns=[name for name in self.sensitive_names_ if name in table.columns])
+        table = np.asarray(table, dtype=float)
+        names = getattr(self, "feature_names_in_", range(table.shape[1]))
+        return table[:, [k for k, name in enumerate(names) if name not in self.sensitive_names_]]
+
+    def _raw_sensitive(self, X: Any, given: Any) -> pd.DataFrame:
+        if given is None:
+            table = as_pandas(X)
+            table = table if isinstance(table, pd.DataFrame) else pd.DataFrame(np.asarray(table, dtype=float))
+            given = table[find_columns(self.sensitive_columns, list(table.columns))]
+        return pd.DataFrame(as_pandas(given)).reset_index(drop=True)
+
+    def _numbers(self, raw: pd.DataFrame) -> Array:
+        """Sensitive columns as (n, d) numbers, a class as its place among those of the fit."""
+        made: list[Array] = []
+        for k, levels in enumerate(self.levels_):
+            column = raw.iloc[:, k]
+            if levels is None:
+                made.append(sensitive_table(column, name=str(column.name), fewest=0)[:, 0])
+                continue
+            place = {name: code for code, name in enumerate(levels)}
+            # Rare classes are the last one, “all others”, and so is a class that is new.
+            codes = column.astype(str).map(place).fillna(len(levels) - 1)
+            made.append(np.asarray(codes, dtype=np.float64))
+        return np.column_stack(made)
+
+    def _fit_projection(
+        self, features: pd.DataFrame, price: Array, full: Array, weight: Array | None, seed: int
+    ) -> None:
+        self.encoder_ = FeatureEncoder.fit(features, sample_weight=weight)
+        mass = np.ones(len(price)) if weight is None else weight
+        self.projection_: Any
+        if self.projection == "factors":
+            if price.min() <= 0:
+                raise DataError.of("A price is not above 0", "Factors multiply: leave such rows out.")
+            wanted = (1 - self.alpha_) * price + self.alpha_ * full
+            self.projection_ = FairTariff(lam=0.0, random_state=seed).fit(
+                features, wanted / price, sample_weight=mass * price
+            )
+            return
+        table = self._with_price(features, price)
+        monotone = [0] * (table.shape[1] - 1) + [int(self.monotone)]
+        self.projection_ = _boosted(len(price), seed, monotonic_cst=monotone)
+        self.projection_.fit(table, full if self.monotone else full - price, sample_weight=weight)
+        self.offset_ = float(np.average(full - self._projected(table), weights=mass))
+
+    def _projected(self, table: Array) -> Array:
+        """The repaired price by trees: of the difference from the original one, which steps blur less, but
+        where the price itself has to rise."""
+        told = np.asarray(self.projection_.predict(table), dtype=float)
+        return told if self.monotone else told + table[:, -1]
+
+    def _with_price(self, features: pd.DataFrame, price: Array) -> Array:
+        return np.column_stack([self.encoder_.transform(features), price])
+
+
+@dataclass(frozen=True, eq=False)
+class _Trees:
+    """Boosted trees that take a table of any columns."""
+
+    encoder: FeatureEncoder
+    model: Any
+
+    @classmethod
+    def of(cls, X: Any, y: Array, weight: Array | None, seed: int) -> _Trees:
+        features = clean_features(pd.DataFrame(X).reset_index(drop=True))
+        encoder = FeatureEncoder.fit(features, sample_weight=weight)
+        model = _boosted(len(y), seed).fit(encoder.transform(features), y, sample_weight=weight)
+        return cls(encoder, model)
+
+    def predict(self, X: Any) -> Array:
+        features = clean_features(pd.DataFrame(X).reset_index(drop=True), numbers=self.encoder.numbers)
+        return np.asarray(self.model.predict(self.encoder.transform(features)), dtype=float)
+
+
+def _boosted(n_rows: int, seed: int, **options: Any) -> HistGradientBoostingRegressor:
+    stops = n_rows >= _FEWEST_TO_STOP
+    return HistGradientBoostingRegressor(
+        max_leaf_nodes=15, max_iter=150, early_stopping=stops, random_state=seed, **options
+    )
+
+
+def _rows(table: Any, rows: NDArray[np.int64]) -> Any:
+    return table.iloc[rows] if isinstance(table, pd.DataFrame) else table[rows]

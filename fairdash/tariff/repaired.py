@@ -1,0 +1,93 @@
+"""Repaired trees of a data set over splits and strengths, as predictions for a front beside networks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.data.columns import clean_features
+from fairdash.data.dataset import Dataset
+from fairdash.jobs.steps import Found, Unit, at_once, turns
+from fairdash.training.baselines import LEARNING_RATE, MOST_TREES, kind_of_trees
+from fairdash.training.feature_encoder import FeatureEncoder
+from fairdash.training.losses import Loss
+from fairdash.training.references import DEFAULT_STRENGTHS, REPAIR, REPAIR_PROJECTED
+from fairdash.training.splits import Split
+
+#: Folds behind what a repair is calibrated on.
+N_FOLDS = 3
+
+
+def repaired_prices(
+    dataset: Dataset,
+    splits: Sequence[Split],
+    *,
+    loss: Loss,
+    strengths: Sequence[float] = DEFAULT_STRENGTHS,
+    random_state: int = 0,
+    on_step: Callable[[], None] = lambda: None,
+    unit: Unit = at_once,
+) -> tuple[pd.DataFrame, NDArray[np.float64]]:
+    """Fit trees to each split's training rows and repair them there, for every sensitive column.
+
+    Parameters
+    ----------
+    strengths
+        From 0, the trees' own price, to 1.
+    on_step
+        Called before each split; what it raises ends the fits.
+    unit
+        Asked for ``"repair/<split>"``.
+
+    Returns
+    -------
+    members, predictions
+        Columns ``method`` (:data:`~fairdash.training.references.REPAIR` with s at pricing, or
+        :data:`~fairdash.training.references.REPAIR_PROJECTED` without), ``lam`` (the strength), ``split``,
+        ``diverged`` (False); and (K, n) predictions in the target's units, a row of `members` each.
+    """
+
+    def of_split(split: Split, number: int) -> Found:
+        from sklearn.ensemble import HistGradientBoostingRegressor
+
+        from fairdash.tariff.postprocessor import FairPostprocessor
+
+        on_step()
+        train, seed = split.train, random_state + number
+        features = clean_features(dataset.features)
+        x = FeatureEncoder.fit(features, rows=train).transform(features)
+        trees = HistGradientBoostingRegressor(
+            loss=kind_of_trees(loss),
+            learning_rate=LEARNING_RATE,
+            max_iter=MOST_TREES,
+            max_leaf_nodes=15,
+            early_stopping=True,
+            random_state=seed,
+        )
+        s = dataset.sensitive.set_axis(range(dataset.sensitive.shape[1]), axis=1)
+        repair = FairPostprocessor(trees, n_folds=N_FOLDS, random_state=seed).fit(
+            x[train],
+            dataset.target.to_numpy(dtype=float)[train],
+            sensitive_features=s.iloc[train],
+            sample_weight=None if dataset.weight is None else dataset.weight.to_numpy(dtype=float)[train],
+            groups=None if dataset.groups is None else np.asarray(dataset.groups)[train],
+        )
+        price = repair.predict(x, alpha=0.0)
+        t = np.asarray(strengths, dtype=float)[:, None]
+        told = {
+            REPAIR: repair.predict(x, sensitive_features=s, alpha=1.0),
+            REPAIR_PROJECTED: repair.predict(x, alpha=1.0),
+        }
+        return {method: (1 - t) * price + t * full for method, full in told.items()}
+
+    founds = {j: unit(f"repair/{j}", partial(of_split, splits[j], j)) for j in turns(unit, len(splits))}
+    members, predictions = [], []
+    for j, found in sorted(founds.items()):
+        for method in (REPAIR, REPAIR_PROJECTED):
+            predictions.append(found[method])
+            members += [{"method": method, "lam": float(t), "split": j, "diverged": False} for t in strengths]
+    return pd.DataFrame(members), np.concatenate(predictions)

@@ -1,0 +1,86 @@
+"""The document to file: under which rule, and what only the user can write."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from fairdash.auditing.evidence import AuditResult, command_of
+from fairdash.auditing.governance import FIELDS, FILE, governance_yaml, kept_governance
+from fairdash.auditing.rules import TEMPLATES
+from fairdash.errors import FairdashError
+from fairdash.runs.audits import AuditJob
+from fairdash.runs.listing import finished_audits
+from fairdash.storage import write_whole
+from fairdash.ui.files import download_file
+from fairdash.ui.frame import show_problems
+from fairdash.ui.keys import Keys
+from fairdash.ui.owner import current_owner
+
+KEY = Keys(__file__)
+
+
+def show_filing(result: AuditResult, audit: AuditJob | None) -> None:
+    """Choose a template, write the blanks, take the document; the texts stay with the audit, if it is one."""
+    with st.expander("A document to file, under a rule’s headings"):
+        rule = TEMPLATES[
+            st.selectbox(
+                "Template",
+                list(TEMPLATES),
+                format_func=lambda each: TEMPLATES[each].title,
+                key=KEY("template"),
+            )
+        ]
+        st.caption(f"Looked up {rule.looked_up}. It claims no compliance with any rule.")
+        blanks = list(dict.fromkeys(field for heading in rule.headings for field in heading.blanks))
+        place = f"{KEY('answers')}-{'example' if audit is None else audit.id}"
+        if place not in st.session_state:
+            st.session_state[place] = _earlier_answers(audit)
+        answers: dict[str, str] = st.session_state[place]
+        with st.popover(f"Yours to write: {len(blanks)} texts", icon=":material/edit_note:"):
+            written = {
+                field: st.text_area(FIELDS[field], answers.get(field, ""), key=KEY("field", place, field))
+                for field in blanks
+            }
+        answers = {name: text for name, text in (answers | written).items() if text.strip()}
+        if answers != st.session_state[place]:
+            st.session_state[place] = answers
+            if audit is not None:
+                write_whole(audit.folder / FILE, governance_yaml(answers))
+        left, right = st.columns(2)
+        with left:
+            download_file(
+                partial(_made, result, rule.id, answers),
+                label="Document (HTML, to print)",
+                name=f"audit-{rule.id}.html",
+                mime="text/html",
+                key=KEY("html"),
+            )
+        with right:
+            download_file(
+                lambda: governance_yaml(answers),
+                label="Your texts (YAML)",
+                name=FILE,
+                mime="application/yaml",
+                key=KEY("yaml"),
+            )
+
+
+def _made(result: AuditResult, template: str, answers: dict[str, str]) -> bytes:
+    from fairdash.auditing.filing import render_filing
+
+    return render_filing(result, template, answers, command=command_of(result))
+
+
+def _earlier_answers(audit: AuditJob | None) -> dict[str, str]:
+    """The texts of this audit, or else those of the owner's last audit that has some."""
+    if audit is None:
+        return {}
+    for each in (audit, *finished_audits(owner=current_owner())):
+        if (each.folder / FILE).exists():
+            try:
+                return kept_governance(each.folder / FILE)
+            except FairdashError as error:
+                show_problems(error)
+    return {}

@@ -1,0 +1,132 @@
+"""A filing: every heading of its rule filled or marked, printed and read back; nothing in it runs."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+import fairdash as fd
+from docs.rules import PAGE, page
+from fairdash.__main__ import main
+from fairdash.auditing.example import example_audit
+from fairdash.auditing.filing import PARTS, render_filing
+from fairdash.auditing.governance import FIELDS, governance_yaml, kept_governance, parse_governance
+from fairdash.auditing.rules import READ, RULES, TEMPLATES
+from fairdash.errors import StorageError
+from tests.auditing.test_evidence import HOSTILE
+from tests.tiers import few
+
+LARGEST = 600_000
+
+
+def squeezed(text: str) -> str:
+    return re.sub(r"\s+", "", text)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("template", few(TEMPLATES, "nydfs"))
+def test_every_heading_is_there_in_print_filled_or_marked(template, browser, tmp_path):
+    from pypdf import PdfReader
+
+    rule = TEMPLATES[template]
+    first = rule.headings[0].blanks[0]
+    content = render_filing(example_audit(), template, {first: "Motor & more: 5 < 6."})
+    assert len(content) <= LARGEST
+    assert b"<script" not in content
+    assert b"http://" not in content.replace(b"http://www.w3.org", b"")
+    path = tmp_path / "filing.html"
+    path.write_bytes(content)
+    shown = browser.new_page()
+    asked = []
+    shown.on("request", lambda request: asked.append(request.url.partition(":")[0]))
+    shown.goto(path.as_uri())
+    printed = shown.pdf(format="A4", prefer_css_page_size=True)
+    shown.close()
+    assert set(asked) <= {"file", "data"}
+    reader = PdfReader(io.BytesIO(printed))
+    assert reader.pages[0].mediabox.width == pytest.approx(595, abs=1)
+    text = squeezed("".join(each.extract_text() for each in reader.pages))
+    begins = [text.index(squeezed(f"{k}. {each.title}")) for k, each in enumerate(rule.headings, 1)]
+    assert begins == sorted(begins)
+    assert "Motor&more:5<6." in text
+    for each, begin, end in zip(rule.headings, begins, [*begins[1:], len(text)], strict=True):
+        below = text[begin:end]
+        assert each.shows or each.blanks
+        for blank in each.blanks:
+            assert (squeezed(FIELDS[blank]) in below) == (blank != first)
+        # Without what is the same in every filing something is left: what the audit has filled in.
+        same = [f"{each.title}{each.asks}", *(f"Yours to write{FIELDS[blank]}" for blank in each.blanks)]
+        for part in map(squeezed, same):
+            below = below.replace(part, "")
+        assert len(below) > 10 or not each.shows
+    # Texts of the figures are texts in print, too.
+    assert "agapofthiswidthisthethreshold" in text
+
+
+def test_the_templates_say_what_is_known_and_use_what_there_is():
+    assert list(TEMPLATES) == ["general", "colorado", "nydfs", "eiopa"]
+    for rule in RULES.values():
+        assert rule.read in READ
+        assert rule.cannot
+        assert rule.version
+    for rule in TEMPLATES.values():
+        assert {part for each in rule.headings for part in each.shows} <= PARTS.keys()
+        assert {"sign_off", "purpose", "monitoring"} <= {b for each in rule.headings for b in each.blanks}
+        shown = [part for each in rule.headings for part in each.shows]
+        assert len(shown) == len(set(shown))
+        assert {"subject", "data", "method", "thresholds", "verdict", "limits"} <= set(shown)
+    assert PAGE.read_text(encoding="utf-8") == page(), "make it anew: python -m docs.rules"
+
+
+def test_names_and_texts_of_a_user_are_texts(alone, tmp_path):
+    columns = replace(alone.plan.columns, price=HOSTILE, sensitive="a$b$ {{7*7}} \u202e")
+    hostile = replace(alone, plan=replace(alone.plan, columns=columns))
+    content = render_filing(hostile, "general", {"purpose": HOSTILE}).decode()
+    assert "<script" not in content
+    assert "<img src=x" not in content
+    assert content.count("&lt;img src=x") > 2
+    assert "49" not in re.sub(r"base64,[^\"]*", "", content).partition("Purpose")[0]
+    assert "\u202e" not in content
+
+
+def test_the_command_writes_it_asks_once_and_lists_the_rules(frame, tmp_path, capsys):
+    table = tmp_path / "prices.csv"
+    frame.to_csv(table, index=False)
+    asked = ["audit", str(table), "--price", "premium", "--sensitive", "age", "--question", "1"]
+    asked += ["--template", "colorado", "--out", str(tmp_path / "evidence.zip")]
+    assert main(asked) in (0, 1, 3)
+    filed, answers = tmp_path / "evidence.html", tmp_path / "governance.yaml"
+    assert (tmp_path / "evidence.zip").exists()
+    assert kept_governance(answers) == {}
+    assert b"Not asked in this audit" in filed.read_bytes()
+    answers.write_bytes(governance_yaml({"board": "Risk: the board's # committee\n2026-11-25"}))
+    assert main(asked) in (0, 1, 3)
+    assert "Risk: the board&#39;s # committee\n2026-11-25" in filed.read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert main([*asked[:-1], str(tmp_path / "x.zip"), "--template", "nowhere"]) == 2
+    assert "general, colorado, nydfs, eiopa" in capsys.readouterr().err
+    assert main(["rules", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert {each["id"] for each in listed if each["template"]} == set(TEMPLATES)
+
+
+@pytest.mark.parametrize(
+    "content", [b"purpose: [1]", b"- a", b"\xff", b"who: me", b"purpose: !!python/name:os.system x"]
+)
+def test_answers_that_are_no_texts_are_refused(content):
+    if b"python" in content:
+        # A tag is not followed.
+        assert parse_governance(content, name="it") == {"purpose": "x"}
+        return
+    with pytest.raises(StorageError):
+        parse_governance(content, name="it")
+
+
+def test_the_same_audit_gives_the_same_bytes(alone):
+    assert isinstance(alone, fd.AuditResult)
+    one, two = (render_filing(alone, "general", {}) for _ in range(2))
+    assert one == two
