@@ -1,4 +1,5 @@
-"""The pages of simulations in a real browser: a slider moved, a scene opened, a phone's width, a deep link."""
+"""The pages of simulations in a real browser: a slider moved, a scene opened, a phone's width, a deep
+link."""
 
 from __future__ import annotations
 
@@ -100,7 +101,7 @@ def test_without_motion_and_by_keys_the_numbers_stand_in_words_and_in_a_table(pa
     assert now["at"] == now["target"] == 40, "no way between"
     exact = truth_of(Scene().shape, noise=10.0).hgr
     assert slider.get_attribute("aria-valuetext").startswith(f"σ = 10; exact HGR {exact:.2f}; HGR_KDE")
-    page.get_by_text("What each reads, as a table").click()
+    page.get_by_text("Estimates, as a table").click()
     page.keyboard.up("End")
     page.wait_for_url(re.compile("noise=10(&|$)"))
     rows = page.locator(".stage tbody tr").all_text_contents()
