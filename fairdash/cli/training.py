@@ -345,7 +345,7 @@ def find_lam(
     method
         Way of training.
     lams
-        Weights λ to try, comma-separated.
+        Weights λ to try, comma-separated; by default eight that a pilot finds.
     refine
         Weights to try in a second, finer round.
     folds
