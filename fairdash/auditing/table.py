@@ -1,4 +1,4 @@
-"""What an audit looks at: the columns of a table by what they are to it, checked, in an order of their own.
+"""Table of an audit: its columns by role, checked, in a canonical order.
 
 Rows are sorted by the sensitive attribute and then by a hash of what they hold, so that nothing depends on
 the order in which they came; what is dealt to folds is dealt by that hash, so that a row with a weight of 2
@@ -16,13 +16,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
 
+from fairdash.auditing.class_columns import FIRST_LINE, probabilities_of, with_codes
 from fairdash.auditing.plan import Columns
 from fairdash.data.columns import LARGEST_MAGNITUDE, as_classes
 from fairdash.data.rate import looks_like_total
 from fairdash.dependence.grouping import as_groups
 from fairdash.errors import Checks, DataError, OptionError, Problem
 from fairdash.evaluation.insurance import FEWEST_SHOWN, N_BANDS, bands_of
-from fairdash.utils.classes import classes_of, why_no_classes
 from fairdash.utils.registry import get_entry
 from fairdash.utils.rounding import varies
 from fairdash.utils.seeds import Stream, rng_of
@@ -38,8 +38,6 @@ FEWEST = 100
 _FEWEST_COSTS = 10
 #: How far a row may be off a straight line, in standard deviations, and be a rounded value on it.
 _ROUNDED = 0.02
-#: Line of a file in which the first row stands.
-_FIRST_LINE = 2
 #: A text with more levels than this, and than a tenth of its rows, names rows and describes none.
 _MOST_LEVELS = 50
 MISSING = "missing"
@@ -69,6 +67,10 @@ class AuditTable:
         What the columns are called.
     notes
         Sentences: what was left out, and why.
+    probabilities : (n, k) frame
+        Of classes, by their names; a row adds up to 1. No column where none are named.
+    known : (n,) array
+        Place of the true class among them, −1 where it is not known.
     classes
         The names of the classes that s holds, in their order; none of numbers.
     """
@@ -86,6 +88,8 @@ class AuditTable:
     deal: Array
     columns: Columns
     notes: tuple[str, ...]
+    probabilities: pd.DataFrame
+    known: Index
     classes: tuple[str, ...] = ()
 
     @property
@@ -98,7 +102,7 @@ class AuditTable:
 
     @property
     def n_distinct(self) -> int:
-        """How many different units there are."""
+        """Number of distinct units."""
         return int(self.distinct.max()) + 1
 
     @property
@@ -125,7 +129,7 @@ class AuditTable:
         return float(np.sqrt(of_units @ of_units))
 
     def folds(self, count: int) -> Index:
-        """Which of `count` folds a row is in, (n,); a unit is in one."""
+        """Fold of each row, (n,), out of `count`; a unit is in one fold."""
         return np.floor(self.deal * count).astype(np.intp)
 
     @property
@@ -199,7 +203,7 @@ class AuditTable:
         """
         _check_names(frame, columns)
         _check_numbers(frame, columns)
-        needed = [*columns.numbers().values(), *columns.controls]
+        needed = [*columns.numbers().values(), *columns.controls, *columns.probabilities]
         needed += [] if columns.groups is None else [columns.groups]
         used = frame[list(dict.fromkeys(needed))].reset_index(drop=True)
         made_of = feature_names(frame, columns)
@@ -215,10 +219,11 @@ class AuditTable:
             complete &= ~idle
             if idle.any():
                 notes.append(f"Left out: {counted(int(idle.sum()), 'row')} with no exposure.")
+        probabilities, known = probabilities_of(frame, columns, complete.to_numpy())
         used = used[complete].reset_index(drop=True)
         classes: tuple[str, ...] = ()
         if as_classes(frame[columns.sensitive]) is not None:
-            used, classes = _with_codes(used, columns, notes)
+            used, classes = with_codes(used, columns, notes, fewest=FEWEST)
         features = features[complete.to_numpy()].reset_index(drop=True)
         numbers = {role: used[name].to_numpy(dtype=float) for role, name in columns.numbers().items()}
         weight = numbers.pop("exposure", np.ones(len(used)))
@@ -229,13 +234,13 @@ class AuditTable:
                 numbers[role] = numbers[role] / weight
             elif role == "outcome" and columns.exposure is not None and looks_like_total(used[name]):
                 notes.append(
-                    f"“{name}” is taken as it stands, as an amount per unit of exposure. "
-                    "If it is a sum over the exposure, name it among the totals."
+                    f"“{name}” is used as an amount per unit of exposure. If it is a total over the "
+                    "exposure, name it among the totals."
                 )
             if role == "outcome" and (below := int((numbers[role] < 0).sum())):
                 notes.append(
-                    f"“{name}” is below zero in {counted(below, 'row')}, and counts as it is there, as a "
-                    "recovery does."
+                    f"“{name}” is below zero in {counted(below, 'row')}. These amounts are used unchanged, "
+                    "as recoveries."
                 )
         controls = pd.DataFrame(
             {name: _as_control(used[name]) for name in columns.controls}, index=used.index
@@ -263,21 +268,10 @@ class AuditTable:
             deal=_dealt(hashes[order], key),
             columns=columns,
             notes=tuple(notes),
+            probabilities=probabilities.iloc[order].reset_index(drop=True),
+            known=known[order],
             classes=classes,
         )
-
-
-def _with_codes(
-    used: pd.DataFrame, columns: Columns, notes: list[str]
-) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """The rows with the places of classes for s, and the classes; what was taken together is noted."""
-    name = columns.sensitive
-    found = classes_of(used[name])
-    if (why := why_no_classes(found)) is not None and len(used) >= FEWEST:
-        hint = "Join classes, or choose another column."
-        raise DataError.of(f"it is read as classes, and {why}", hint, column=name)
-    notes.extend(found.merged_in_words(name))
-    return used.assign(**{name: found.codes.astype(float)}), found.names
 
 
 def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
@@ -292,7 +286,7 @@ def _check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns)
     """Refuse values that no audit can be made of; role to (n,) array."""
     checks = Checks(DataError)
     what = "its mean is not above zero, and gaps are shares of the mean"
-    hint = "Choose a price, or a prediction of what can't be below zero."
+    hint = "Choose a price, or a prediction of a quantity that can't be below zero."
     checks.require(float(weight @ numbers["price"]) > 0, columns.price, what, hint)
     what, hint = "it has the same value in every row", "Choose a column with several values."
     checks.require(bool(varies(numbers["sensitive"])), columns.sensitive, what, hint)
@@ -302,7 +296,7 @@ def _check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns)
             hint = "Choose another column, or leave it out."
             adds_up, seen = float(weight @ numbers[role]) > 0, int((numbers[role] != 0).sum())
             checks.require(adds_up, getattr(columns, role), what, hint)
-            what = f"it is other than 0 in {counted(seen, 'row')}, too few to learn from parts of them"
+            what = f"it is nonzero in only {counted(seen, 'row')}, too few for cross-fitting"
             checks.require(not adds_up or seen >= _FEWEST_COSTS, getattr(columns, role), what, hint)
     for role in ("price", "candidate"):
         if {role, "outcome"} <= set(numbers):
@@ -314,7 +308,7 @@ def _check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns)
 
 
 def _is_line_of(y: Array, x: Array) -> bool:
-    """Whether y is a straight line of x in every row, but for rounding, as to cents or whole euros."""
+    """Return whether y is a straight line of x in every row, but for rounding, as to cents or whole euros."""
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return bool(np.ptp(x) == np.ptp(y))
     away, off = x - x.mean(), y - y.mean()
@@ -325,17 +319,20 @@ def _is_line_of(y: Array, x: Array) -> bool:
 def _too_few(count: int, what: str, notes: list[str]) -> DataError:
     """With what was left out, which is mostly why there are so few."""
     said = " ".join([f"An audit needs {FEWEST} {what}, and there are {count}.", *notes])
-    return DataError.of(said.rstrip("."), "Give more rows, or leave out columns that are seldom filled in.")
+    return DataError.of(said.rstrip("."), "Give more rows, or leave out columns with many missing cells.")
 
 
 def _check_names(frame: pd.DataFrame, columns: Columns) -> None:
     there = {str(name): name for name in frame.columns}
     if len(there) < len(frame.columns) or any(name != key for key, name in there.items()):
         raise DataError.of(
-            "Two columns have the same name, or a name is no text", "Give every column a text of its own."
+            "Two columns have the same name, or a name is not text",
+            "Give every column a unique text as its name.",
         )
     roles = {**columns.numbers()} | ({} if columns.groups is None else {"groups": columns.groups})
-    for name in (*roles.values(), *columns.controls, *columns.totals, *(columns.features or ())):
+    known = () if columns.known_class is None else (columns.known_class,)
+    others = (*columns.controls, *columns.totals, *columns.probabilities, *known)
+    for name in (*roles.values(), *others, *(columns.features or ())):
         get_entry(there, name, option="column")
     checks = Checks(OptionError)
     seen: dict[str, str] = {}
@@ -348,7 +345,7 @@ def _check_names(frame: pd.DataFrame, columns: Columns) -> None:
     for role, name in roles.items():
         is_free(name, role, "Name another column.")
         seen[name] = role
-    among = "Among equals in it there is nothing to compare: leave it out of the factors."
+    among = "Rows equal in it leave nothing to compare. Leave it out of the factors."
     for name in columns.controls:
         is_free(name, "controls", among, but="groups")
     for name in columns.features or ():
@@ -373,8 +370,8 @@ def _check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
             problems.append(Problem(what=what, hint=hint, column=name))
             continue
         values = column.to_numpy(dtype=float, na_value=np.nan)
-        infinite = "numbers that are infinite", "Mend these cells or empty them."
-        below = "an exposure below zero", "Mend these cells or leave the rows out."
+        infinite = "numbers that are infinite", "Correct these cells or empty them."
+        below = "an exposure below zero", "Correct these cells or leave the rows out."
         large = "numbers this large can't be squared twice", "Express the column in a larger unit."
         for wrong, (what, hint) in (
             (np.isinf(values), infinite),
@@ -382,7 +379,7 @@ def _check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
             (np.isfinite(values) & (np.abs(values) > LARGEST_MAGNITUDE**0.5), large),
         ):
             if wrong.any():
-                lines = (np.flatnonzero(wrong)[:5] + _FIRST_LINE).tolist()
+                lines = (np.flatnonzero(wrong)[:5] + FIRST_LINE).tolist()
                 problems.append(
                     Problem(what=what, hint=hint, column=name, lines=lines, count=int(wrong.sum()))
                 )
@@ -425,10 +422,10 @@ def _dealt(hashes: NDArray[np.uint64], key: int) -> Array:
 
 
 def feature_names(frame: pd.DataFrame, columns: Columns) -> tuple[str, ...]:
-    """The features that were named, or every column that has no other role and says something."""
+    """The features that were named, or every column without another role and says something."""
     if columns.features is not None:
         return columns.features
-    taken = {*columns.numbers().values(), columns.groups}
+    taken = {*columns.numbers().values(), columns.groups, *columns.probabilities, columns.known_class}
     return tuple(str(name) for name in frame if name not in taken and _says_something(frame[name]))
 
 

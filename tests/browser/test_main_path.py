@@ -38,7 +38,7 @@ def test_from_the_crime_table_to_what_fairness_costs(page: Page, real_data):
     train.click()
     page.wait_for_url(re.compile("run=[0-9a-f]{12}"))
     expect(page.get_by_role("progressbar")).to_be_visible()
-    page.get_by_text("Error on the training batches", exact=True).last.wait_for()
+    page.get_by_text("Error on training batches", exact=True).last.wait_for()
     # A reload in the middle: the address brings the run back.
     page.reload()
     page.get_by_role("button", name="See what fairness costs").click(timeout=SECONDS_TO_WAIT * 1000)
@@ -83,7 +83,7 @@ def test_a_cancelled_run_trains_no_further(page: Page, tmp_path):
     epochs.fill("2000")
     epochs.press("Enter")
     page.get_by_role("button", name="Train", exact=True).click()
-    page.get_by_text("Error on the training batches", exact=True).last.wait_for(timeout=60_000)
+    page.get_by_text("Error on training batches", exact=True).last.wait_for(timeout=60_000)
     page.get_by_role("button", name="Cancel").click()
     page.get_by_text("Stopped.").wait_for(timeout=SECONDS_TO_WAIT * 1000)
     (folder,) = (tmp_path / "home" / "runs").iterdir()

@@ -17,7 +17,10 @@ from tests.test_guard import ROADS, ask
 
 pytestmark = pytest.mark.browser
 
-GONE = re.compile("is gone, or was made on another machine|a data set that is not kept here", re.IGNORECASE)
+GONE = re.compile(
+    "does not exist here; it was deleted, or made on another machine|a data set that is not stored here",
+    re.IGNORECASE,
+)
 HEADER = "X-Forwarded-User"
 #: In milliseconds, for a page on a machine that trains beside it.
 PATIENCE = 60_000

@@ -1,4 +1,5 @@
-"""The trade-off page in a browser: a first look by itself, the slider, both widths, both themes, no barrier."""
+"""The trade-off page in a browser: a first look by itself, the slider, both widths, both themes, no
+barrier."""
 
 from __future__ import annotations
 
@@ -144,7 +145,7 @@ def test_a_picture_is_saved(opened: Page):
 
 
 def test_two_points_are_compared_and_the_address_says_so(opened: Page):
-    opened.get_by_role("button", name="Keep this point to compare with").click()
+    opened.get_by_role("button", name="Compare with this point").click()
     opened.wait_for_url(re.compile("against=hgr_nn"))
     opened.get_by_role("slider").first.focus()
     opened.get_by_role("slider").first.press("End")
@@ -196,9 +197,9 @@ def test_from_roles_to_a_first_front(page: Page, real_data):
     page.get_by_role("heading", name="Communities and Crime").wait_for()
     started = time.monotonic()
     page.get_by_role("button", name="See what fairness costs").click()
-    page.get_by_text("First look:").wait_for(timeout=120_000)
+    page.get_by_text("Preview:").wait_for(timeout=120_000)
     front = chart(page, "What fairness costs")
     print(f"first front after {time.monotonic() - started:.1f} s")
     assert len(front["Fair spline network: path"]["x"]) == 81
     page.get_by_role("button", name="Cancel").click()
-    page.get_by_text("What should have followed was not finished").wait_for()
+    page.get_by_text("The refined run was not finished").wait_for()

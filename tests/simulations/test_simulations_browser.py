@@ -1,4 +1,5 @@
-"""The pages of simulations in a real browser: a slider moved, a scene opened, a phone's width, a deep link."""
+"""The pages of simulations in a real browser: a slider moved, a scene opened, a phone's width, a deep
+link."""
 
 from __future__ import annotations
 
@@ -112,7 +113,7 @@ def test_without_motion_and_by_keys_the_numbers_stand_in_words_and_in_a_table(br
     assert now["at"] == now["target"] == 40, "no way between"
     exact = truth_of(Scene().shape, noise=10.0).hgr
     assert slider.get_attribute("aria-valuetext").startswith(f"σ = 10; exact HGR {exact:.2f}; HGR_KDE")
-    page.get_by_text("What each reads, as a table").click()
+    page.get_by_text("Estimates, as a table").click()
     page.keyboard.up("End")
     page.wait_for_url(re.compile("noise=10(&|$)"))
     rows = page.locator(".stage tbody tr").all_text_contents()
@@ -168,7 +169,8 @@ def test_one_click_shows_an_estimator_fail(browser, address: str) -> None:
 
 def test_the_noise_axis_follows_by_itself(browser, address: str) -> None:
     page = shown(browser, f"{address}/patterns?n=50")
-    # After the scene's own study, in a process of low priority. The table's own texts stand in its canvas, unseen.
+    # After the scene's own study, in a process of low priority. The table's own texts stand in its canvas,
+    # unseen.
     page.get_by_text("Errors against the exact value").wait_for(timeout=300_000)
     assert chart(page, "whole noise axis")
     page.close()
