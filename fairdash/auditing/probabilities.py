@@ -32,7 +32,7 @@ def along_probabilities(
             known = table.known
             said = (
                 f"In {n_known:,} rows of known class the probabilities of {few(off)} are off, beyond noise. "
-                "They are mended by these rows; that is right if these rows are like all others."
+                "These rows correct them. This is valid if they are like all other rows."
             )
     every = by_probability(
         table.price, p, names, table.weight, table.units, known=known, random_state=random_state

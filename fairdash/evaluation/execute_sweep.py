@@ -71,7 +71,7 @@ def execute_sweep(
     measures
         Ids in :data:`fairdash.dependence.REGISTRY`.
     importance
-        Whether to find the permutation importance of every feature in every model.
+        Compute the permutation importance of every feature in every model.
     references
         Whether prices that are told s are trained, where the table is one for them.
     is_preview
