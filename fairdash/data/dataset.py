@@ -61,8 +61,8 @@ class Dataset:
     target : Series, shape (n,)
         float64, finite, not constant.
     sensitive : DataFrame, shape (n, d)
-        float64, finite, no column constant. Never among the features. Classes stand here as columns of 0 and
-        1: two as one column, more as one column each, called ``"region: north"``.
+        float64, finite, no column constant. Never among the features. Classes are columns of 0 and 1: two as
+        one column, more as one column each, named ``"region: north"``.
     weight : Series, shape (n,), optional
         Row weights, such as exposures in years: float64, finite, above 0, with a name of its
         own. None for equal weights.
@@ -87,16 +87,16 @@ class Dataset:
     meanings
         Column to its meaning in plain words.
     names
-        Column to what sentences and axes call it, where that is not its header.
+        Column to its display name, if other than its header.
     classes
-        Sensitive column of the table that holds classes to these, in order; of two the second is 1.
+        Sensitive column with classes to their names, in order; of two, the second is 1.
     notes
-        Whole sentences on what was done to the table on the way here.
+        Sentences about changes made to the table.
 
     Raises
     ------
     DataError
-        With every problem that was found, not only the first.
+        Lists every problem, not only the first.
 
     Examples
     --------
@@ -190,13 +190,13 @@ class Dataset:
         return pd.concat([self.features, self.sensitive, self.target, *others], axis=1)
 
     def take(self, rows: NDArray[np.int64]) -> Dataset:
-        """The data set of these rows alone, in their order; `rows` holds row numbers, (m,)."""
+        """Select rows of the data set, in the given order; `rows` has row numbers, (m,)."""
         parts = ("features", "target", "sensitive", *(role for role, _ in self._extra()))
         return replace(self, **{part: getattr(self, part).iloc[rows] for part in parts})
 
     @property
     def groups(self) -> NDArray[Any] | None:
-        """The group of each row, (n,); None if each row stands for itself."""
+        """Group of each row, (n,); None without groups."""
         return None if self.group is None else self.group.to_numpy()
 
     def label(self, column: str) -> str:
