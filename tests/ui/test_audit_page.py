@@ -219,6 +219,15 @@ def test_the_nearest_points_of_a_front_stand_beside_the_price(source: UploadSour
     assert len(table) == 4
 
 
+def test_a_price_is_repaired_by_one_click(source: UploadSource) -> None:
+    at = calm(open_page("audit", audit=asked(source).id))
+    (button,) = (each for each in at.button if each.label == "Repair it at four strengths")
+    at = calm(button.click().run())
+    (table,) = (each.value for each in at.dataframe if "s at pricing" in each.value)
+    known = table[table["s at pricing"] == "known"].set_index("strength")
+    assert known.loc[1.0, "dependence"] < known.loc[0.0, "dependence"]
+
+
 def test_a_run_s_own_price_stands_with_its_front() -> None:
     run = finished(source=CatalogueSource(dataset="household", options={"n": 1_000}))
     at = calm(open_page("tradeoff", run=run.id))

@@ -9,8 +9,11 @@ import streamlit as st
 
 from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.plan import CRITERIA, Columns
+from fairdash.auditing.repaired import SHARES as REPAIR_SHARES
+from fairdash.auditing.repaired import repaired
 from fairdash.auditing.report import SHARES, blocks_of, first_picture, gaps_of, moved_tables, verdicts_of
 from fairdash.auditing.result import IN_SHORT
+from fairdash.auditing.table import AuditTable
 from fairdash.data.fixes import with_fix
 from fairdash.data.rate import AS_THEY_ARE
 from fairdash.data.roles import Roles
@@ -26,8 +29,8 @@ from fairdash.runs.store import RESULT, Run
 from fairdash.training.baselines import PRICE
 from fairdash.ui.audit.filing import show_filing
 from fairdash.ui.blocks import show_blocks, show_table
-from fairdash.ui.cached import fronts_of, result_of, roles_of
-from fairdash.ui.files import download_file
+from fairdash.ui.cached import fronts_of, result_of, roles_of, table_of
+from fairdash.ui.files import download, download_file
 from fairdash.ui.frame import theme
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_progress, show_status
 from fairdash.ui.keys import Address, Keys
@@ -51,6 +54,7 @@ def show_audit(audit: AuditJob) -> None:
     if status.state == DONE:
         result = _beside_earlier(audit, _choose_attribute(audit.read_result()))
         show_result(result, title=audit.spec.source.title, audit=audit)
+        _show_repair(audit, result)
     else:
         plan = audit.spec.plan
         st.markdown(
@@ -94,6 +98,30 @@ def show_result(result: AuditResult, *, title: str, audit: AuditJob | None = Non
         st.markdown(f"**What has changed since the last audit?** {unbroken(safe(result.since.sentence))}")
         with st.expander("Figure and table of the changes"):
             _show_tables(moved_tables(result), result)
+
+
+@st.fragment
+def _show_repair(audit: AuditJob, result: AuditResult) -> None:
+    """The price repaired along the attribute in view, by one click: figures, and a table to take away."""
+    plan, frame = result.plan, table_of(audit.spec.source)
+    if plan.columns.sensitive not in frame:
+        return
+    st.subheader("Repair this price", anchor=False)
+    kept = KEY("repaired", audit.id, plan.columns.sensitive)
+    if st.button("Repair it at four strengths", key=KEY("repair"), icon=":material/healing:"):
+        with st.spinner("Repairing the price…"):
+            table = AuditTable.of(frame, plan.columns, random_state=plan.random_state)
+            st.session_state[kept] = repaired(table, random_state=plan.random_state)
+    if kept not in st.session_state:
+        st.caption("Each customer keeps the rank among those with the same attribute; the mean price stays.")
+        return
+    figures, prices = st.session_state[kept]
+    note = (
+        "Rows are repaired by what other rows have told. Where the attribute is not known at pricing, the "
+        "price is the mean of the repaired one given the other columns."
+    )
+    show_table(Table("The repaired price by strength", figures, note, shares=REPAIR_SHARES), KEY)
+    download(prices, label="Repaired prices (CSV)", name="repaired-prices", key=KEY("repaired"))
 
 
 def _show_first_screen(result: AuditResult, title: str) -> None:
