@@ -224,7 +224,7 @@ def work_of_plan(
     is_preview: bool = False,
     references: bool = False,
 ) -> Work:
-    """What a plan has to do on these rows; arguments as :func:`execute_sweep` has them."""
+    """Work of a plan on these rows; arguments as :func:`execute_sweep` has them."""
     models, n = plan.models(), dataset.n_rows
     weighted = min(n_permutations, MOST_WEIGHTED_PERMUTATIONS)
     of_tariffs = FAIR_TARIFF in plan.methods

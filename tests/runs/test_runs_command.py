@@ -115,7 +115,7 @@ def test_export_and_import(run: Run, capsys: pytest.CaptureFixture[str], tmp_pat
     told = json.loads(capsys.readouterr().out)
     assert told == {"file": str(place), "bytes": place.stat().st_size, "sha256": sha256(place.read_bytes())}
     assert main(["runs", "import", str(place)]) == 0
-    assert "here already" in capsys.readouterr().out
+    assert "already exists here" in capsys.readouterr().out
     assert main(["runs", "delete", run.id, "--yes"]) == 0
     assert main(["runs", "import", str(place)]) == 0
     assert run.id in capsys.readouterr().out

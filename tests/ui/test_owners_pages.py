@@ -147,7 +147,7 @@ def test_a_run_s_log_is_shown_and_told_if_altered(annes: tuple) -> None:
     (table,) = [each.value for each in at.dataframe if "Who" in each.value]
     assert list(table["What"]) == ["finished"]
     (run.folder / log.LOG).write_bytes(b"{}\n")
-    assert "not as it was written" in said(open_page("tradeoff", run=run.id))
+    assert "was changed" in said(open_page("tradeoff", run=run.id))
 
 
 def test_the_same_file_of_two_is_deleted_for_one(annes: tuple, become: Become) -> None:
