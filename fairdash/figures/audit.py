@@ -121,6 +121,14 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             alt="points a class with an interval and a wider range.",
             draw=traces.by_probability,
         ),
+        "crossed": AuditFigure(
+            title="Average {price} by {sensitive} and a further attribute",
+            subtitle="Cells of 20 rows or more; 95 % intervals that hold for all cells at once",
+            height=460,
+            alt="a line of points with intervals for each group.",
+            rows=lambda table: table[table["middle"].notna()],
+            draw=traces.crossed,
+        ),
         "dearest_curve": AuditFigure(
             title="The dearest 5 % of {price} by {sensitive}",
             subtitle="Of the rows at each value, the share that is among the dearest 5 % of all, with a band "
