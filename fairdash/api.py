@@ -103,7 +103,7 @@ def sweep(
     >>> result.frame["method"].unique().tolist()
     ['hgr_spline']
     """
-    # It loads scikit-learn, which whoever only names this verb has no use for.
+    # It loads scikit-learn, which is not needed just to name this function.
     from fairdash.evaluation.execute_sweep import execute_sweep
 
     dataset = with_groups(dataset, groups)
@@ -182,7 +182,7 @@ def references(
     >>> "barycentre" in set(found.frame["method"])
     True
     """
-    # They load scikit-learn, which whoever only names this verb has no use for.
+    # They load scikit-learn, which is not needed just to name this function.
     from fairdash.evaluation.execute_sweep import reference_prices
     from fairdash.training.references import DEFAULT_STRENGTHS
 

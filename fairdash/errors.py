@@ -131,7 +131,7 @@ class StorageError(FairdashError, OSError):
 
 
 class MissingPackageError(FairdashError, ModuleNotFoundError):
-    """What this part of fairdash needs is not installed; the message has the command that brings it."""
+    """A required package is not installed; the message has the command that installs it."""
 
 
 class OptionError(FairdashError, ValueError):

@@ -21,7 +21,7 @@ FIRST_LINE = 2
 
 
 def class_names(columns: tuple[str, ...]) -> tuple[str, ...]:
-    """What is each column's own in names such as these.
+    """Distinct part of each column's name.
 
     >>> class_names(("p_black", "p_white")), class_names(("P(a)", "P(b)")), class_names(("x", "xy"))
     (('black', 'white'), ('a', 'b'), ('x', 'xy'))
@@ -45,7 +45,7 @@ def with_codes(
     name = columns.sensitive
     found = classes_of(used[name])
     if (why := why_no_classes(found)) is not None and len(used) >= fewest:
-        hint = "Join classes, or choose another column."
+        hint = "Merge classes, or choose another column."
         raise DataError.of(f"it is read as classes, and {why}", hint, column=name)
     notes.extend(found.merged_in_words(name))
     return used.assign(**{name: found.codes.astype(float)}), found.names

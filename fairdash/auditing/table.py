@@ -1,4 +1,4 @@
-"""What an audit looks at: the columns of a table by what they are to it, checked, in an order of their own.
+"""Table of an audit: its columns by role, checked, in a canonical order.
 
 Rows are sorted by the sensitive attribute and then by a hash of what they hold, so that nothing depends on
 the order in which they came; what is dealt to folds is dealt by that hash, so that a row with a weight of 2
@@ -102,7 +102,7 @@ class AuditTable:
 
     @property
     def n_distinct(self) -> int:
-        """How many different units there are."""
+        """Number of distinct units."""
         return int(self.distinct.max()) + 1
 
     @property
@@ -129,7 +129,7 @@ class AuditTable:
         return float(np.sqrt(of_units @ of_units))
 
     def folds(self, count: int) -> Index:
-        """Which of `count` folds a row is in, (n,); a unit is in one."""
+        """Fold of each row, (n,), out of `count`; a unit is in one fold."""
         return np.floor(self.deal * count).astype(np.intp)
 
     @property
@@ -234,13 +234,13 @@ class AuditTable:
                 numbers[role] = numbers[role] / weight
             elif role == "outcome" and columns.exposure is not None and looks_like_total(used[name]):
                 notes.append(
-                    f"“{name}” is taken as it stands, as an amount per unit of exposure. "
-                    "If it is a sum over the exposure, name it among the totals."
+                    f"“{name}” is used as an amount per unit of exposure. If it is a total over the "
+                    "exposure, name it among the totals."
                 )
             if role == "outcome" and (below := int((numbers[role] < 0).sum())):
                 notes.append(
-                    f"“{name}” is below zero in {counted(below, 'row')}, and counts as it is there, as a "
-                    "recovery does."
+                    f"“{name}” is below zero in {counted(below, 'row')}. These amounts are used unchanged, "
+                    "as recoveries."
                 )
         controls = pd.DataFrame(
             {name: _as_control(used[name]) for name in columns.controls}, index=used.index
@@ -286,7 +286,7 @@ def _check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns)
     """Refuse values that no audit can be made of; role to (n,) array."""
     checks = Checks(DataError)
     what = "its mean is not above zero, and gaps are shares of the mean"
-    hint = "Choose a price, or a prediction of what can't be below zero."
+    hint = "Choose a price, or a prediction of a quantity that can't be below zero."
     checks.require(float(weight @ numbers["price"]) > 0, columns.price, what, hint)
     what, hint = "it has the same value in every row", "Choose a column with several values."
     checks.require(bool(varies(numbers["sensitive"])), columns.sensitive, what, hint)
@@ -296,7 +296,7 @@ def _check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns)
             hint = "Choose another column, or leave it out."
             adds_up, seen = float(weight @ numbers[role]) > 0, int((numbers[role] != 0).sum())
             checks.require(adds_up, getattr(columns, role), what, hint)
-            what = f"it is other than 0 in {counted(seen, 'row')}, too few to learn from parts of them"
+            what = f"it is nonzero in only {counted(seen, 'row')}, too few for cross-fitting"
             checks.require(not adds_up or seen >= _FEWEST_COSTS, getattr(columns, role), what, hint)
     for role in ("price", "candidate"):
         if {role, "outcome"} <= set(numbers):
@@ -308,7 +308,7 @@ def _check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns)
 
 
 def _is_line_of(y: Array, x: Array) -> bool:
-    """Whether y is a straight line of x in every row, but for rounding, as to cents or whole euros."""
+    """Return whether y is a straight line of x in every row, but for rounding, as to cents or whole euros."""
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return bool(np.ptp(x) == np.ptp(y))
     away, off = x - x.mean(), y - y.mean()
@@ -319,14 +319,15 @@ def _is_line_of(y: Array, x: Array) -> bool:
 def _too_few(count: int, what: str, notes: list[str]) -> DataError:
     """With what was left out, which is mostly why there are so few."""
     said = " ".join([f"An audit needs {FEWEST} {what}, and there are {count}.", *notes])
-    return DataError.of(said.rstrip("."), "Give more rows, or leave out columns that are seldom filled in.")
+    return DataError.of(said.rstrip("."), "Give more rows, or leave out columns with many missing cells.")
 
 
 def _check_names(frame: pd.DataFrame, columns: Columns) -> None:
     there = {str(name): name for name in frame.columns}
     if len(there) < len(frame.columns) or any(name != key for key, name in there.items()):
         raise DataError.of(
-            "Two columns have the same name, or a name is no text", "Give every column a text of its own."
+            "Two columns have the same name, or a name is not text",
+            "Give every column a unique text as its name.",
         )
     roles = {**columns.numbers()} | ({} if columns.groups is None else {"groups": columns.groups})
     known = () if columns.known_class is None else (columns.known_class,)
@@ -344,7 +345,7 @@ def _check_names(frame: pd.DataFrame, columns: Columns) -> None:
     for role, name in roles.items():
         is_free(name, role, "Name another column.")
         seen[name] = role
-    among = "Among equals in it there is nothing to compare: leave it out of the factors."
+    among = "Rows equal in it leave nothing to compare. Leave it out of the factors."
     for name in columns.controls:
         is_free(name, "controls", among, but="groups")
     for name in columns.features or ():
@@ -369,8 +370,8 @@ def _check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
             problems.append(Problem(what=what, hint=hint, column=name))
             continue
         values = column.to_numpy(dtype=float, na_value=np.nan)
-        infinite = "numbers that are infinite", "Mend these cells or empty them."
-        below = "an exposure below zero", "Mend these cells or leave the rows out."
+        infinite = "numbers that are infinite", "Correct these cells or empty them."
+        below = "an exposure below zero", "Correct these cells or leave the rows out."
         large = "numbers this large can't be squared twice", "Express the column in a larger unit."
         for wrong, (what, hint) in (
             (np.isinf(values), infinite),
@@ -421,7 +422,7 @@ def _dealt(hashes: NDArray[np.uint64], key: int) -> Array:
 
 
 def feature_names(frame: pd.DataFrame, columns: Columns) -> tuple[str, ...]:
-    """The features that were named, or every column that has no other role and says something."""
+    """The features that were named, or every column without another role and says something."""
     if columns.features is not None:
         return columns.features
     taken = {*columns.numbers().values(), columns.groups, *columns.probabilities, columns.known_class}

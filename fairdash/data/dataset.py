@@ -151,7 +151,7 @@ class Dataset:
 
     @property
     def roles(self) -> Roles:
-        """Which column plays which part."""
+        """Roles of the columns."""
         return Roles(
             target=str(self.target.name),
             sensitive=tuple(self.sensitive.columns),
@@ -261,7 +261,7 @@ def _check(dataset: Dataset) -> None:
     checks.require(texts, None, "a column's name is not text", "Give every column a text as its name.")
     for name, times in Counter(names).items():
         several = "the name is used for several columns or roles"
-        hint = "A column can be the target, sensitive, a feature or the exposure: one of these only."
+        hint = "A column can have one role only: target, sensitive, feature or exposure."
         checks.require(times == 1, str(name), several, hint)
     for part, what in ((features, FEATURE), (outcomes[1:], SENSITIVE)):
         checks.require(part, None, f"there is no {what}", f"Choose at least one {what}.")
@@ -271,7 +271,7 @@ def _check(dataset: Dataset) -> None:
         f"{', '.join(parts)} and sensitive columns have {', '.join(counts[:-1])} and {counts[-1]} rows"
     )
     alike = len(set(counts)) == 1
-    checks.require(alike, None, they_have, "Cut all of them from the same table.")
+    checks.require(alike, None, they_have, "Take all of them from the same table.")
     some = len(dataset.target) > 0 or not alike
     checks.require(some, None, "there are no rows", "Choose a table with rows.")
     for role, values in (*outcomes, *others.items()):

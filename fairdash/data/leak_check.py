@@ -1,4 +1,4 @@
-"""Which columns of a table give the target away, for certain or by suspicion.
+"""Check for columns that give the target away, certainly or possibly.
 
 >>> rng = np.random.default_rng(0)
 >>> amount = np.where(rng.random(500) < 0.1, rng.gamma(2, 400, 500), 0.0)
@@ -25,7 +25,7 @@ from fairdash.errors import Checks, DataError
 
 @dataclass(frozen=True, kw_only=True)
 class DataCheck:
-    """What :func:`fairdash.check_data` has found.
+    """Result of :func:`fairdash.check_data`.
 
     Parameters
     ----------

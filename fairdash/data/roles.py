@@ -1,4 +1,4 @@
-"""Which column of a table plays which part."""
+"""Roles of a table's columns."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Roles:
         nothing does. No predictor sees it.
     group
         What rows have in common that belong together, such as the number of a policy that runs for years: no
-        split parts them, and tests take them as one witness. None if each row stands for itself. No
+        split parts them, and tests count them as one unit. None if each row stands for itself. No
         predictor sees it.
     time
         When a row was, as a number or a date, to train before and test after. None if that is not known. No
@@ -78,7 +78,8 @@ class Roles:
         }
 
     def reads(self, sensitive: Sequence[str]) -> bool:
-        """Whether a data set's sensitive columns are of these roles: classes have several columns there."""
+        """Return whether a data set's sensitive columns have these roles: classes have several columns
+        there."""
         return tuple(dict.fromkeys(column_of(each, self.sensitive) for each in sensitive)) == self.sensitive
 
 

@@ -1,4 +1,4 @@
-"""How far a measured dependence can be trusted: floor, p-value and interval beside the value."""
+"""Inference for a measured dependence: floor, p-value and interval."""
 
 from __future__ import annotations
 
@@ -164,13 +164,14 @@ class DependenceEstimate:
 
     @property
     def interval_of(self) -> str:
-        """What the interval covers: the measure's own quantity, or what its smoothing makes of it."""
+        """Quantity that the interval covers: the measure's own quantity, or what its smoothing makes of
+        it."""
         one = measure_of(self.id)
         return one.interval_of or one.title
 
     @property
     def subsampled(self) -> bool:
-        """Whether the numbers come from a random sample of the rows."""
+        """Return whether the numbers come from a random sample of the rows."""
         return self.n_used < self.n
 
 
@@ -209,9 +210,9 @@ def assess_dependence(
         Which rows belong together, such as those of a policy over the years. Whole groups exchange their
         values of v behind floor and p-value (:class:`fairdash.dependence.grouping.Blocks` says when that is
         exact), half-samples and samples take whole groups, and folds keep them together. Without it rows
-        that are alike count as separate witnesses: floor, p-value and interval come out too small.
+        that are alike count as independent: floor, p-value and interval come out too small.
     random_state
-        Seed of everything that is drawn.
+        Seed of all random draws.
     **options
         Options of the measure.
 

@@ -74,13 +74,13 @@ _COMPONENTS = (
         id="line",
         title="Linear correlation (Pearson)",
         called="the linear correlation",
-        sees="averages that rise or fall in proportion, and single values far out",
+        sees="linear changes of the average, and outliers",
     ),
     Component(
         id="trend",
         title="Rank correlation (Spearman)",
         called="the rank correlation",
-        sees="whatever rises or falls, however unevenly",
+        sees="any rise or fall, however uneven",
     ),
     Component(
         id="smooth",
@@ -92,19 +92,19 @@ _COMPONENTS = (
         id="waves_of_v",
         title="The same with all 34 functions of v",
         called="the sum of squared correlations with fast curves along {v}",
-        sees="what goes up and down many times along v, and jumps",
+        sees="changes that alternate many times along v, and jumps",
     ),
     Component(
         id="waves_of_u",
         title="The same with all 34 functions of u",
         called="the sum of squared correlations with fast curves along {u}",
-        sees="what goes up and down many times along u, and jumps",
+        sees="changes that alternate many times along u, and jumps",
     ),
     Component(
         id="ends",
         title="The same with the top and bottom 3 % and 10 % of either",
-        called="the sum of squared correlations at the ends of the range",
-        sees="a few rows at the ends of the range that are unlike all others",
+        called="the sum of squared correlations in the tails",
+        sees="a few unusual rows in the tails",
     ),
 )
 #: The measures that the test is of, by id, in the order of every array of their values.
@@ -116,7 +116,7 @@ _PIECE = 250_000
 
 @dataclass(frozen=True, kw_only=True)
 class IndependenceTest:
-    """What one test of several measures has found.
+    """Result of one test of several measures.
 
     Attributes
     ----------
@@ -165,7 +165,7 @@ def independence_test(
     n_permutations: int | None = None,
     random_state: int | None = None,
 ) -> IndependenceTest:
-    """Whether u and v are independent: one p-value from all :data:`COMPONENTS`.
+    """Test the independence of u and v: one p-value from all :data:`COMPONENTS`.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ def least_p(values: Array) -> tuple[float, Array]:
 
 
 def permuted_values(u: Array, v: Array | Side, orders: Index, *, weight: Array | None = None) -> Array:
-    """What each measure says of each u and of each order of v.
+    """Value of each measure for each u and each order of v.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How the tables of an audit are drawn: each into an empty figure that has its words already."""
+"""Traces of an audit's tables, each added to an empty figure with its labels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TAILS = ("below", "above")
 
 @dataclass(frozen=True, kw_only=True)
 class AuditView:
-    """What figures need to know of an audit besides their table.
+    """Values of an audit that figures need besides their table.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def intervals(
     return draw
 
 
-_BASES = {"mean price": "above the mean price", "earned": "above what is earned"}
+_BASES = {"mean price": "above the mean price", "earned": "above what cost justifies"}
 
 
 def _middle(table: pd.DataFrame, name: str = "") -> pd.Series:
@@ -322,7 +322,7 @@ def reliabilities(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: T
 
 
 def premiums(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
-    """The mean of each premium along s, and of the price; told apart without colour, too."""
+    """The mean of each premium along s, and of the price; distinguishable without colour."""
     looks = {
         "price": ("Today's price", theme.text, "dot", "circle-open"),
         "best_estimate": ("Best estimate", theme.standard, "solid", "circle"),
@@ -345,7 +345,7 @@ def premiums(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: The
 
 
 def differences(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
-    """What each of three differences is over policies: 5 to 95 %, 25 to 75 %, and the median."""
+    """Distribution of each of three differences over policies: 5 to 95 %, 25 to 75 %, and the median."""
     quantiles = 100 * table.filter(regex=r"^q\d+$") / view.mean_price
     # In two lines, so that a narrow screen has room for the bars.
     for k, name in enumerate(table["what"].str.replace(" less ", " less<br>", n=1)):

@@ -53,7 +53,7 @@ _DASHES = ("solid", "dot", "dash", "longdash", "dashdot", "longdashdot")
 
 @dataclass(frozen=True)
 class Mark:
-    """How one estimator is drawn wherever it appears."""
+    """Style of one estimator in all charts."""
 
     colour: str
     symbol: str
@@ -75,7 +75,7 @@ def quantity_colour(quantity: str | None, theme: Theme) -> str:
 
 
 def mark_of(id: str, theme: Theme) -> Mark:
-    """How an estimator is drawn: its colour says what it estimates, marker and dash which it is."""
+    """Style of an estimator: its colour says what it estimates, marker and dash which it is."""
     place = list(REGISTRY).index(id)
     own = (_SYMBOLS[place % len(_SYMBOLS)], _DASHES[place % len(_DASHES)])
     return Mark(quantity_colour(target_of(id), theme), *_OWN.get(id, own))

@@ -69,7 +69,7 @@ def front(
     """
     if STANDARD not in set(result.frame["method"]):
         raise OptionError.of(
-            "This sweep has no standard model to compare with",
+            "This sweep has no standard model for comparison",
             f"Sweep again with “{STANDARD}” among the methods.",
             column="methods",
         )
@@ -141,7 +141,7 @@ def transfers(
     sensitive: str | None = None,
     dark: bool = False,
 ) -> go.Figure:
-    """Who pays: the change a head, from the standard model to a fair one, by group of the sensitive column.
+    """Draw the change per head from the standard model to a fair one, by group of the sensitive column.
 
     Parameters and errors as those of :func:`profile`.
     """
@@ -150,7 +150,7 @@ def transfers(
 
 
 def dependence(dataset: Dataset, *, sensitive: str | None = None, dark: bool = False) -> go.Figure:
-    """How the target follows a sensitive column before any model: rows as dots, group averages as a line.
+    """Draw the target against a sensitive column before any model: rows as dots, group averages as a line.
 
     Parameters
     ----------

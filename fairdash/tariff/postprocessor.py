@@ -254,7 +254,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         self.alpha_ = float(self.alpha)
 
     def _learns(self) -> bool:
-        """Whether there is an estimator to be fitted here; sets what makes the price otherwise."""
+        """Return whether there is an estimator to be fitted here; sets what makes the price otherwise."""
         if self.estimator is None:
             return True
         if hasattr(self.estimator, "predict"):

@@ -1,4 +1,4 @@
-"""Which weights λ to try: a pilot finds where models lie between the standard one and the floor.
+"""Choice of weights λ: a pilot finds models between the standard one and the floor.
 
 λ has no scale of its own: of rare claims a quarter leaves no link, of household incomes five leave some. The
 weights of a plan are therefore spread evenly over dependence, on validation rows; the test rows take no part.
@@ -94,7 +94,7 @@ def lams_by_dependence(
     objective: str,
     random_state: int,
 ) -> Array | None:
-    """What :func:`find_lams` gives, of models that are there: `predictions` (L, n) at `lams` (L,), 0 first.
+    """Result of :func:`find_lams` for given models: `predictions` (L, n) at `lams` (L,), 0 first.
 
     Those of a model that diverged are NaN; `rows` are measured, by the measure that compares the method's
     models.

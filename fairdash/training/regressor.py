@@ -231,7 +231,7 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         unknown = encoder.unknown_levels(features)
         if unknown:
             warnings.warn(
-                f"Levels that were not there in training count as missing, in: {in_columns(unknown)}.",
+                f"Levels not seen in training count as missing, in: {in_columns(unknown)}.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -264,7 +264,9 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
                 "This file does not hold a model of fairdash's", "Choose a file that save() wrote."
             )
         if int(number) > _FORMAT:
-            raise StorageError.of("A newer fairdash wrote this model", "Update fairdash to read it.")
+            raise StorageError.of(
+                "A newer version of fairdash wrote this model", "Update fairdash to read it."
+            )
         text = metadata.get("about", "")
         if metadata.get("sha256") != _digest(text, arrays):
             raise _damaged()
@@ -391,7 +393,7 @@ def _digest(text: str, arrays: Mapping[str, NDArray[np.float64]]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no words for: NumPy's numbers and arrays, and a table's column names."""
+    """Encode values without a JSON form: NumPy's numbers and arrays, and a table's column names."""
     if isinstance(value, (np.generic, np.ndarray, pd.Index)):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} can't be kept in a model's file")

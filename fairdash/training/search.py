@@ -75,7 +75,7 @@ class SearchGrid:
             checks.require(
                 values and len(set(values)) == len(values),
                 each.name,
-                "The values to try are none, or one stands twice",
+                "There are no values to try, or one is repeated",
                 "Name each value once.",
             )
         checks.finish()
@@ -129,7 +129,7 @@ class SettingsSearch(SearchPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class SearchResult:
-    """What a search has found.
+    """Result of a search.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ from fairdash.utils.registry import get_entry
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingPlan:
-    """What is trained for, how, where and from which seed.
+    """Objective, settings, device and seed of a training.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class TrainingPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchPlan(TrainingPlan):
-    """What every search says: candidates of one method are compared by cross-validation.
+    """Shared fields of every search: candidates of one method are compared by cross-validation.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def check_lams(checks: Checks, lams: Sequence[float], *, needed: bool) -> None:
     checks.require(
         not usable or len(set(lams)) == len(lams),
         "lams",
-        "A weight λ stands twice in the grid",
+        "A weight λ is repeated in the grid",
         "Name each weight once.",
     )
 
@@ -224,7 +224,7 @@ class Sweep(TrainingPlan):
         )
 
     def other_defaults(self, then: Mapping[str, Any]) -> str:
-        """Which of its values were defaults `then`, and are not today; a sentence, or empty for none."""
+        """Sentence about values that were defaults `then` but are not today; empty for none."""
         return other_defaults({**vars(self), **vars(self.settings)}, then)
 
     def models(self, settings: Sequence[TrainingSettings] | None = None) -> tuple[StackedModel, ...]:
@@ -281,7 +281,7 @@ def default_plan(
 
 
 def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
-    """What a page shows in seconds, before a sweep is carried out: one split of its first fair method.
+    """Plan of a preview: one split of the sweep's first fair method.
 
     Tariffs instead where the plan has some: they see all rows in seconds, and a price's link may need all.
     `n_rows` is how many rows it sees, if they are a sample: their schedule is another.

@@ -53,7 +53,7 @@ def test_an_audit_of_two_classes_runs_to_the_end() -> None:
 def test_an_audit_of_regions_says_which_were_taken_together(regions: AuditResult) -> None:
     assert regions.verdict == "above"
     assert regions.curve["class"].tolist() == ["A", "B", "C", "D", "E", "all others"]
-    assert any("“F”, “G” are taken together as “all others”" in note for note in regions.notes)
+    assert any("“F”, “G” are merged into “all others”" in note for note in regions.notes)
     highest = regions.curve.loc[regions.curve["value"].idxmax()]
     assert highest["class"] == "C"
     assert "“C” +" in regions.answers[0].text

@@ -222,7 +222,7 @@ def test_the_page_opens_them_once_and_says_so_when_it_is_twice(run):
     assert not [each for each in at.button if "rows set aside" in each.label]
     at = move(at, 0.5)
     assert "opening number 2" in "".join(each.value for each in at.warning)
-    button(at, "Open them again for this point").click().run()
+    button(at, "Open again for this point").click().run()
     assert "opened 2 times" in words(at)
     assert "no confirmation" in words(at)
 
@@ -251,7 +251,7 @@ def test_the_report_says_it(run, capsys):
     assert (told["number"], told["is_first"], told["opened"]) == (2, False, 2)
     after = report("after.html")
     assert "opened 2 times" in after
-    assert "60 set aside in all of them" in after
+    assert "60 set aside in every split" in after
 
 
 def test_the_refit_says_that_it_includes_them(run):

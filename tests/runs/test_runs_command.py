@@ -72,12 +72,12 @@ def test_a_run_that_is_not_there_is_said_plainly(
     command: str, id: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["runs", command, id]) == 2
-    assert "This run is gone" in capsys.readouterr().err
+    assert "This run does not exist here" in capsys.readouterr().err
 
 
 def test_resume_goes_on_with_what_was_stopped(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runs", "resume", run.id]) == 2
-    assert "nothing to go on with" in capsys.readouterr().err
+    assert "nothing to resume" in capsys.readouterr().err
     stopped = create_run(SOURCE, PLAN)
     put_in_line(stopped)
     stopped.ask_to_cancel()

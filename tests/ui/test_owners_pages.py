@@ -74,10 +74,13 @@ def addresses(made: tuple) -> list[tuple[str, dict[str, str]]]:
 def test_every_address_of_another_s_is_gone(annes: tuple, become: Become) -> None:
     for name, address in addresses(annes):
         become(ANNE)
-        assert not re.search("is gone|not kept here", said(open_page(name, **address))), (name, address)
+        assert not re.search("does not exist here|not stored here", said(open_page(name, **address))), (
+            name,
+            address,
+        )
         become(BEN)
         foreign = said(open_page(name, **address))
-        assert re.search("is gone|not kept here", foreign), (name, address, foreign)
+        assert re.search("does not exist here|not stored here", foreign), (name, address, foreign)
         assert "secret" not in foreign
         unknown = {key: "0" * len(value) for key, value in address.items()}
         assert said(open_page(name, **unknown)) == foreign, (name, address)
@@ -135,7 +138,7 @@ def test_downloads_are_made_for_their_owner_and_noted(annes: tuple, become: Beco
     delete_made_from(source.sha256, owner=ANNE)
     with pytest.raises(FairdashError):
         made[-1].content()
-    assert "is gone" in str(made[-1].failure())
+    assert "does not exist here" in str(made[-1].failure())
 
 
 def test_a_run_s_log_is_shown_and_told_if_altered(annes: tuple) -> None:
@@ -173,7 +176,7 @@ def test_who_is_not_signed_in_sees_the_way_in_and_nothing_else(
 def test_a_header_that_is_missing_is_refused_in_plain_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(owner.USER_HEADER, "X-Forwarded-User")
     at = open_page("home")
-    assert "does not say who you are" in said(at)
+    assert "does not identify you" in said(at)
     assert not at.button
 
 

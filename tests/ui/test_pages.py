@@ -34,14 +34,14 @@ def test_every_page_opens_with_nothing_there(name):
 def test_a_run_that_is_gone_is_said_plainly(name):
     at = open_page(name, run="0123456789ab")
     assert not at.exception
-    assert "This run is gone" in at.error[0].value
+    assert "This run does not exist here" in at.error[0].value
     assert not at.run().error, "the next look must not stumble over it again"
 
 
 def test_a_data_set_that_is_gone_is_said_plainly():
     at = open_page("data", dataset="0123456789abcdef")
     assert not at.exception
-    assert "not kept here" in at.error[0].value
+    assert "not stored here" in at.error[0].value
     assert "Household" in words(at)
 
 
@@ -151,8 +151,8 @@ def test_a_csv_with_semicolons_and_decimal_commas_is_read_right():
     assert "semicolon" in said
     assert "decimal comma" in said
     labels = {box.label: box.value for box in at.selectbox}
-    assert labels["Target: what is predicted"] == "cost"
-    assert labels["Sensitive attribute: what must not matter"] == "age"
+    assert labels["Target: what to predict"] == "cost"
+    assert labels["Sensitive attribute: what predictions must not depend on"] == "age"
     shown = at.dataframe[0].value
     assert shown["cost"].tolist() == frame["cost"].head(len(shown)).tolist()
     assert "120 rows" in said
@@ -240,7 +240,7 @@ def test_a_run_deleted_while_it_is_shown_does_not_crash_the_page(finished_run):
     shutil.rmtree(Run(finished_run.id).folder)
     at = move(at, 4.0)
     assert not at.exception
-    assert "This run is gone" in at.error[0].value
+    assert "This run does not exist here" in at.error[0].value
 
 
 def choose(at, dataset):

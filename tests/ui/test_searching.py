@@ -86,7 +86,7 @@ def test_a_weight_found_is_shown_and_taken_over_by_one_click():
     at = open_page("train", search=search.id)
     assert not at.exception
     assert at.dataframe[0].value["λ"].tolist() == ["0", "0.5", "1.25"]
-    assert "of the weights that keep to" in words(at)
+    assert "among the weights that meet" in words(at)
     at = click(at, f"Use λ = {found.lam:g}")
     assert not at.exception
     assert at.selectbox(key=GRID).value == "My own"
@@ -104,7 +104,7 @@ def test_a_target_out_of_reach_is_a_warning():
     search = finished(replace(LAM, target=Target.parse("hgr_kde<=0.001")))
     at = open_page("train", search=search.id)
     assert "No weight reaches" in at.warning[0].value
-    assert "can't be expected" in at.warning[0].value
+    assert "no model can be expected" in at.warning[0].value
 
 
 def wait(search):
@@ -164,7 +164,7 @@ def test_every_kind_of_target_can_be_asked_for(kind, text):
 def test_a_search_that_is_gone_or_damaged_is_said_plainly():
     at = open_page("train", search="0123456789ab")
     assert not at.exception
-    assert "This search is gone" in at.error[0].value
+    assert "This search does not exist here" in at.error[0].value
     assert not at.run().error, "the next look must not stumble over it again"
     search = create_search(SOURCE, LAM)
     (search.folder / "spec.json").write_text("{")

@@ -102,7 +102,7 @@ def read_table(
     What a file is is told by its content, not by its name. In a text, a column becomes numbers only if all
     its cells are numbers, written in one way; codes with leading zeros and whole numbers above 2⁵³ stay
     text. Columns of only "true" and "false" become booleans; dates become dates, unless their day and month
-    can't be told apart. The other formats say themselves what their cells are.
+    are ambiguous. The other formats declare the type of their cells.
 
     Parameters
     ----------
@@ -306,7 +306,7 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
 
 
 def _gunzip(content: bytes, largest: int) -> bytes:
-    """What is in a gzip file, up to a byte more than `largest`; ValueError if it is cut off.
+    """Content of a gzip file, up to a byte more than `largest`; ValueError if it is cut off.
 
     Such a file may consist of several, one after the other. Each costs time, even an empty one.
     """
