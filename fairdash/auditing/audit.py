@@ -188,6 +188,8 @@ def carry_out(
     for table in tables:
         own = replace(plan, columns=table.columns)
         data = AuditData.of(table, frame, own, tell=tell)
+        if table is tables[0]:
+            data = replace(data, also=plan.columns.also)
         firsts.append(Answered(data=data).go_on(own.asked - OF_BOTH_PRICES))
         done += 1
         if both:
