@@ -328,7 +328,7 @@ def train_sweep(
     Parameters
     ----------
     importance
-        Whether to find the permutation importance of every feature in every model.
+        Compute the permutation importance of every feature in every model.
     confirms
         Whether the models are trained, too, that predict the rows set aside, where there are any: one a
         method and λ, on all the other rows. Without them these rows are left alone all the same.
