@@ -111,6 +111,8 @@ class Checkpoints:
         self.folder = folder
         self.check = check
         self.from_the_end = from_the_end
+        #: How often a unit was known, as another process, or this one before, had computed it.
+        self.n_known = 0
 
     def __call__(self, name: str, compute: Callable[[], Found], /) -> Found:
         """Result of the step of this name, computed now or before."""
@@ -120,7 +122,9 @@ class Checkpoints:
             self.check()
             try:
                 with FileLock(place.with_suffix(".lock"), timeout=0, is_singleton=False):
-                    return from_files(self._known(place) or self._keep(place, to_files(compute())))
+                    known = self._known(place)
+                    self.n_known += known is not None
+                    return from_files(known or self._keep(place, to_files(compute())))
             except Timeout:
                 time.sleep(SECONDS_BETWEEN_LOOKS)
 

@@ -16,7 +16,7 @@ from fairdash.simulations.studies import Study
 from fairdash.ui.frame import plain_errors
 from fairdash.ui.keys import Keys
 from fairdash.ui.text import duration, safe
-from fairdash.utils.text import counted
+from fairdash.utils.text import counted, time_left
 
 KEY = Keys(__file__)
 
@@ -43,7 +43,7 @@ def show_status(job: Job, status: RunStatus) -> None:
 
 def progress_words(status: RunStatus) -> str:
     """Current step, progress and remaining time of a job."""
-    left = "" if status.seconds_left is None else f" · about {duration(status.seconds_left)} left"
+    left = "" if status.seconds_left is None else f" · {time_left(status.seconds_left)} left"
     return f"{status.doing[:1].upper()}{status.doing[1:]} · {status.fraction:.0%}{left}"
 
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import streamlit as st
 
-from fairdash.utils.text import label, number, signed, visible, with_unit
+from fairdash.utils.text import duration, label, number, signed, visible, with_unit
 
 __all__ = ["duration", "explain", "fixed", "in_lines", "label", "number", "safe", "signed", "with_unit"]
 
@@ -32,14 +32,6 @@ def fixed(value: float, decimals: int = 3) -> str:
     """
     rounded = Decimal(value).quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP)
     return str(abs(rounded) if rounded == 0 else rounded)
-
-
-def duration(seconds: float) -> str:
-    """A time that a person reads: "5 s", "3 min", "2 h 5 min"."""
-    if seconds < 90:
-        return f"{max(round(seconds), 1)} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
 
 
 #: Id to one sentence in Markdown, without symbols that come later; the symbol stands in bold.

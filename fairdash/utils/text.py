@@ -188,3 +188,32 @@ def utc_time(iso: str) -> str:
 def unbroken(text: str) -> str:
     """A sentence in which no line ends between a number and its per cent."""
     return text.replace(" %", "\N{NO-BREAK SPACE}%")
+
+
+def duration(seconds: float) -> str:
+    """A time that a person reads.
+
+    >>> duration(5), duration(200), duration(7500)
+    ('5 s', '3 min', '2 h 5 min')
+    """
+    if seconds < 90:
+        return f"{max(round(seconds), 1)} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+
+
+#: How far an estimate of the time left may be off, either way.
+_UNSURE = 0.3
+
+
+def time_left(seconds: float) -> str:
+    """An estimate of the time left, with its range.
+
+    >>> time_left(300), time_left(80), time_left(1), time_left(8000)
+    ('4–6 min', '56 s – 2 min', '1 s', '1 h 33 min – 2 h 53 min')
+    """
+    low, high = (duration(seconds * (1 + each)) for each in (-_UNSURE, _UNSURE))
+    if low == high:
+        return low
+    (a, unit), (_, other) = (each.split(" ", 1) for each in (low, high))
+    return f"{a}–{high}" if unit == other else f"{low} – {high}"

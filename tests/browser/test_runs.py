@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from fairdash.runs.store import Run
-from tests.browser.conftest import SCREENSHOTS
+from tests.browser.conftest import SCREENSHOTS, owner_of
 from tests.browser.steps import come_to_rest
 from tests.browser.test_tradeoff import NOT_OURS, SERIOUS
 from tests.runs.finished import PLAN, finished
@@ -20,8 +20,9 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def runs(server: str) -> list[Run]:
-    found = [finished(), finished(replace(PLAN, methods=("standard", "hgr_spline")))]
+def runs(person: str) -> list[Run]:
+    plans = PLAN, replace(PLAN, methods=("standard", "hgr_spline"))
+    found = [finished(plan, owner=owner_of(person)) for plan in plans]
     for run, name in zip(found, ("first try", "splines"), strict=True):
         run.rename(name)
     return found
