@@ -104,7 +104,7 @@ class FairdashError(Exception):
 
     @classmethod
     def of(cls, what: str, hint: str, **more: Any) -> Self:
-        """The error of one problem; see :class:`Problem` for `what`, `hint` and what may come besides.
+        """Error with one problem; see :class:`Problem` for `what`, `hint` and further fields.
 
         Examples
         --------

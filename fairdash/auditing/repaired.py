@@ -24,7 +24,7 @@ WITH_S, WITHOUT_S = "known", "not known"
 
 
 def repaired(table: AuditTable, *, random_state: int | None = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What :class:`fairdash.FairPostprocessor` makes of an audit's price, each fold by that of the others.
+    """Repair of an audit's price by :class:`fairdash.FairPostprocessor`, cross-fitted.
 
     Returns
     -------

@@ -96,7 +96,7 @@ def build_dataset(
     Raises
     ------
     DataError
-        With every problem that was found, not only the first.
+        Lists every problem, not only the first.
     """
     check_roles(list(frame.columns), roles)
     check_fixes(frame, fixes)

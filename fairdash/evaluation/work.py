@@ -18,7 +18,7 @@ _REFERENCES = 0.1
 
 
 class Work:
-    """What a run has to do, part by part.
+    """Work of a run, part by part.
 
     Parameters
     ----------

@@ -150,7 +150,7 @@ class Job(Generic[Spec]):
         # Somebody else's is as gone as one that never was.
         if not is_there or (owner is not None and owner != self._owner):
             raise RunError.of(
-                f"This {self.label} does not exist here; it was deleted, or made on another machine",
+                f"This {self.label} is gone, or was made on another machine",
                 f"Choose another {self.label}, or start a new one.",
             )
 

@@ -59,7 +59,7 @@ class OutOfFold:
     held_out
         Row numbers of each of the F folds.
     device
-        Where it was trained.
+        Device of the training.
     notes
         Sentences that the user should read.
     """

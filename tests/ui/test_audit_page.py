@@ -195,7 +195,7 @@ def test_another_owner_s_audit_is_gone(source: UploadSource) -> None:
     audit = create_audit(source, AuditPlan(columns=Columns(price="claims", sensitive="age")), owner="0" * 32)
     at = open_page("audit", audit=audit.id)
     assert not at.exception
-    assert "does not exist here" in at.error[0].value
+    assert "is gone" in at.error[0].value
 
 
 def test_the_nearest_points_of_a_front_stand_beside_the_price(source: UploadSource) -> None:

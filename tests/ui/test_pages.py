@@ -33,7 +33,7 @@ def test_every_page_opens_with_nothing_there(name):
 def test_a_run_that_is_gone_is_said_plainly(name):
     at = open_page(name, run="0123456789ab")
     assert not at.exception
-    assert "This run does not exist here" in at.error[0].value
+    assert "This run is gone" in at.error[0].value
     assert not at.run().error, "the next look must not stumble over it again"
 
 
@@ -170,7 +170,7 @@ def test_a_run_deleted_while_it_is_shown_does_not_crash_the_page(finished_run):
     shutil.rmtree(Run(finished_run.id).folder)
     at = move(at, 4.0)
     assert not at.exception
-    assert "This run does not exist here" in at.error[0].value
+    assert "This run is gone" in at.error[0].value
 
 
 def choose(at, dataset):
