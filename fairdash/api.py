@@ -15,6 +15,7 @@ from fairdash.evaluation.result import ReferenceResult as ReferenceResult
 from fairdash.training.defaults import LAMS, VALIDATION_SHARE, default_settings
 from fairdash.training.lam_search import LamSearch, Target, search_lam
 from fairdash.training.methods import DEFAULT_METHOD, STANDARD
+from fairdash.training.pilot import is_auto
 from fairdash.training.search import GRIDS, SearchGrid, SearchResult, SettingsSearch, search_settings
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.split_kinds import with_groups
@@ -326,7 +327,7 @@ def find_lam(
     target: str | Target,
     method: str = DEFAULT_METHOD,
     objective: str = "demographic_parity",
-    lams: Sequence[float] = LAMS,
+    lams: Sequence[float] | str = "auto",
     n_folds: int = 10,
     refine: int = 0,
     rows: ArrayLike | None = None,
@@ -344,8 +345,10 @@ def find_lam(
     target
         ``"hgr_kde<=0.05"``: a measure is at most a number; ``"hgr_kde<=floor+0.02"``: at most that much
         above the noise floor; ``"error<=+10%"``: the error is at most 10 % above the standard model's.
-    method, objective, lams, n_folds, refine, settings, random_state, device
+    method, objective, n_folds, refine, settings, random_state, device
         As in :class:`fairdash.training.lam_search.LamSearch`.
+    lams
+        Weights λ ≥ 0 to try; ``"auto"`` for eight that a pilot spreads over dependence, as in :func:`sweep`.
     rows
         Row numbers to search within, such as a split's training rows; the others are not used. None for all
         rows, which leaves none for an untouched test.
@@ -375,7 +378,8 @@ def find_lam(
     """
     plan = LamSearch(
         target=target if isinstance(target, Target) else Target.parse(target),
-        lams=tuple(float(lam) for lam in lams),
+        lams=LAMS if is_auto(lams) else tuple(float(lam) for lam in lams),
+        find_lams=is_auto(lams),
         method=method,
         objective=objective,
         n_folds=n_folds,

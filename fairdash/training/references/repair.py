@@ -80,7 +80,7 @@ def fit_repair(
     Parameters
     ----------
     y_pred : (n,) array
-        Prices of rows that their model has not learned from.
+        Prices of the model itself: another one of the same kind follows s by chance in other places.
     s : (n, d) array
         Sensitive attributes as numbers; a class as its code.
     y : (n,) array, optional
