@@ -18,7 +18,7 @@ from tests.test_guard import ROADS, ask
 pytestmark = pytest.mark.browser
 
 GONE = re.compile(
-    "does not exist here; it was deleted, or made on another machine|a data set that is not stored here",
+    "is gone, or was made on another machine|a data set that is not stored here",
     re.IGNORECASE,
 )
 #: In milliseconds, for a page on a machine that trains beside it.
