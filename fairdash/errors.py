@@ -1,4 +1,4 @@
-"""The one family of errors that a user of fairdash may see.
+"""Errors that a user of fairdash may see.
 
 Every message says what is wrong, where (column, line numbers, how many cells) and how to put it right.
 It never quotes the value of a cell: uploaded tables hold personal data.
@@ -104,7 +104,7 @@ class FairdashError(Exception):
 
     @classmethod
     def of(cls, what: str, hint: str, **more: Any) -> Self:
-        """The error of one problem; see :class:`Problem` for `what`, `hint` and what may come besides.
+        """Error with one problem; see :class:`Problem` for `what`, `hint` and further fields.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Columns of classes and of their probabilities, as an audit reads them."""
+"""Columns of classes and of their probabilities in an audit."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def probabilities_of(
     if len(chosen) < 2 or not all(is_numeric_dtype(frame[name]) for name in chosen):
         raise DataError.of(
             "Probabilities of classes are several columns of numbers",
-            "Name a column for each class, the last one as well.",
+            "Name a column for each class, including the last one.",
             column="probabilities",
         )
     p = frame[list(chosen)].to_numpy(dtype=float, na_value=np.nan)
@@ -76,7 +76,7 @@ def probabilities_of(
         raise DataError(
             Problem(
                 what=f"rows in which {few(chosen)} are below 0 or don't add up to 1 (within {OFF_ONE:g})",
-                hint="Name the columns of all classes, as shares of 1, and mend or leave out these rows.",
+                hint="Name the columns of all classes, as shares of 1, and correct or leave out these rows.",
                 column="probabilities",
                 lines=(np.flatnonzero(wrong)[:5] + FIRST_LINE).tolist(),
                 count=int(wrong.sum()),
@@ -91,7 +91,7 @@ def probabilities_of(
         if (unknown := ~said.isin(place.keys()).to_numpy()).any():
             raise DataError.of(
                 f"{counted(int(unknown.sum()), 'row')} of a class that has no column of probabilities",
-                f"Its classes are {few(names)}; empty cells are classes that are not known.",
+                f"Its classes are {few(names)}. Empty cells are unknown classes.",
                 column=columns.known_class,
             )
         known = said.map(place).to_numpy().astype(np.intp)

@@ -107,6 +107,8 @@ class AuditData:
         Its largest gap.
     tell
         Told of progress.
+    also
+        The further sensitive attributes that this one is crossed with.
     second
         What was found of the second price by itself, once it is.
     """
@@ -119,6 +121,7 @@ class AuditData:
     band: pd.DataFrame
     independence: Measured
     tell: Progress
+    also: tuple[str, ...] = ()
     second: Answered | None = None
 
     @classmethod

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from fairdash.auditing.crossing import over_the_crossing
 from fairdash.auditing.curve import Basis, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.decomposition import fixed_decomposition
@@ -136,9 +137,15 @@ def where(data: AuditData, _: Answered) -> Part:
         f"and highest at {highest} ({most:,.4g}, {percent(most / mean)})."
     )
     top = top_price_share(data.table, basis, random_state=data.seed)
-    if top is None:
-        return Part(sentences=(said,))
-    return Part(sentences=(said, _top_prices_in_words(*top, data.table)), tables={"dearest_curve": top[0]})
+    sentences, tables = [said], {}
+    if top is not None:
+        sentences.append(_top_prices_in_words(*top, data.table))
+        tables["dearest_curve"] = top[0]
+    if data.also:
+        crossed, more = over_the_crossing(data)
+        sentences.extend(more)
+        tables |= {"crossed": crossed} if len(crossed) else {}
+    return Part(sentences=tuple(sentences), tables=tables)
 
 
 def top_price_share(

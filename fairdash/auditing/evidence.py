@@ -214,7 +214,7 @@ class AuditResult(Findings):
             return str(pd.DataFrame(rows).to_html(index=False))
 
     def compare(self, other: AuditResult | str | PathLike[str]) -> AuditResult:
-        """This result with what has moved since another one, or the one that was saved there.
+        """Return this result with the changes since another one, given or saved.
 
         Returns
         -------
@@ -236,7 +236,7 @@ class AuditResult(Findings):
         return replace(self, since=since, tables=MappingProxyType({**self.tables, **tables}))
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write ``audit.json`` and a CSV a table into a folder, or the whole evidence into a ``.zip``.
+        """Write ``audit.json`` and one CSV per table into a folder, or the whole evidence into a ``.zip``.
 
         The same result gives the same bytes; see :mod:`fairdash.auditing.evidence`.
 

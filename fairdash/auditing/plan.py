@@ -152,7 +152,7 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
                 ),
                 "dependence:does_it_follow",
             ),
-            Question(2, "Where?", ("curve", "dearest_curve"), "dependence:where"),
+            Question(2, "Where?", ("curve", "dearest_curve", "crossed"), "dependence:where"),
             Question(3, "Is it justified by cost?", ("bridge_points",), "decomposition:is_it_earned"),
             Question(
                 number=4,

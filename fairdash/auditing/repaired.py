@@ -1,4 +1,4 @@
-"""The repaired price of an audited table: what each strength of a repair would change, on rows left out."""
+"""The repaired price of an audited table: changes by each strength of a repair, on held-out rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WITH_S, WITHOUT_S = "known", "not known"
 
 
 def repaired(table: AuditTable, *, random_state: int | None = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What :class:`fairdash.FairPostprocessor` makes of an audit's price, each fold by that of the others.
+    """Repair of an audit's price by :class:`fairdash.FairPostprocessor`, cross-fitted.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The verbs that train, ``sweep``, ``search`` and ``find-lam``, and the data that they are told."""
+"""The verbs that train, ``sweep``, ``search`` and ``find-lam``, and their data options."""
 
 from __future__ import annotations
 
@@ -345,7 +345,7 @@ def find_lam(
     method
         Training method.
     lams
-        Weights λ to try, comma-separated.
+        Weights λ to try, comma-separated; by default eight that a pilot finds.
     refine
         Number of weights to try in a second, finer round.
     folds

@@ -1,4 +1,4 @@
-"""From a table and its roles to a :class:`~fairdash.data.dataset.Dataset`, or to all that is in the way."""
+"""Build a :class:`~fairdash.data.dataset.Dataset` from a table and its roles, or list all problems."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def build_dataset(
     Raises
     ------
     DataError
-        With every problem that was found, not only the first.
+        Lists every problem, not only the first.
     """
     check_roles(list(frame.columns), roles)
     check_fixes(frame, fixes)

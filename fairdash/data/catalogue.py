@@ -1,4 +1,4 @@
-"""The data sets that fairdash can make or fetch by itself; see ``catalogue.toml``."""
+"""Data sets that fairdash simulates or downloads; see ``catalogue.toml``."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ def load_dataset(
     dataset_id
         A key of :data:`CATALOGUE`.
     progress
-        Called with bytes done and bytes expected while something is downloaded.
+        Called with bytes done and bytes expected during a download.
     **options
         What the entry offers; see :attr:`CatalogueEntry.options`.
 
@@ -250,7 +250,7 @@ def load_dataset(
     OptionError
         Unknown id, unknown option, or a value that an option can't take.
     DownloadError
-        The files can't be had, have to be brought, or are not the published ones.
+        The files can't be downloaded, must be provided by the user, or are not the published ones.
 
     Examples
     --------

@@ -87,9 +87,9 @@ def rank_proxies(
     dataset
         The table with its roles.
     sensitive
-        Which sensitive column; the first by default.
+        Sensitive column; by default the first.
     max_rows
-        Rows measured at most, drawn at random. Copies are looked for in all.
+        Largest number of rows to measure, drawn at random. All rows are searched for copies.
     n_permutations
         Permutations of the sensitive column, the same for each feature.
     random_state
@@ -111,7 +111,7 @@ def rank_proxies(
 
     The corrected p-value of the j-th strongest feature compares it with the largest of those that are not
     stronger, in each permutation; all are measured in standard deviations of their own floor, so that no
-    feature drowns the others (Westfall and Young 1993, algorithm 2.8).
+    feature dominates the others (Westfall and Young 1993, algorithm 2.8).
 
     Examples
     --------

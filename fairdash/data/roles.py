@@ -19,7 +19,7 @@ SINGLE = {"weight": EXPOSURE, "prediction": PREDICTION, "row_id": ROW_ID, "group
 
 @dataclass(frozen=True, kw_only=True)
 class Roles:
-    """The parts that a table's columns play.
+    """Roles of a table's columns.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ class Roles:
     features
         What a predictor may see.
     weight
-        How much a row counts: its exposure, such as the years that a policy ran. None if all rows count
-        alike. No predictor sees it.
+        How much a row counts: its exposure, such as the years that a policy ran. None for equal weights. No
+        predictor sees it.
     prediction
         A prediction or a price that is there already, to be audited beside the models. None if there is
         none. No predictor sees it.

@@ -1,5 +1,5 @@
-"""The verbs: one pair in and one number out; a stack of pairs in and a vector out. And what they stand on:
-pairs that have been checked, and a measure with its options.
+"""Public functions: from one pair to a number, from a stack of pairs to a vector; and the checked pairs and
+options behind them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def measure(
     random_state: int | None = None,
     **options: Any,
 ) -> float:
-    """One measure of dependence between two variables.
+    """Measure the dependence between two variables.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ def measure(
     sample_weight : (n,) array, optional
         Non-negative; refused where it has no meaning.
     groups : (n,) array, optional
-        Which rows belong together, such as a policy's: cross-fitting keeps them in one fold, so that nothing
-        is scored on rows of a group that it learned from. Nothing else of a value depends on it.
+        Groups of rows, such as policies: cross-fitting keeps them in one fold, so that no group is used for
+        both fitting and evaluation. A value depends on groups in no other way.
     random_state
         The seed of measures that draw. The same seed gives the same value.
     **options
@@ -64,7 +64,7 @@ def measure(
     Returns
     -------
     float
-        What 0 and 1 mean is in the registry. A constant input gives 0.
+        The registry describes 0 and 1. A constant input gives 0.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def measure_many(
     random_state: int | None = None,
     **options: Any,
 ) -> Array:
-    """One measure of dependence for each pair of a stack, in one computation.
+    """Measure the dependence of each pair of a stack, in one computation.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def learned_functions(
     Raises
     ------
     OptionError
-        If the measure learns no such functions, or an input is constant: there is nothing to learn then.
+        The measure learns no such functions, or an input is constant.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""FairQuant: how far the averages of quantile groups of s lie from the overall average of u."""
+"""FairQuant: distance between the averages of quantile groups of s and the overall average of u."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def fairquant(
     u : (n,) array
         Predictions (demographic parity) or residuals (equalized residuals).
     s : (n,) array
-        The sensitive attribute; only its order matters, and equal values are never parted.
+        The sensitive attribute; only its order matters, and equal values stay together.
     n_quantiles
-        Groups wanted; fewer are used where there are fewer rows or ties leave groups empty.
+        Number of groups; fewer with fewer rows or if ties leave groups empty.
     cumulative
         ``False``: the paper's text, 1/Q Σ|m_i − m| over the groups. ``True``: the authors' code, where group
         i holds every row up to the i-th quantile.

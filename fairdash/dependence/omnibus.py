@@ -172,13 +172,13 @@ def independence_test(
     u : (n,) array
         Finite numbers; a prediction, say.
     v : (n,) array
-        Finite numbers; the sensitive attribute, say. Text or categories are classes: two are 0 and 1; of more
-        every measure is one of u and of which class a row has, and their order says nothing.
+        Finite numbers; the sensitive attribute, say. Text or categories are classes: two are 0 and 1; with
+        more, every measure uses class membership, and their order has no effect.
     sample_weight : (n,) array, optional
         Non-negative; rows of weight 0 are left out. It is permuted in two ways, kept with u and kept with v,
         and the larger p-value counts: it holds where the weight depends on u alone, on v alone or on neither.
     groups : (n,) array, optional
-        Which rows belong together: whole groups exchange their values of v, see
+        Groups of rows: whole groups exchange their values of v, see
         :class:`fairdash.dependence.grouping.Blocks`, or their scores have one multiplier.
     n_permutations
         B; 999 by default, and 499 multipliers above 20,000 rows. In each of six measures one order comes
@@ -194,7 +194,7 @@ def independence_test(
     Raises
     ------
     OptionError
-        Inputs as :func:`~fairdash.dependence.measure` refuses them, fewer than one permutation, or too few
+        Inputs refused by :func:`~fairdash.dependence.measure`, fewer than one permutation, or too few
         groups that can exchange their values.
 
     Notes

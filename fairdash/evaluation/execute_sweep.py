@@ -75,7 +75,7 @@ def execute_sweep(
     measures
         Ids in :data:`fairdash.dependence.REGISTRY`.
     importance
-        Whether to find the permutation importance of every feature in every model.
+        Compute the permutation importance of every feature in every model.
     references
         Whether prices that are told s are trained, where the table is one for them.
     is_preview
@@ -224,7 +224,7 @@ def work_of_plan(
     is_preview: bool = False,
     references: bool = False,
 ) -> Work:
-    """What a plan has to do on these rows; arguments as :func:`execute_sweep` has them."""
+    """Work of a plan on these rows; arguments as :func:`execute_sweep` has them."""
     models, n = plan.models(), dataset.n_rows
     weighted = min(n_permutations, MOST_WEIGHTED_PERMUTATIONS)
     of_tariffs = FAIR_TARIFF in plan.methods

@@ -1,4 +1,4 @@
-"""How long the parts of a run take a core, about: the shares of the work that its progress is counted by."""
+"""Estimated time of a run's parts on one core, as weights for its progress."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REFERENCES = 0.1
 
 
 class Work:
-    """What a run has to do, part by part.
+    """Work of a run, part by part.
 
     Parameters
     ----------

@@ -121,6 +121,14 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             alt="points a class with an interval and a wider range.",
             draw=traces.by_probability,
         ),
+        "crossed": AuditFigure(
+            title="Average {price} by {sensitive} and a further attribute",
+            subtitle="Cells of 20 rows or more; 95 % intervals that hold for all cells at once",
+            height=460,
+            alt="a line of points with intervals for each group.",
+            rows=lambda table: table[table["middle"].notna()],
+            draw=traces.crossed,
+        ),
         "dearest_curve": AuditFigure(
             title="Share of the highest 5 % of {price} by {sensitive}",
             subtitle="Share of rows at each value among the highest 5 % of prices, with a band for smooth "

@@ -237,6 +237,22 @@ def by_probability(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: 
     figure.add_shape(line_up(0.0, colour=theme.quiet))
 
 
+def crossed(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
+    """A line a group of the further attribute, with the intervals of its cells."""
+    colours = (theme.chosen, theme.standard, REFERENCE, *OTHERS)
+    reach = float(table["middle"].max() - table["middle"].min())
+    for k, ((other, group), part) in enumerate(table.groupby(["other", "group"], sort=False)):
+        colour, name = colours[k % len(colours)], escaped(f"{other}: {short(group)}")
+        # Beside each other, so that no interval hides another.
+        points = part.assign(at=part["middle"] + 0.006 * reach * k)
+        figure.add_trace(line(points["at"], points["value"], name=name, colour=colour, showlegend=False))
+        _points(figure, points, name=name, colour=colour, hover=f"{name}, ")
+    ticks = table.drop_duplicates("band")
+    figure.update_xaxes(tickvals=ticks["middle"], ticktext=[escaped(each) for each in ticks["band"]])
+    figure.add_shape(line_across(view.mean_price, colour=theme.grid, dash="solid"))
+    with_legend(figure)
+
+
 def features(table: pd.DataFrame) -> list[str]:
     return [escaped(short(each)) for each in table["feature"]]
 

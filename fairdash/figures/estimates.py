@@ -22,7 +22,7 @@ _ROW = 26  # pixels
 
 @dataclass(frozen=True)
 class Group:
-    """Estimators that stand together.
+    """Group of related estimators.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Simulations: a scene's rows, what estimators learn there, and what they read along the noise axis."""
+"""Simulations: a scene's rows, the learned functions, and the estimates along the noise axis."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def end_name(id: str) -> str:
 
 
 def coloured(text: str, colour: str, glyph: str = "●") -> str:
-    """Text with a dot of its line's colour before it: light colours are no colour for text."""
+    """Text after a dot in its line's colour, since light colours are hard to read."""
     return f'<span style="color:{colour}">{glyph}</span> {text}'
 
 

@@ -1,4 +1,4 @@
-"""The app's figures in a notebook: plotly figures of what :func:`fairdash.sweep` gives back.
+"""The app's figures in a notebook: plotly figures of a result of :func:`fairdash.sweep`.
 
 Each function gives a ``plotly.graph_objects.Figure``: show it, or write it with ``figure.write_html``.
 """
@@ -115,7 +115,7 @@ def profile(
     method, lam
         Which model; the first fair method, and the middle one of its weights, by default.
     sensitive
-        Which sensitive column; the first by default.
+        Sensitive column; by default the first.
     by_value
         Place the groups at their average value of the sensitive column, rather than by rank.
     dark
@@ -156,7 +156,7 @@ def dependence(dataset: Dataset, *, sensitive: str | None = None, dark: bool = F
     ----------
     dataset
     sensitive
-        Which sensitive column; the first by default.
+        Sensitive column; by default the first.
     dark
         For a dark page.
 

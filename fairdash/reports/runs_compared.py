@@ -1,4 +1,4 @@
-"""Several runs on one front: whether that makes sense, and the figures behind it."""
+"""Several runs on one front: a check that they are comparable, and their figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Storage of runs: one folder a run, every file written whole or not at all, no pickle.
+"""Storage of runs: one folder per run, every file written whole or not at all, no pickle.
 
 <home>/runs/<id>/spec.json       what to do: data, plan
 <home>/runs/<id>/status.json     how far it is
@@ -150,7 +150,7 @@ class Job(Generic[Spec]):
         # Somebody else's is as gone as one that never was.
         if not is_there or (owner is not None and owner != self._owner):
             raise RunError.of(
-                f"This {self.label} does not exist here; it was deleted, or made on another machine",
+                f"This {self.label} is gone, or was made on another machine",
                 f"Choose another {self.label}, or start a new one.",
             )
 

@@ -68,10 +68,10 @@ class FairTariff(RegressorMixin, BaseEstimator):
     lam
         Weight λ ≥ 0 of the penalty.
     penalty
-        Id in :data:`fairdash.tariff.fit.PENALTIES`: which Ψ. ``"averages"`` counts differences of premium:
-        first between averages along s, then what other links there are, and ends at one flat premium with a
-        large λ; the others count correlations, whatever the size of the differences, and can predict worse
-        than a flat premium where claims are weak.
+        Id in :data:`fairdash.tariff.fit.PENALTIES`: the choice of Ψ. ``"averages"`` counts differences of
+        premium: first between averages along s, then what other links there are, and ends at one flat
+        premium with a large λ; the others count correlations, whatever the size of the differences, and can
+        predict worse than a flat premium where claims are weak.
     objective
         ``"demographic_parity"``: U is the prediction ŷ; ``"equalized_residuals"``: U is ŷ − y.
     sensitive_columns
@@ -240,7 +240,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         sensitive_features : array, Series or DataFrame, shape (n,) or (n, d)
             What must not show, as numbers. Needed if λ > 0 and there are no `sensitive_columns`.
         sample_weight : array, shape (n,)
-            How much each row counts, such as its exposure: 0 leaves it out, 2 counts it twice.
+            Row weights, such as exposures: 0 leaves a row out, 2 counts it twice.
 
         Raises
         ------
@@ -299,8 +299,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> Array:
         """Premiums (n,) of the rows of X, in the target's units.
 
-        Columns of a DataFrame are matched by name. Others than those that were fitted are left aside, and
-        the sensitive ones may be missing.
+        Columns of a DataFrame are matched by name. Further columns are ignored, and the sensitive ones may
+        be missing.
 
         Raises
         ------

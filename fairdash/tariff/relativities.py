@@ -164,11 +164,11 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
     ----------
     table
         As :meth:`fairdash.tariff.model.FairTariff.relativities` gives it, or
-        :func:`fairdash.tariff.files.read_tariff`. Rows may stand in any order.
+        :func:`fairdash.tariff.files.read_tariff`. Rows may be in any order.
     X : DataFrame, shape (n, p)
         With the table's factors among its columns; an array's columns are called 0, 1, ….
     unknown
-        What happens to a row with a level that the table has not, or with a missing cell where it has none:
+        Treatment of a row with a level, or a missing cell, that the table does not have:
         ``"error"``, or ``"base"``, which gives it the relativity 1 (0 points) of that factor.
 
     Raises

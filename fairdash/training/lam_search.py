@@ -6,7 +6,8 @@ import math
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from statistics import NormalDist
 
 import numpy as np
@@ -26,8 +27,10 @@ from fairdash.training.crossvalidation import (
     standard_error,
 )
 from fairdash.training.methods import METHODS, STANDARD
+from fairdash.training.pilot import find_lams
 from fairdash.training.search import SearchResult
 from fairdash.training.settings import StackedModel
+from fairdash.training.splits import Split
 from fairdash.training.sweep import SearchPlan, check_lams
 from fairdash.utils.registry import get_entry
 
@@ -136,6 +139,9 @@ class LamSearch(SearchPlan):
     lams
         Weights λ ≥ 0 to try, each different, one of them above 0; the standard model (λ = 0) is always
         tried beside them.
+    find_lams
+        Whether as many weights as `lams` has are first found where the front is, by
+        :func:`fairdash.training.pilot.find_lams` within the same rows, instead of those in `lams`.
     refine
         Weights to try in a second round, between the one that was found and its neighbour on the other
         side of the target; 0 for no second round.
@@ -151,6 +157,7 @@ class LamSearch(SearchPlan):
     target: Target
     lams: tuple[float, ...]
     n_folds: int = 10
+    find_lams: bool = False
     refine: int = 0
 
     def _check(self, checks: Checks) -> None:
@@ -221,7 +228,8 @@ def search_lam(
     progress
         Called with the share done, 0 to 1; it may raise :class:`fairdash.errors.Cancelled`.
     unit
-        Asked for what there is under ``"weights/"`` and, in a second round, ``"finer/"``.
+        Asked for ``"pilot"`` where weights are to be found, for what there is under ``"weights/"`` and, in
+        a second round, ``"finer/"``.
 
     Raises
     ------
@@ -231,6 +239,8 @@ def search_lam(
     """
     started = time.monotonic()
     within = rows_of(dataset, rows)
+    if plan.find_lams:
+        plan = replace(plan, lams=tuple(unit("pilot", partial(_pilot, within, plan))["lams"].tolist()))
     lams = sorted({float(lam) for lam in plan.lams if lam > 0})
     share = len(lams) / (len(lams) + plan.refine)
 
@@ -262,6 +272,22 @@ def search_lam(
         device=device,
         notes=notes,
     )
+
+
+def _pilot(dataset: Dataset, plan: LamSearch) -> units.Found:
+    """The weights that a pilot finds; those of the plan where there is no dependence to lose."""
+    every = np.arange(dataset.n_rows)
+    found = find_lams(
+        dataset,
+        Split(every, every[:0]),
+        plan.settings,
+        method=plan.method,
+        count=len(plan.lams),
+        objective=plan.objective,
+        random_state=plan.random_state,
+        device=plan.device,
+    )
+    return {"lams": np.array(plan.lams if found is None else found)}
 
 
 def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:

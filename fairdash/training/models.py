@@ -276,7 +276,7 @@ class StackTrainer:
         self._encoded: dict[tuple[int, float, str | None], EncodedRows] = {}
 
     def encoded(self, model: StackedModel) -> EncodedRows:
-        """The rows as the model's split, loss and architecture have them."""
+        """Encoded rows for the model's split, loss and architecture."""
         loss, embedding = model.settings.loss_function, model.settings.network.embedding
         key = (model.split, loss.power, embedding)
         if key not in self._encoded:

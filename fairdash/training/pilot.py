@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
+from fairdash.errors import OptionError
 from fairdash.training.crossvalidation import dependence_of
 from fairdash.training.device import resolve_device
 from fairdash.training.methods import PATHS
@@ -113,6 +114,13 @@ def lams_by_dependence(
         return None
     floor = float(np.median(measured.floor[there]))
     return spread(lams[there], measured.value[there], floor, count=count)
+
+
+def is_auto(lams: Sequence[float] | str) -> bool:
+    """Return whether weights are to be found; OptionError for another text than “auto”."""
+    if isinstance(lams, str) and lams != "auto":
+        raise OptionError.of(f"“{lams}” is no grid of weights", "Give numbers, or “auto”.", column="lams")
+    return isinstance(lams, str)
 
 
 def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array:

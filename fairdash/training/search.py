@@ -40,8 +40,7 @@ class SearchGrid:
     Parameters
     ----------
     hidden
-        Units of the predictor's hidden layers. Each architecture is a stack of its own; the values below
-        share it.
+        Units of the predictor's hidden layers. Each architecture is its own stack; the values below share it.
     dropout, lr, weight_decay
         As in :class:`fairdash.training.settings.TrainingSettings`.
 
@@ -81,7 +80,7 @@ class SearchGrid:
         checks.finish()
 
     def candidates(self, base: TrainingSettings) -> tuple[TrainingSettings, ...]:
-        """Every combination, in all else like `base`; OptionError for a value that can't be used."""
+        """All combinations, otherwise like `base`; OptionError for an unusable value."""
         names = [each.name for each in fields(self)]
         combinations = itertools.product(*(getattr(self, name) for name in names))
         return tuple(replace(base, **dict(zip(names, values, strict=True))) for values in combinations)
@@ -134,23 +133,23 @@ class SearchResult:
     Parameters
     ----------
     best
-        The settings with the smallest score; None if a weight was looked for.
+        The settings with the smallest score; None in a search for a weight.
     lam
-        The weight λ that was looked for; None if settings were. 0 if the standard model meets the target
-        already. If the target was not reached, the weight that comes nearest to it, but for noise.
+        The weight λ found; None in a search for settings. 0 if the standard model already meets the target.
+        If the target was not reached, the nearest weight within noise.
     reached
         Whether the target is met on the held-out rows; True for settings, which have none.
     frame
         One row a candidate, as :func:`search_settings` or :func:`fairdash.training.lam_search.search_lam`
         describes it.
     rule
-        What was chosen and how, in words.
+        The choice and its rule, in words.
     measure
-        Id of the measure that dependence was compared by.
+        Id of the measure of dependence used.
     seconds
         Wall time.
     device
-        Where it was trained.
+        Device of the training.
     notes
         Sentences that the user should read.
 

@@ -1,4 +1,4 @@
-"""Everything that decides how a stack of models is trained, apart from its data.
+"""All settings of the training of a stack of models, apart from its data.
 
 It decides nothing else: penalties, λ, schedule and the number of units are settings of their own.
 """
@@ -22,8 +22,8 @@ class TrainingSettings:
     Parameters
     ----------
     architecture
-        Id in :data:`fairdash.training.settings.ARCHITECTURES`: what the predictor sees of a number, and
-        what stands between its layers.
+        Id in :data:`fairdash.training.settings.ARCHITECTURES`: encoding of numbers, and activation between
+        layers.
     hidden
         Units of the predictor's hidden layers.
     lr
@@ -31,11 +31,11 @@ class TrainingSettings:
     weight_decay
         L2 penalty of the predictor, as torch.optim.Adam understands it.
     batch_size
-        Rows a mini-batch; at most the number of training rows.
+        Rows per mini-batch; at most the number of training rows.
     n_epochs
         Passes over the training rows.
     warm_up_epochs
-        Of these, how many the predictor trains alone before the penalty sets in.
+        Number of these epochs without the penalty, at the start.
     adversary_hidden
         Units of the hidden layers of the adversary's networks.
     adversary_lr
@@ -118,7 +118,7 @@ class TrainingSettings:
         return find_loss(self.loss, tweedie_power=self.tweedie_power)
 
     def steps_an_epoch(self, n_rows: int) -> int:
-        """Mini-batches that an epoch over so many training rows has; at least 1."""
+        """Number of mini-batches per epoch over so many training rows; at least 1."""
         return batches_an_epoch(n_rows, self.batch_size)
 
     def with_steps_of(self, n_rows: int, *, on: int) -> Self:

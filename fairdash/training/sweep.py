@@ -33,6 +33,7 @@ from fairdash.training.methods import DEFAULT_METHOD, FAIR_TARIFF, METHODS, PATH
 from fairdash.training.methods import STANDARD as STANDARD
 from fairdash.training.models import TrainedModels, train_models
 from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.pilot import is_auto
 from fairdash.training.progress import OnProgress
 from fairdash.training.progress import SweepProgress as SweepProgress
 from fairdash.training.settings import StackedModel, TrainingSettings, budget_of
@@ -259,9 +260,7 @@ def default_plan(
     """The sweep of a data set; what is None follows from the data, as :func:`fairdash.sweep` says."""
     own = default_settings(dataset) if settings is None else settings
     own_methods = default_methods(dataset) if methods is None else tuple(methods)
-    find_lams = isinstance(lams, str)
-    if find_lams and lams != "auto":
-        raise OptionError.of(f"“{lams}” is no grid of weights", "Give numbers, or “auto”.", column="lams")
+    find_lams = is_auto(lams)
     return Sweep(
         methods=own_methods,
         lams=LAMS if find_lams else tuple(float(lam) for lam in lams),
@@ -329,7 +328,7 @@ def train_sweep(
     Parameters
     ----------
     importance
-        Whether to find the permutation importance of every feature in every model.
+        Compute the permutation importance of every feature in every model.
     confirms
         Whether the models are trained, too, that predict the rows set aside, where there are any: one a
         method and λ, on all the other rows. Without them these rows are left alone all the same.

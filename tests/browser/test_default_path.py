@@ -170,6 +170,7 @@ def test_claims_with_exposure(page: Page, tmp_path):
     assert np.isfinite(y_pred).all()
 
 
+@pytest.mark.variant
 def test_nothing_to_learn(page: Page, tmp_path):
     frame = noise()
     upload(page, frame, tmp_path / "noise.csv", target="cost", sensitive="age")

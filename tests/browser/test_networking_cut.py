@@ -77,6 +77,7 @@ def test_the_household_data_from_table_to_trade_off(page: Page, server: str, log
     page.context.route("**/*", refuse)
     page.context.route(f"{server}/**", lambda route: route.continue_())
     page.on("websocket", hear)
+    # The first request to a fresh server is a deep link: it must not be "Page not found".
     page.goto("/data")
     page.get_by_role("heading", name="Household insurance").wait_for()
     expect(page.get_by_text("Together they predict it")).to_be_visible(timeout=90_000)

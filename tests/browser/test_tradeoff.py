@@ -5,51 +5,34 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from fairdash.data.source import CatalogueSource
-from fairdash.runs import worker
-from fairdash.runs.store import create_run
-from tests.browser.steps import chart, come_to_rest, take_screenshots
-from tests.serving import served
-from tests.ui.conftest import PLAN
+from tests.browser.conftest import owner_of
+from tests.browser.steps import chart, come_to_rest, take_screenshots, violations
+from tests.ui.conftest import PLAN, carried_out
 
 pytestmark = pytest.mark.browser
 
-#: axe's levels that keep people out.
-SERIOUS = ("serious", "critical")
-#: Streamlit's own list of pages holds headings between its items.
-NOT_OURS = {"exclude": [["[data-testid=stSidebarNavItems]"]]}
+
+OWNER = "who has a finished run"
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory) -> Iterator[tuple[str, str]]:
-    """Address of an app that has a finished run, and the run's id."""
-    home = tmp_path_factory.mktemp("trained") / "home"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FAIRDASH_HOME", str(home))
-        run = create_run(CatalogueSource(dataset="household", options={"n": 600}), PLAN)
-        assert worker.main(run.id) == 0
-    with served(home) as address:
-        yield address, run.id
+def trained(app) -> str:
+    """Id of the finished run."""
+    return carried_out(PLAN, app[1], owner=owner_of(OWNER)).name
 
 
 @pytest.fixture
-def opened(browser: Browser, trained) -> Iterator[Page]:
+def opened(open_context, trained) -> Page:
     """The page of the finished run."""
-    address, run = trained
-    context = browser.new_context(base_url=address, viewport={"width": 1440, "height": 1000})
-    page = context.new_page()
-    page.set_default_timeout(30_000)
-    page.goto(f"/tradeoff?run={run}")
+    page = open_context(OWNER, viewport={"width": 1440, "height": 1000}).new_page()
+    page.goto(f"/tradeoff?run={trained}")
     page.get_by_text("chosen: λ = 1", exact=True).wait_for()
-    yield page
-    context.close()
+    return page
 
 
 def test_keys_move_the_slider_through_blends_to_trained_weights(opened: Page):
@@ -182,12 +165,7 @@ def test_nobody_is_kept_out_and_nothing_scrolls_sideways(opened: Page):
                 opened.get_by_role("button", name=panel)
             ).first.click()
             come_to_rest(opened)
-            found = [
-                (each["id"], each["impact"], [node["html"][:200] for node in each["nodes"]][:3])
-                for each in Axe().run(opened, context=NOT_OURS).response["violations"]
-                if each["impact"] in SERIOUS
-            ]
-            assert not found, (scheme, panel, found)
+            assert violations(opened) == [], (scheme, panel)
 
 
 @pytest.mark.data

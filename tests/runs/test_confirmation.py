@@ -181,12 +181,12 @@ def test_what_was_altered_or_taken_away_is_not_believed(run):
     content = json.loads(file.read_text())
     content["openings"][0]["n"] = 7
     file.write_text(json.dumps(content))
-    with pytest.raises(RunError, match="not as it was written"):
+    with pytest.raises(RunError, match="were changed"):
         read_confirmations(run)
     file.write_text(sealed_text({"openings": [to_plain(found)]}))
     assert read_confirmations(run) == (found,)
     file.unlink()
-    with pytest.raises(RunError, match="not as it was written"):
+    with pytest.raises(RunError, match="were changed"):
         confirm_run(run, method="pearson", lam=0.5, owner="local")
 
 
@@ -212,7 +212,7 @@ def test_the_sentences_say_what_it_is_worth(run):
 def test_the_page_opens_them_once_and_says_so_when_it_is_twice(run):
     at = open_page("tradeoff", run=run.id, lam="1")
     assert not at.exception
-    assert "60 rows set aside" in words(at)
+    assert "60 rows were set aside" in words(at)
     button(at, "Confirm on rows set aside").click().run()
     assert not at.exception
     (found,) = read_confirmations(run)
@@ -221,7 +221,7 @@ def test_the_page_opens_them_once_and_says_so_when_it_is_twice(run):
     assert "includes the 60 set aside" in words(at)
     assert not [each for each in at.button if "rows set aside" in each.label]
     at = move(at, 0.5)
-    assert "opening number 2" in "".join(each.value for each in at.warning)
+    assert "Opening number 2" in "".join(each.value for each in at.warning)
     button(at, "Open again for this point").click().run()
     assert "opened 2 times" in words(at)
     assert "no confirmation" in words(at)
@@ -232,7 +232,7 @@ def test_the_page_says_what_was_altered_and_nothing_where_none_were_set_aside(ru
     (run.folder / CONFIRMATIONS).unlink()
     at = open_page("tradeoff", run=run.id)
     assert not at.exception
-    assert "not as it was written" in "".join(each.value for each in at.error)
+    assert "were changed" in "".join(each.value for each in at.error)
     at = open_page("tradeoff", run=finished().id)
     assert "set aside" not in words(at)
 

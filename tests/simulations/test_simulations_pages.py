@@ -133,10 +133,10 @@ def test_one_click_opens_the_scene_that_shows_a_failure(each) -> None:
 
 def test_four_estimators_at_first_and_all_on_request() -> None:
     app = opened("patterns")
-    named = figure(app, "What each")["layout"]["yaxis"]["ticktext"]
+    named = figure(app, "Value of each")["layout"]["yaxis"]["ticktext"]
     assert len(named) == 4
     calm(app.toggle(key="all").set_value(True).run())
-    named = figure(app, "What each")["layout"]["yaxis"]["ticktext"]
+    named = figure(app, "Value of each")["layout"]["yaxis"]["ticktext"]
     unbounded = app.dataframe[0].value["No upper bound"].tolist()
     # The networks follow: they have a row already, but no number.
     assert len(named) == sum(REGISTRY[id].upper == 1 for id in studied())
@@ -289,10 +289,10 @@ def test_the_paper_s_patterns_by_chi2_and_mutual_information(quantity: str, id: 
 
 
 def test_slow_estimators_join_the_others_as_they_finish() -> None:
-    assert "HGR_NN &nbsp;…" in figure(opened("patterns"), "What each")["layout"]["yaxis"]["ticktext"]
+    assert "HGR_NN &nbsp;…" in figure(opened("patterns"), "Value of each")["layout"]["yaxis"]["ticktext"]
     reading = scene_estimates(Scene(), ["hgr_spline"]).assign(id="hgr_nn", value=0.75)
     create_study(Study("scene", Scene())).keep("readings", reading)
-    ticks = figure(opened("patterns"), "What each")["layout"]["yaxis"]["ticktext"]
+    ticks = figure(opened("patterns"), "Value of each")["layout"]["yaxis"]["ticktext"]
     assert "HGR_NN &nbsp;<b>0.75</b>" in ticks
 
 
@@ -305,7 +305,7 @@ def test_rdcs_ordinal_ranks_are_a_port_s_and_not_its_authors() -> None:
     app = opened("patterns")
     calm(app.button(key='patterns.scene example "ties"').click().run())
     assert "ordinal ranks of a Python port" in app.info[0].value
-    (diamonds,) = [trace for trace in figure(app, "What each")["data"] if trace["name"] == "as published"]
+    (diamonds,) = [trace for trace in figure(app, "Value of each")["data"] if trace["name"] == "as published"]
     (rdc,) = [text for (text,) in diamonds["customdata"] if text.startswith("HGR_RDC")]
     assert "as in a Python port" in rdc
     calm(app.segmented_control(key="patterns.parts more").set_value("When each fails").run())

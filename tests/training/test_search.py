@@ -326,7 +326,7 @@ def test_a_search_that_makes_no_sense_is_refused_at_its_option(household, option
 
 
 def test_a_grid_that_makes_no_sense_is_refused():
-    with pytest.raises(OptionError, match="twice"):
+    with pytest.raises(OptionError, match="repeated"):
         SearchGrid(lr=(1e-3, 1e-3))
     with pytest.raises(OptionError, match="dropout"):
         SettingsSearch(grid=SearchGrid(dropout=(1.0,)))

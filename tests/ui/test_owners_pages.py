@@ -74,13 +74,13 @@ def addresses(made: tuple) -> list[tuple[str, dict[str, str]]]:
 def test_every_address_of_another_s_is_gone(annes: tuple, become: Become) -> None:
     for name, address in addresses(annes):
         become(ANNE)
-        assert not re.search("does not exist here|not stored here", said(open_page(name, **address))), (
+        assert not re.search("is gone|not stored here", said(open_page(name, **address))), (
             name,
             address,
         )
         become(BEN)
         foreign = said(open_page(name, **address))
-        assert re.search("does not exist here|not stored here", foreign), (name, address, foreign)
+        assert re.search("is gone|not stored here", foreign), (name, address, foreign)
         assert "secret" not in foreign
         unknown = {key: "0" * len(value) for key, value in address.items()}
         assert said(open_page(name, **unknown)) == foreign, (name, address)
@@ -138,7 +138,7 @@ def test_downloads_are_made_for_their_owner_and_noted(annes: tuple, become: Beco
     delete_made_from(source.sha256, owner=ANNE)
     with pytest.raises(FairdashError):
         made[-1].content()
-    assert "does not exist here" in str(made[-1].failure())
+    assert "is gone" in str(made[-1].failure())
 
 
 def test_a_run_s_log_is_shown_and_told_if_altered(annes: tuple) -> None:
@@ -147,7 +147,7 @@ def test_a_run_s_log_is_shown_and_told_if_altered(annes: tuple) -> None:
     (table,) = [each.value for each in at.dataframe if "Who" in each.value]
     assert list(table["What"]) == ["finished"]
     (run.folder / log.LOG).write_bytes(b"{}\n")
-    assert "not as it was written" in said(open_page("tradeoff", run=run.id))
+    assert "was changed" in said(open_page("tradeoff", run=run.id))
 
 
 def test_the_same_file_of_two_is_deleted_for_one(annes: tuple, become: Become) -> None:

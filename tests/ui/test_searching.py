@@ -164,7 +164,7 @@ def test_every_kind_of_target_can_be_asked_for(kind, text):
 def test_a_search_that_is_gone_or_damaged_is_said_plainly():
     at = open_page("train", search="0123456789ab")
     assert not at.exception
-    assert "This search does not exist here" in at.error[0].value
+    assert "This search is gone" in at.error[0].value
     assert not at.run().error, "the next look must not stumble over it again"
     search = create_search(SOURCE, LAM)
     (search.folder / "spec.json").write_text("{")

@@ -1,4 +1,4 @@
-r"""Read a file into a frame, unpacked if it is an archive, and say how it was read.
+r"""Read a file into a frame, unpack archives, and report on the reading.
 
 >>> frame, report = read_table("price;age\n1,5;40\n2,25;50\n".encode(), name="prices.csv")
 >>> frame["price"].tolist()
@@ -109,9 +109,10 @@ def read_table(
     source
         A path, or the bytes of a file.
     name
-        Name to show; the path's last part where it is left out.
+        Display name; by default the path's last part.
     encoding, delimiter, decimal, missing_values, sheet, number_names, header_row, keep_below
-        See :class:`~fairdash.data.readers.report.ReadingOptions`; what is left out is found and reported.
+        See :class:`~fairdash.data.readers.report.ReadingOptions`; options not given are detected and
+        reported.
 
     Returns
     -------
@@ -123,9 +124,9 @@ def read_table(
     Raises
     ------
     ReadingError
-        The file can't be read as a table, with everything that is in the way.
+        The file can't be read as a table; lists all problems.
     OptionError
-        A choice of the user's makes no sense.
+        An option can't be used.
 
     Examples
     --------

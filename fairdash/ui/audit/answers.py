@@ -102,7 +102,7 @@ def show_result(result: AuditResult, *, title: str, audit: AuditJob | None = Non
 
 @st.fragment
 def _show_repair(audit: AuditJob, result: AuditResult) -> None:
-    """The price repaired along the attribute in view, by one click: figures, and a table to take away."""
+    """The price repaired along the attribute in view, by one click: figures, and a table for download."""
     plan, frame = result.plan, table_of(audit.spec.source)
     if plan.columns.sensitive not in frame:
         return
@@ -113,12 +113,15 @@ def _show_repair(audit: AuditJob, result: AuditResult) -> None:
             table = AuditTable.of(frame, plan.columns, random_state=plan.random_state)
             st.session_state[kept] = repaired(table, random_state=plan.random_state)
     if kept not in st.session_state:
-        st.caption("Each customer keeps the rank among those with the same attribute; the mean price stays.")
+        st.caption(
+            "Each customer keeps their rank among those with the same attribute. The mean price does not "
+            "change."
+        )
         return
     figures, prices = st.session_state[kept]
     note = (
-        "Rows are repaired by what other rows have told. Where the attribute is not known at pricing, the "
-        "price is the mean of the repaired one given the other columns."
+        "The repair of a row is fitted on other rows. If the attribute is unknown at pricing, the price is "
+        "the mean of the repaired price given the other columns."
     )
     show_table(Table("The repaired price by strength", figures, note, shares=REPAIR_SHARES), KEY)
     download(prices, label="Repaired prices (CSV)", name="repaired-prices", key=KEY("repaired"))
@@ -135,7 +138,7 @@ def _show_first_screen(result: AuditResult, title: str) -> None:
         st.markdown(unbroken(safe(result.in_words)))
         st.caption(
             f"{safe(columns.price)} against {safe(columns.sensitive)} · {safe(title)} · {result.n:,} rows. "
-            f"Decided before any result: {primary.title.lower()}, and a gap of at most "
+            f"Fixed before any result: {primary.title.lower()}, and a gap of at most "
             f"{100 * result.plan.max_gap:.3g} % of the mean price."
         )
         download_file(

@@ -194,14 +194,14 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
             "Probabilities of classes",
             [name for name in numbers if name not in taken or name == sensitive],
             placeholder="None",
-            help="Computed elsewhere, such as those of race from name and address: a column for each class, "
-            "which add up to 1 in each row. The price is compared by class with them.",
+            help="Computed elsewhere, such as race from name and address: one column per class, adding up "
+            "to 1 in each row. The audit uses them to compare prices by class.",
             key=KEY("probabilities", table, *taken),
         )
         known = right.selectbox(
             "Class, where it is known",
             [NONE, *(name for name in others if name not in probabilities)],
-            help="Of some rows: tests whether the probabilities are right.",
+            help="Known for some rows. Tests whether the probabilities are right.",
             key=KEY("known class", table, *taken),
             disabled=not probabilities,
         )

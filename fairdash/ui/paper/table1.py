@@ -220,7 +220,7 @@ def show_rows(result: StudyResult, name: str, objective: str, *, is_comparable: 
 def rows(
     result: StudyResult, dataset: str, objective: str, *, is_comparable: bool = True
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Texts and colours of the table: four lines a method, three for one that the paper does not have.
+    """Texts and colours of the table: four lines per method, three for methods not in the paper.
 
     Parameters
     ----------

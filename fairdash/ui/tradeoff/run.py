@@ -130,8 +130,6 @@ def _follow_refining(run: Run, seen: str) -> None:
     plan = run.spec.plan
     methods = [METHODS[method].title for method in plan.methods if method != STANDARD]
     rows = "all rows, " if run.spec.first_share < 1 else ""
-    if run.spec.first is not None and FAIR_TARIFF in run.spec.first.methods:
-        rows = f"{rows}networks beside tariffs, "
     st.info(
         f"**Preview:** {seen}. A refined run with {rows}{plan.n_splits} splits and {', '.join(methods)} is "
         "under way. The page updates by itself.",

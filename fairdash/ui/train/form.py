@@ -49,7 +49,6 @@ LOSS, BALANCE, TARIFF = KEY("loss"), KEY("balance"), KEY("tariff")
 AUTO = "Found where the front is, 8 weights"
 GRIDS = {
     AUTO: (),
-    "Whole front, 8 weights": defaults.LAMS,
     "Quick look, 4 weights": (0.5, 1.0, 2.0, 4.0),
     "Fine, 16 weights": tuple(round(0.1 * 60 ** (k / 15), 3) for k in range(16)),
     OWN_GRID: (),

@@ -1,4 +1,4 @@
-"""Searches of the Train page: two folded forms, how far a search is, what it has found, into the form."""
+"""Searches of the Train page: two forms, progress, results, and their transfer to the form."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _ask_for_lam(source: DatasetSource, plan: SearchPlan) -> None:
         )
     folds = right.number_input("Folds", 2, 20, 10, key=KEY("lam-folds"))
     closer = st.checkbox("Refine between the two nearest weights in a second round")
-    st.caption(f"{counted(len(LAMS), 'weight')} λ, cross-validated. {_WHERE}")
+    st.caption(f"{counted(len(LAMS), 'weight')} λ from a pilot, cross-validated. {_WHERE}")
     if st.button("Find the weight", icon=":material/search:"):
         _start(
             source,
@@ -136,6 +136,7 @@ def _ask_for_lam(source: DatasetSource, plan: SearchPlan) -> None:
                 | {
                     "target": Target(kind=kind, at_most=at_most, measure=measure),
                     "lams": LAMS,
+                    "find_lams": True,
                     "n_folds": int(folds),
                     "refine": 3 if closer else 0,
                 }
