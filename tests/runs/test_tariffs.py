@@ -180,7 +180,7 @@ def test_a_cap_against_todays_price_has_its_cost_beside_it(run: Run) -> None:
     assert link[1] > link[0]
     said = words(at)
     assert "Of the exposure, " in said
-    assert "are held at −10 %" in said
+    assert "are capped at −10 %" in said
 
 
 def test_premiums_of_test_rows_are_kept_by_split(run: Run) -> None:
