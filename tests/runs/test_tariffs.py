@@ -164,7 +164,7 @@ def test_a_cap_against_todays_price_has_its_cost_beside_it(run: Run) -> None:
     label = "No premium changes by more than … % against today's price"
     (most,) = (each for each in at.number_input if each.label == label)
     assert most.value is None
-    assert "capped at" not in words(at)
+    assert "are capped at" not in words(at)
     at = most.set_value(10.0).run()
     assert not at.exception
     (table,) = (each.value for each in at.dataframe if "Premiums" in each.value)
