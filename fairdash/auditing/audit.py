@@ -45,6 +45,10 @@ def audit(
     questions: str | Sequence[int] = "all",
     totals: Sequence[str] = (),
     features: Sequence[str] | None = None,
+    coverage: str | None = None,
+    cap: float | None = None,
+    currency: str = "",
+    period: str = "",
     random_state: int | None = 0,
     against: AuditResult | str | PathLike[str] | None = None,
 ) -> AuditResult:
@@ -85,6 +89,12 @@ def audit(
     features
         Columns of what the price may be made of, numbers or not: what models of it and of the outcome learn
         from. By default every column without another role.
+    coverage
+        One of these columns: actual, expected and the gap for each of its levels by itself.
+    cap
+        Large losses: an outcome above it counts as it.
+    currency, period
+        Of amounts in sentences, such as ``"€"``, and what a unit of exposure is, such as ``"year"``.
 
     Returns
     -------
@@ -116,6 +126,7 @@ def audit(
         groups=groups,
         totals=totals,
         features=features,
+        coverage=coverage,
     )
     plan = AuditPlan.of(
         columns,
@@ -124,6 +135,9 @@ def audit(
         questions=questions,
         reliability=reliability,
         random_state=random_state,
+        cap=cap,
+        currency=currency,
+        period=period,
     )
     result = carry_out(frame, plan)
     return result if against is None else result.compare(against)
@@ -155,7 +169,10 @@ def carry_out(
             progress(doing, (done + share) / parts)
 
     tell("Reading the rows", 0.0)
-    tables = [AuditTable.of(frame, columns, random_state=plan.random_state) for columns in names]
+    kept: dict[str, Any] = {
+        name: getattr(plan, name) for name in ("random_state", "cap", "currency", "period")
+    }
+    tables = [AuditTable.of(frame, columns, **kept) for columns in names]
     firsts, seconds = [], []
     for table in tables:
         own = replace(plan, columns=table.columns)

@@ -41,6 +41,10 @@ def audit(
     group: str | None = None,
     total: Columns = (),
     feature: Columns = (),
+    coverage: str | None = None,
+    cap: float | None = None,
+    currency: str = "",
+    period: str = "",
     criterion: str = "independence",
     max_gap: Share = 0.05,
     question: tuple[int, ...] = (),
@@ -80,6 +84,14 @@ def audit(
         One of these that is a sum over the exposure, and is divided by it; may come again.
     feature
         What the price may be made of, by default every column without another role; may come again.
+    coverage
+        One of these columns, by which losses and the gap are split.
+    cap
+        Large losses: an outcome above it counts as it.
+    currency
+        Of amounts, such as €.
+    period
+        What a unit of exposure is, such as year.
     criterion
         The primary one: independence, conditional_independence, sufficiency or equalized_residuals.
     max_gap
@@ -123,6 +135,7 @@ def audit(
             groups=group,
             totals=total,
             features=feature or None,
+            coverage=coverage,
         )
         asked = AuditPlan.of(
             columns,
@@ -131,6 +144,9 @@ def audit(
             questions=question or "all",
             reliability=reliability,
             random_state=random_state,
+            cap=cap,
+            currency=currency,
+            period=period,
         )
         kept = KeptPlan(plan=asked)
     frame, origin = _table(file, kept.origin)
