@@ -32,7 +32,7 @@ def audit(
     frame: pd.DataFrame,
     *,
     price: str,
-    sensitive: str | Sequence[str],
+    sensitive: str | Sequence[str] = (),
     exposure: str | None = None,
     outcome: str | None = None,
     controls: Sequence[str] = (),
@@ -49,6 +49,8 @@ def audit(
     cap: float | None = None,
     currency: str = "",
     period: str = "",
+    probabilities: Sequence[str] = (),
+    known_class: str | None = None,
     random_state: int | None = 0,
     against: AuditResult | str | PathLike[str] | None = None,
 ) -> AuditResult:
@@ -84,6 +86,10 @@ def audit(
         Numbers of the questions to answer, or ``"all"``; the primary criterion's is always answered.
     totals
         Those of the columns that are sums over the exposure, and are divided by it.
+    probabilities, known_class
+        Columns of the probabilities of classes, which add up to 1 in each row, and a column of the true class
+        where it is known. Of classes only means are compared, see
+        :mod:`fairdash.evaluation.class_probabilities`; `sensitive` may then be left out.
     against
         Another audit, or where one was saved: see :meth:`AuditResult.compare`.
     features
@@ -127,6 +133,8 @@ def audit(
         totals=totals,
         features=features,
         coverage=coverage,
+        probabilities=probabilities,
+        known_class=known_class,
     )
     plan = AuditPlan.of(
         columns,

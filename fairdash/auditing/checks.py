@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
+from fairdash.auditing.class_columns import FIRST_LINE
 from fairdash.auditing.plan import Columns
 from fairdash.data.columns import LARGEST_MAGNITUDE, as_classes
 from fairdash.errors import Checks, DataError, OptionError, Problem
@@ -23,8 +24,6 @@ Array = NDArray[np.float64]
 _FEWEST_COSTS = 10
 #: How far a row may be off a straight line, in standard deviations, and be a rounded value on it.
 _ROUNDED = 0.02
-#: Line of a file in which the first row stands.
-_FIRST_LINE = 2
 
 
 def check_names(frame: pd.DataFrame, columns: Columns) -> None:
@@ -35,7 +34,9 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
             "Two columns have the same name, or a name is no text", "Give every column a text of its own."
         )
     roles = {**columns.numbers()} | ({} if columns.groups is None else {"groups": columns.groups})
-    for name in (*roles.values(), *columns.controls, *columns.totals, *(columns.features or ())):
+    known = () if columns.known_class is None else (columns.known_class,)
+    others = (*columns.controls, *columns.totals, *columns.probabilities, *known)
+    for name in (*roles.values(), *others, *(columns.features or ())):
         get_entry(there, name, option="column")
     checks = Checks(OptionError)
     seen: dict[str, str] = {}
@@ -88,7 +89,7 @@ def check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
             (np.isfinite(values) & (np.abs(values) > LARGEST_MAGNITUDE**0.5), large),
         ):
             if wrong.any():
-                lines = (np.flatnonzero(wrong)[:5] + _FIRST_LINE).tolist()
+                lines = (np.flatnonzero(wrong)[:5] + FIRST_LINE).tolist()
                 problems.append(
                     Problem(what=what, hint=hint, column=name, lines=lines, count=int(wrong.sum()))
                 )

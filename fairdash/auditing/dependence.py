@@ -11,6 +11,7 @@ from fairdash.auditing.curve import Basis, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.decomposition import fixed_decomposition
 from fairdash.auditing.gaps import LEVEL, Gap, largest_gap, noise_in_words, typical_gap, within
+from fairdash.auditing.probabilities import along_probabilities
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.ranks import quantiles
 from fairdash.evaluation.classes import by_group, pairs_of_groups
@@ -38,6 +39,11 @@ def does_it_follow(data: AuditData, _: Answered) -> Part:
     else:
         direction, _points = fixed_decomposition(table, data.basis, data.curve, None)
         measures.insert(0, data.measure("direction", direction["gap"]))
+    notes: tuple[str, ...] = ()
+    if not table.probabilities.columns.empty:
+        of_probabilities, more, notes = along_probabilities(table, random_state=data.seed)
+        tables |= of_probabilities
+        said = (*said, *more)
     if table.candidate is not None:
         curve = fit_curve(table.candidate, table, data.basis)
         other, band = largest_gap(curve, data.delta, random_state=data.seed)
@@ -47,6 +53,7 @@ def does_it_follow(data: AuditData, _: Answered) -> Part:
         sentences=said,
         tables=tables,
         measures=tuple(measures),
+        notes=notes,
     )
 
 

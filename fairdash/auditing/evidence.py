@@ -70,6 +70,7 @@ class KeptPlan:
 def hash_of_rows(frame: pd.DataFrame, columns: Columns) -> str:
     """SHA-256 of the cells that an audit may look at; the order of rows does not matter."""
     needed = [*columns.numbers().values(), *columns.controls, *([columns.groups] if columns.groups else [])]
+    needed += [*columns.probabilities, *([columns.known_class] if columns.known_class else [])]
     needed += feature_names(frame, columns)
     used = frame[list(dict.fromkeys(needed))]
     plain = {

@@ -43,6 +43,11 @@ class Columns:
         Further sensitive attributes; each is audited as the first is.
     coverage
         One of the other columns, by whose levels actual, expected and the gap are given each by itself.
+    probabilities
+        Probabilities of classes that add up to 1, a column each, computed elsewhere: the price is compared
+        by class with them.
+    known_class
+        The true class where it is known, by the name of its column of probabilities or what is its own in it.
     """
 
     price: str
@@ -57,6 +62,8 @@ class Columns:
     features: tuple[str, ...] | None = None
     also: tuple[str, ...] = ()
     coverage: str | None = None
+    probabilities: tuple[str, ...] = ()
+    known_class: str | None = None
 
     @property
     def each(self) -> tuple[Columns, ...]:
@@ -78,10 +85,11 @@ class Columns:
 def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Columns:
     """The columns by role as :class:`Columns`; one factor, total or feature may be given by its name alone.
 
-    Of several sensitive attributes the first is `sensitive`, and the others are `also`.
+    Of several sensitive attributes the first is `sensitive`, and the others are `also`; without any it is the
+    first of the probabilities, a number as any other.
     """
-    first, *also = _names(sensitive) or ("",)
-    for role in ("controls", "totals", "features"):
+    first, *also = _names(sensitive) or _names(roles.get("probabilities") or ("",))[:1]
+    for role in ("controls", "totals", "features", "probabilities"):
         if roles.get(role) is not None:
             roles[role] = _names(roles[role])
     return Columns(price=price, sensitive=first, also=tuple(also), **roles)
@@ -137,7 +145,14 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
             Question(
                 1,
                 "Does the price follow it?",
-                ("curve", "candidate_curve", "classes", "class_pairs"),
+                (
+                    "curve",
+                    "candidate_curve",
+                    "classes",
+                    "class_pairs",
+                    "class_probabilities",
+                    "calibration_of_classes",
+                ),
                 "dependence:does_it_follow",
             ),
             Question(2, "Where?", ("curve", "dearest_curve"), "dependence:where"),

@@ -26,6 +26,8 @@ _ROLES = {
     "Expected cost": "expected_cost",
     "A second price": "candidate",
     "Legitimate factors": "controls",
+    "Probabilities of classes": "probabilities",
+    "Class, where it is known": "known_class",
     "Rows that belong together": "groups",
     "Sums, divided by the exposure": "totals",
 }

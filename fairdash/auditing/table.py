@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
 
 from fairdash.auditing.checks import check_names, check_numbers, check_values
+from fairdash.auditing.class_columns import probabilities_of, with_codes
 from fairdash.auditing.plan import Columns
 from fairdash.data.columns import as_classes
 from fairdash.data.rate import looks_like_total
 from fairdash.dependence.grouping import as_groups
 from fairdash.errors import DataError
 from fairdash.evaluation.insurance import FEWEST_SHOWN, N_BANDS, bands_of
-from fairdash.utils.classes import classes_of, why_no_classes
 from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import amount, counted, percent, with_unit
 
@@ -61,6 +61,10 @@ class AuditTable:
         What the columns are called.
     notes
         Sentences: what was left out, and why.
+    probabilities : (n, k) frame
+        Of classes, by their names; a row adds up to 1. No column where none are named.
+    known : (n,) array
+        Place of the true class among them, −1 where it is not known.
     classes
         The names of the classes that s holds, in their order; none of numbers.
     currency, period
@@ -80,6 +84,8 @@ class AuditTable:
     deal: Array
     columns: Columns
     notes: tuple[str, ...]
+    probabilities: pd.DataFrame
+    known: Index
     classes: tuple[str, ...] = ()
     currency: str = ""
     period: str = ""
@@ -219,7 +225,7 @@ class AuditTable:
         """
         check_names(frame, columns)
         check_numbers(frame, columns)
-        needed = [*columns.numbers().values(), *columns.controls]
+        needed = [*columns.numbers().values(), *columns.controls, *columns.probabilities]
         needed += [] if columns.groups is None else [columns.groups]
         used = frame[list(dict.fromkeys(needed))].reset_index(drop=True)
         made_of = feature_names(frame, columns)
@@ -235,10 +241,11 @@ class AuditTable:
             complete &= ~idle
             if idle.any():
                 notes.append(f"Left out: {counted(int(idle.sum()), 'row')} with no exposure.")
+        probabilities, known = probabilities_of(frame, columns, complete.to_numpy())
         used = used[complete].reset_index(drop=True)
         classes: tuple[str, ...] = ()
         if as_classes(frame[columns.sensitive]) is not None:
-            used, classes = _with_codes(used, columns, notes)
+            used, classes = with_codes(used, columns, notes, fewest=FEWEST)
         features = features[complete.to_numpy()].reset_index(drop=True)
         numbers = {role: used[name].to_numpy(dtype=float) for role, name in columns.numbers().items()}
         weight = numbers.pop("exposure", np.ones(len(used)))
@@ -285,9 +292,19 @@ class AuditTable:
             deal=_dealt(hashes[order], key),
             columns=columns,
             notes=tuple(notes),
+            probabilities=probabilities.iloc[order].reset_index(drop=True),
+            known=known[order],
             classes=classes,
             **money,
         )
+
+
+def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Tables without the groups, counted in a column `rows`, that have too few rows to be shown."""
+    return {
+        name: table[table["rows"] >= FEWEST_SHOWN].reset_index(drop=True) if "rows" in table else table
+        for name, table in tables.items()
+    }
 
 
 def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: list[str]) -> Array:
@@ -300,27 +317,6 @@ def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: 
         f"{counted(int(above.sum()), 'row')}: {percent(taken)} of its sum is left out."
     )
     return np.minimum(outcome, cap)
-
-
-def _with_codes(
-    used: pd.DataFrame, columns: Columns, notes: list[str]
-) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """The rows with the places of classes for s, and the classes; what was taken together is noted."""
-    name = columns.sensitive
-    found = classes_of(used[name])
-    if (why := why_no_classes(found)) is not None and len(used) >= FEWEST:
-        hint = "Join classes, or choose another column."
-        raise DataError.of(f"it is read as classes, and {why}", hint, column=name)
-    notes.extend(found.merged_in_words(name))
-    return used.assign(**{name: found.codes.astype(float)}), found.names
-
-
-def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Tables without the groups, counted in a column `rows`, that have too few rows to be shown."""
-    return {
-        name: table[table["rows"] >= FEWEST_SHOWN].reset_index(drop=True) if "rows" in table else table
-        for name, table in tables.items()
-    }
 
 
 def _too_few(count: int, what: str, notes: list[str]) -> DataError:
@@ -367,7 +363,7 @@ def feature_names(frame: pd.DataFrame, columns: Columns) -> tuple[str, ...]:
     """The features that were named, or every column that has no other role and says something."""
     if columns.features is not None:
         return columns.features
-    taken = {*columns.numbers().values(), columns.groups}
+    taken = {*columns.numbers().values(), columns.groups, *columns.probabilities, columns.known_class}
     return tuple(str(name) for name in frame if name not in taken and _says_something(frame[name]))
 
 

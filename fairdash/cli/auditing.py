@@ -45,6 +45,8 @@ def audit(
     cap: float | None = None,
     currency: str = "",
     period: str = "",
+    probability: Columns = (),
+    known_class: str | None = None,
     criterion: str = "independence",
     max_gap: Share = 0.05,
     question: tuple[int, ...] = (),
@@ -92,6 +94,10 @@ def audit(
         Of amounts, such as €.
     period
         What a unit of exposure is, such as year.
+    probability
+        Probability of a class, one of several columns that add up to 1; comes for each class.
+    known_class
+        Column of the true class where it is known.
     criterion
         The primary one: independence, conditional_independence, sufficiency or equalized_residuals.
     max_gap
@@ -120,7 +126,7 @@ def audit(
             )
         kept = read_plan(plan)
     else:
-        for name, given in (("price", price), ("sensitive", sensitive)):
+        for name, given in (("price", price), ("sensitive", sensitive or probability)):
             if not given:
                 hint = f"Give --{name}, or the --plan of an audit before."
                 raise OptionError.of("No column is named", hint, column=name)
@@ -136,6 +142,8 @@ def audit(
             totals=total,
             features=feature or None,
             coverage=coverage,
+            probabilities=probability,
+            known_class=known_class,
         )
         asked = AuditPlan.of(
             columns,

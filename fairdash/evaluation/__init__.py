@@ -31,6 +31,7 @@ from fairdash.evaluation.tradeoff_curve import (
     least_dependence,
     least_error,
     pareto_efficient,
+    points_of_plan,
     trained_points,
 )
 from fairdash.evaluation.verdict import with_edges
@@ -63,6 +64,7 @@ __all__ = [
     "merged_groups",
     "of_sensitive",
     "pareto_efficient",
+    "points_of_plan",
     "quantile_profile",
     "summarise_splits",
     "trained_points",

@@ -16,7 +16,7 @@ from fairdash.evaluation.assess import DEFAULT_MEASURE
 from fairdash.evaluation.tradeoff_curve import blend, curve_points
 from fairdash.evaluation.verdict import ALPHA
 from fairdash.training.losses import LOSSES, Loss
-from fairdash.training.methods import METHODS
+from fairdash.training.methods import FAIR_TARIFF, PATHS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.split_kinds import SetAside
 from fairdash.training.sweep import STANDARD
@@ -199,7 +199,7 @@ def confirm_point(
 
 def _predictions(aside: SetAside, method: str, lam: float) -> NDArray[np.float64]:
     """(m,) what the point predicts: a model's, or the blend of the two around it."""
-    get_entry(METHODS, method, option="method")
+    get_entry(PATHS, method, option="method")
     members = aside.members
     usable = members[~members["diverged"]]
     own = {
@@ -208,7 +208,8 @@ def _predictions(aside: SetAside, method: str, lam: float) -> NDArray[np.float64
         if of in (method, STANDARD)
     }
     trained = members.loc[members["method"] == method, "lam"].tolist() if lam else []
-    place = next((each for each in curve_points(trained) if each.lam == lam), None)
+    between = 0 if method == FAIR_TARIFF else None
+    place = next((each for each in curve_points(trained, between=between) if each.lam == lam), None)
     if place is None or not {place.low, place.high} <= own.keys():
         raise OptionError.of(
             f"There is no point λ = {lam:g} of “{method}” to confirm",

@@ -14,17 +14,16 @@ from numpy.typing import NDArray
 from fairdash._version import versions
 from fairdash.data.dataset import Dataset, draw_rows
 from fairdash.dependence import REGISTRY
-from fairdash.evaluation.assess import DEFAULT_MEASURES, N_PERMUTATIONS, assess_predictions
+from fairdash.evaluation.assess import DEFAULT_MEASURE, DEFAULT_MEASURES, N_PERMUTATIONS, assess_predictions
 from fairdash.evaluation.result import Gain, ReferenceResult, SweepResult, gain_over_mean
-from fairdash.evaluation.tradeoff_curve import assess_curve
+from fairdash.evaluation.tradeoff_curve import PARTS, assess_curve
 from fairdash.jobs.steps import Found, Unit, at_once, within
-from fairdash.tariff.fit import FitOptions
-from fairdash.tariff.many import fit_tariffs
+from fairdash.tariff.plan import fit_path, lams_of_tariffs, tariffs_of_plan
 from fairdash.tariff.repaired import repaired_prices
-from fairdash.training.baselines import train_baselines
+from fairdash.training.baselines import LINEAR, TREES, train_baselines
 from fairdash.training.crossvalidation import LEARNING_RATE
 from fairdash.training.device import TITLES
-from fairdash.training.methods import METHODS
+from fairdash.training.methods import FAIR_TARIFF, METHODS
 from fairdash.training.models import TrainedModels
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.pilot import find_lams
@@ -35,9 +34,11 @@ from fairdash.training.split_kinds import check_groups
 from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD, Sweep, SweepProgress, train_sweep
 
-#: Permutations behind a floor of a preview, and of one that sees a sample of a table that took its time to
-#: read: as few as still reach 5 %.
+#: Permutations behind a floor of a preview, and of one that sees many rows or a sample of a table that took
+#: its time to read: as few as still reach 5 %.
 PREVIEW_PERMUTATIONS, SAMPLE_PERMUTATIONS = 39, 19
+#: What a preview by tariffs measures: all rows are worth more than many measures to whoever waits.
+QUICK_MEASURES = (DEFAULT_MEASURE, "fairquant")
 #: References train five more models a split: left out beyond so many rows.
 MOST_ROWS_FOR_REFERENCES = 30_000
 #: Shares of a run's time, for the estimate of the time left.
@@ -93,10 +94,13 @@ def execute_sweep(
         drawn = draw_rows(dataset.take(open_rows), round(share * n_rows), random_state=plan.random_state)
         rows, plan = open_rows[drawn], replace(plan, confirmation_share=0.0)
         dataset = dataset.take(rows)
+    if is_preview and FAIR_TARIFF in plan.methods:
+        measures = QUICK_MEASURES
     plan = with_lams_found(dataset, plan, progress=progress, unit=unit)
     n_permutations = N_PERMUTATIONS
     if is_preview:
-        n_permutations = PREVIEW_PERMUTATIONS if rows is None else SAMPLE_PERMUTATIONS
+        is_small = rows is None and FAIR_TARIFF not in plan.methods
+        n_permutations = PREVIEW_PERMUTATIONS if is_small else SAMPLE_PERMUTATIONS
     parts = _Parts(dataset, plan, measures, is_preview=is_preview, progress=progress, unit=unit)
     with_references = references and not is_preview and parts.has_references
     tuned = TUNING_SHARE if plan.tune else 0.0
@@ -115,15 +119,24 @@ def execute_sweep(
         left = 1 - TRAINING_SHARE - (REFERENCES_SHARE if with_references else 0.0)
         progress("measuring", TRAINING_SHARE + left * (first + step + share) / 4)
 
-    trained = train_sweep(
-        dataset,
-        plan,
-        importance=importance and not is_preview,
-        confirms=not is_preview,
-        brief=is_preview,
-        progress=on_training,
-        unit=unit,
-    )
+    if FAIR_TARIFF in plan.methods:
+
+        def on_step(share: float) -> None:
+            progress(
+                "fitting tariffs to all rows" if rows is None else "fitting tariffs", TRAINING_SHARE * share
+            )
+
+        trained = fit_path(dataset, plan, parts.splits, confirms=not is_preview, on_step=on_step, unit=unit)
+    else:
+        trained = train_sweep(
+            dataset,
+            plan,
+            importance=importance and not is_preview,
+            confirms=not is_preview,
+            brief=is_preview,
+            progress=on_training,
+            unit=unit,
+        )
     frames, paths, baselines = {}, {}, {}
     members, predictions = parts.baselines()
     # Models that were trained for one objective are assessed by both.
@@ -138,6 +151,12 @@ def execute_sweep(
             n_permutations=0 if is_preview else n_permutations,
             parts=("test",),
         )
+        fair = (members["method"] == FAIR_TARIFF).to_numpy()
+        if fair.any() and all(len(split.validation) for split in parts.splits):
+            # To choose one by, beside the networks.
+            own = {"objective": objective, "n_permutations": 0, "parts": ("validation",)}
+            chosen_by = parts.assess(members[fair].reset_index(drop=True), predictions[fair], **own)
+            baselines[objective] = pd.concat([baselines[objective], chosen_by], ignore_index=True)
     told_s, price = None, None
     if with_references:
         told_s, _, _, price = parts.references(parts=("test",))
@@ -172,7 +191,10 @@ def lend_a_hand(dataset: Dataset, plan: Sweep, *, unit: Unit) -> None:
     parts.baselines()
     if parts.has_references:
         parts.references(parts=("test",))
-    trained = train_sweep(dataset, plan, importance=True, unit=unit)
+    if FAIR_TARIFF in plan.methods:
+        trained = fit_path(dataset, plan, parts.splits, unit=unit)
+    else:
+        trained = train_sweep(dataset, plan, importance=True, unit=unit)
     for objective in reversed(_objectives(plan)):
         parts.assess_models(trained, objective, N_PERMUTATIONS)
 
@@ -209,6 +231,8 @@ def with_lams_found(
     def find() -> Found:
         split, settings = plan.splits(dataset)[0], plan.settings
         progress(doing := "finding the weights λ on validation rows", 0.0)
+        if method == FAIR_TARIFF:
+            return {"lams": lams_of_tariffs(dataset, plan, split)}
         if plan.tune:
             settings = replace(settings, lr=LEARNING_RATE, weight_decay=weight_decay_of(len(split.train)))
         found = find_lams(
@@ -243,6 +267,9 @@ class _Parts:
         self.dataset, self.plan, self.is_preview = dataset, plan, is_preview
         self.progress, self.unit = progress, unit
         self.has_references = dataset.sensitive.shape[1] == 1 and dataset.n_rows <= MOST_ROWS_FOR_REFERENCES
+        is_hasty = is_preview and FAIR_TARIFF in plan.methods
+        #: Parts that models are assessed on: a look at all rows leaves those out that were fitted to.
+        self.parts = PARTS if is_hasty else ("train", *PARTS)
         #: Of every assessment.
         self._options: dict[str, Any] = {
             "loss": plan.settings.loss_function,
@@ -271,6 +298,7 @@ class _Parts:
             trained.predictions,
             objective=objective,
             n_permutations=n_permutations,
+            parts=self.parts,
             progress=partial(progress, 0),
             unit=within(unit, "front"),
         )
@@ -289,22 +317,26 @@ class _Parts:
 
     def baselines(self) -> tuple[pd.DataFrame, Array]:
         """Members and predictions of the baselines, and tariffs if wanted."""
-        plan = self.plan
+        plan, is_tariffs = self.plan, FAIR_TARIFF in self.plan.methods
         members, predictions = train_baselines(
             self.dataset,
             self.splits,
             loss=plan.settings.loss_function,
             random_state=plan.random_state,
-            with_trees=not self.is_preview,
+            leave_out=() if not self.is_preview else (LINEAR, TREES) if is_tariffs else (TREES,),
             unit=self.unit,
         )
-        if self.is_preview or not plan.tariff:
+        if self.is_preview or is_tariffs or not plan.tariff:
             return members, predictions
+        lams: Sequence[float] = plan.lams
+        if plan.find_lams:
+            find = partial(lams_of_tariffs, self.dataset, plan, self.splits[0])
+            lams = self.unit("tariffs/pilot", lambda: {"lams": find()})["lams"].tolist()
         tariffs = tariffs_of_plan(
             self.dataset,
             plan,
             self.splits,
-            lams=tuple(dict.fromkeys((0.0, *plan.lams))),
+            lams=tuple(dict.fromkeys((0.0, *lams))),
             on_step=lambda _: self.progress("fitting tariffs", TRAINING_SHARE),
             unit=within(self.unit, "tariffs"),
         )
@@ -352,29 +384,6 @@ class _Parts:
             **options,
         )
         return frame, predictions, members, price
-
-
-def tariffs_of_plan(
-    dataset: Dataset,
-    plan: Sweep,
-    splits: Sequence[Split],
-    *,
-    lams: Sequence[float],
-    on_step: Callable[[float], None] | None = None,
-    unit: Unit = at_once,
-) -> TrainedModels:
-    """The tariffs of a plan at these weights, as they stand on the front of its run."""
-    loss = plan.settings.loss_function
-    return fit_tariffs(
-        dataset,
-        splits,
-        lams=lams,
-        options=FitOptions(loss=loss, objective=plan.objective, balance=plan.settings.balance),
-        random_state=plan.random_state,
-        shrink=True,
-        on_step=on_step,
-        unit=unit,
-    )
 
 
 def _gain(dataset: Dataset, plan: Sweep, trained: TrainedModels) -> Gain | None:

@@ -164,7 +164,8 @@ class SweepResult(TrainedModels):
         (J,) what exact independence costs each split at least, in units of ``mse``; None likewise, and in
         runs of before their references were told s.
     baselines
-        Objective to the test figures of :data:`fairdash.training.baselines.BASELINES`; empty
+        Objective to the test figures of :data:`fairdash.training.baselines.BASELINES`, and those of tariffs,
+        for which there are validation figures too; empty
         in a run of before there were any.
     gain
         What the standard model gains over its training rows' average; None in a run of before it was kept.

@@ -33,8 +33,9 @@ from fairdash.evaluation.verdict import (
 )
 from fairdash.jobs.steps import Found, Unit, at_once, turns
 from fairdash.training.losses import LOSSES, Loss
+from fairdash.training.methods import FAIR_TARIFF
 from fairdash.training.splits import Split
-from fairdash.training.sweep import STANDARD
+from fairdash.training.sweep import STANDARD, Sweep
 
 PARTS = ("validation", "test")
 #: Stops of the slider, at most about so many; as many between any two trained weights.
@@ -90,6 +91,14 @@ def curve_points(lams: Sequence[float], *, between: int | None = None) -> tuple[
             found.append(CurvePoint(_short(lam, low, high), low, high, share))
     found.append(CurvePoint(trained[-1], trained[-1], trained[-1], 0.0))
     return tuple(found)
+
+
+def points_of_plan(plan: Sweep) -> tuple[CurvePoint, ...]:
+    """The stops of a plan's front: its weights, and between those of networks blends.
+
+    A blend of two tariffs is none: it has no relativities to be filed.
+    """
+    return curve_points(plan.lams, between=0 if FAIR_TARIFF in plan.methods else None)
 
 
 def blend(
@@ -157,23 +166,23 @@ def assess_curve(
         for j in range(len(splits)):
             of_split = members[(members["split"] == j) & members["method"].isin([STANDARD, method])]
             lams = of_split.loc[of_split["method"] == method, "lam"]
-            way = pd.DataFrame(curve_points(lams.tolist()))
+            between = 0 if method == FAIR_TARIFF else None
+            way = pd.DataFrame(curve_points(lams.tolist(), between=between))
             place = _places(of_split, method, j)
             way = way[way["low"].isin(place) & way["high"].isin(place)]
-            low, high = (predictions[[place[lam] for lam in way[end]]] for end in ("low", "high"))
-            blended = blend(low, high, way["share"].to_numpy()[:, None])
-            between = way["share"].to_numpy() > 0
-            verdicts.read(blended[between], way.loc[between, "lam"].tolist(), j, place[min(place)])
+            is_blend = way["share"].to_numpy() > 0
+            blends = way[is_blend]
+            low, high = (predictions[[place[lam] for lam in blends[end]]] for end in ("low", "high"))
+            blended = blend(low, high, blends["share"].to_numpy()[:, None])
+            verdicts.read(blended, blends["lam"].tolist(), j, place[min(place)])
             for part in PARTS:
                 if part not in splits[j].parts:
                     continue
                 trained = _of_trained(frame, of_split, j, part)
                 at_low, at_high = (trained.index.get_indexer(pd.Index(way[end])) for end in ("low", "high"))
                 own: dict[str, Any] = {}
-                if between.any():
-                    own, _ = judge.figures(
-                        blended[between], splits[j], part, split_number=j, n_permutations=0
-                    )
+                if is_blend.any():
+                    own, _ = judge.figures(blended, splits[j], part, split_number=j, n_permutations=0)
                 figures: dict[str, Any] = {}
                 for name, column in trained.items():
                     values = column.to_numpy(dtype=float)
@@ -181,9 +190,9 @@ def assess_curve(
                     if str(name).endswith(("_floor", "_floor_q95", EDGE)):
                         figures[str(name)] = blend(here, values[at_high], way["share"].to_numpy())
                     elif str(name).endswith((P_VALUE, FOUND_BY, VALUE)):
-                        here[between] = np.nan
+                        here[is_blend] = np.nan
                     elif own:
-                        here[between] = own[str(name)]
+                        here[is_blend] = own[str(name)]
                 # At once: of many sensitive columns a column after the other is slow.
                 figures = {"method": method, "split": j, "part": part, "diverged": False, **figures}
                 tables.append(pd.concat([way, pd.DataFrame(figures, index=way.index)], axis=1))

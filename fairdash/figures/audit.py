@@ -111,6 +111,16 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             alt="a bar a class with its interval.",
             draw=traces.classes,
         ),
+        "class_probabilities": AuditFigure(
+            title="Average {price} of each class less that of all others, by probabilities",
+            subtitle="Thick: 95 % intervals where price and class are unrelated among rows of equal "
+            "probability; thin: what is possible without that",
+            x="{price}",
+            y="",
+            of_a_row=44,
+            alt="points a class with an interval and a wider range.",
+            draw=traces.by_probability,
+        ),
         "dearest_curve": AuditFigure(
             title="The dearest 5 % of {price} by {sensitive}",
             subtitle="Of the rows at each value, the share that is among the dearest 5 % of all, with a band "

@@ -220,6 +220,23 @@ def classes(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Them
     figure.add_shape(line_up(view.mean_price, colour=theme.quiet))
 
 
+def by_probability(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
+    """A line a class: its difference to all others with the interval, and its bounds."""
+    labels = [escaped(short(name)) for name in table["class"]]
+    known = table[["difference", "bound_low", "bound_high"]]
+    for low, high, width, name in (
+        ("bound_low", "bound_high", 1.5, "bounds"),
+        ("difference_low", "difference_high", 6, "95 % interval"),
+    ):
+        bars = limits(table["difference"], table[low], table[high], colour=theme.chosen)
+        bars["thickness"] = width
+        look: Values = {"name": name, "colour": theme.chosen, "error_x": bars}
+        hover = "%{customdata[0]:,.4g}; bounds %{customdata[1]:,.4g} to %{customdata[2]:,.4g}"
+        figure.add_trace(dots(table["difference"], labels, **look, customdata=known, hover=hover))
+    figure.update_yaxes(autorange="reversed", ticks="", type="category")
+    figure.add_shape(line_up(0.0, colour=theme.quiet))
+
+
 def features(table: pd.DataFrame) -> list[str]:
     return [escaped(short(each)) for each in table["feature"]]
 

@@ -10,7 +10,7 @@ from plotly.colors import sample_colorscale
 
 from fairdash.figures.parts import Values, dots, line, note, short
 from fairdash.figures.theme import Theme, escaped, faded, new_figure
-from fairdash.training.methods import METHODS
+from fairdash.training.methods import PATHS
 from fairdash.training.sweep import STANDARD
 from fairdash.utils.text import amount
 
@@ -185,7 +185,7 @@ def training_curves_figure(curves: pd.DataFrame, figure_of: str, *, theme: Theme
     curves = curves.groupby(["method", "lam", "epoch"], sort=False, as_index=False).mean()
     fair = curves[curves["method"] != STANDARD]
     fair = fair[fair["method"] == fair["method"].iloc[-1]] if len(fair) else fair
-    method = f"{METHODS[fair['method'].iloc[0]].title}; " if len(fair) else ""
+    method = f"{PATHS[fair['method'].iloc[0]].title}; " if len(fair) else ""
     subtitle = f"{method}darker: larger λ; means over splits"
     figure = new_figure(title=title, subtitle=subtitle, x="Epoch", y=y, theme=theme, height=300)
     lams = sorted(fair["lam"].unique())

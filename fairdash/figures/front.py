@@ -16,7 +16,7 @@ from fairdash.figures.parts import Values, dots, errors, floor_rect, line, line_
 from fairdash.figures.theme import OTHERS, REFERENCE, Theme, escaped, faded, figure_of, new_figure
 from fairdash.tariff import FAIR_TARIFF, title_of
 from fairdash.training.baselines import BASELINES, LINEAR, MEAN, PRICE, TREES
-from fairdash.training.methods import METHODS
+from fairdash.training.methods import PATHS
 from fairdash.training.references import REFERENCES
 
 SYMBOLS = ("square", "triangle-up", "triangle-down", "cross", "x", "star")
@@ -182,7 +182,7 @@ def runs_front_figure(
     shown: list[pd.DataFrame] = []
     for k, (run, rows) in enumerate(paths):
         own = _on_axes(rows.sort_values("lam"), error, measure)
-        name = f"{run.letter}: {METHODS[str(own['method'].iloc[0])].title}"
+        name = f"{run.letter}: {PATHS[str(own['method'].iloc[0])].title}"
         look: Values = {"name": escaped(name), "colour": colours[k % len(colours)], "theme": theme}
         path = line(
             own["x"],
@@ -231,7 +231,7 @@ def _label(row: pd.Series, text: str, colour: str) -> Label:
 def _names_of_paths(test: pd.DataFrame, theme: Theme) -> list[Label]:
     """Each method's name at the fair end of its path."""
     ends = test.sort_values("lam").groupby("method", sort=False).tail(1).sort_values("y")
-    return [_label(end, METHODS[str(end["method"])].title, theme.quiet) for _, end in ends.iterrows()]
+    return [_label(end, PATHS[str(end["method"])].title, theme.quiet) for _, end in ends.iterrows()]
 
 
 def _path(
@@ -246,7 +246,7 @@ def _path(
     with_errors: bool = False,
 ) -> list[dict[str, Any]]:
     """A method's line through all its stops, and its trained points: the best ones, and those beaten."""
-    name, own = METHODS[method].title, trained[trained["method"] == method]
+    name, own = PATHS[method].title, trained[trained["method"] == method]
     path, width = test[test["method"] == method].sort_values("lam"), 2.5 if with_errors else 1.5
     way = line(path["x"], path["y"], name=f"{name}: path", colour=colour, width=width, dash=dash, hover="")
     look: Values = {"name": name, "colour": colour, "symbol": symbol, "with_errors": with_errors}

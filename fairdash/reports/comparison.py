@@ -16,9 +16,9 @@ from fairdash.errors import OptionError
 from fairdash.evaluation import (
     CurvePoint,
     common_grid,
-    curve_points,
     curve_predictions,
     densities,
+    points_of_plan,
     quantile_profile,
     transfers_by_group,
 )
@@ -231,8 +231,8 @@ class Comparison:
 
     def curve_point(self, point: Point) -> CurvePoint:
         """Between which trained weights a point lies."""
-        lams = self.plan.lams if point.method in self.plan.methods else ()
-        found = [curve_point for curve_point in curve_points(lams) if curve_point.lam == point.lam]
+        stops = points_of_plan(self.plan) if point.method in self.plan.methods else ()
+        found = [stop for stop in stops if stop.lam == point.lam]
         return found[0] if found else CurvePoint(0.0, 0.0, 0.0, 0.0)
 
     def predictions(self, point: Point) -> Mapping[int, Array]:

@@ -22,7 +22,7 @@ from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point
 from fairdash.reports.words import named, nothing_learned, of_values
 from fairdash.training.device import TITLES
-from fairdash.training.methods import METHODS
+from fairdash.training.methods import PATHS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.split_kinds import SPLITS
 from fairdash.utils.records import to_plain
@@ -200,7 +200,7 @@ def training_facts(comparison: Comparison) -> dict[str, str]:
         held_out = f"{percent(plan.validation_share, decimals=0)} of the rows that are not test rows"
     return {
         "Trained for": f"{objective.title}: {objective.meaning}",
-        **{METHODS[id].title: f"{METHODS[id].meaning} ({METHODS[id].source})" for id in plan.methods},
+        **{PATHS[id].title: f"{PATHS[id].meaning} ({PATHS[id].source})" for id in plan.methods},
         "Weights λ trained": ", ".join(f"{lam:g}" for lam in sorted(plan.lams)),
         "Splits": f"{len(result.splits)}, the same for all methods. {kind.title}: {kind.meaning}",
         "Validation rows": held_out,

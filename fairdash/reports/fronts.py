@@ -25,7 +25,7 @@ from fairdash.evaluation import (
 from fairdash.evaluation.quantile_profile import DEFAULT_GROUPS, LARGEST_NUMBER_OF_GROUPS
 from fairdash.evaluation.result import SweepResult
 from fairdash.training.baselines import MEAN, PRICE
-from fairdash.training.methods import METHODS
+from fairdash.training.methods import FAIR_TARIFF, PATHS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.utils.registry import get_entry
@@ -58,7 +58,7 @@ class Point:
     @property
     def title(self) -> str:
         """Name that tells methods apart."""
-        return self.name if self.is_standard else f"{METHODS[self.method].title}, λ = {self.lam:g}"
+        return self.name if self.is_standard else f"{PATHS[self.method].title}, λ = {self.lam:g}"
 
 
 THE_STANDARD = Point(STANDARD, 0.0)
@@ -84,7 +84,7 @@ def _errors_of_average(baselines: pd.DataFrame) -> pd.DataFrame:
     """
     if baselines.empty:
         return pd.DataFrame({error: pd.Series(dtype=float) for error in ERROR_TITLES})
-    own = baselines[baselines["method"] == MEAN].set_index("split")
+    own = baselines[(baselines["method"] == MEAN) & (baselines["part"] == "test")].set_index("split")
     return pd.DataFrame({error: own.get(error, 1.0) for error in ERROR_TITLES}, index=own.index)
 
 
@@ -127,6 +127,8 @@ class Front:
         The least ``mse`` of independent predictions, estimated, and its standard error; NaN likewise.
     baselines
         Means of the baselines' test figures; empty in a run of before there were any.
+    tariffs
+        Test and validation figures of every split's tariffs beside networks; empty where there are none.
     groups, fifths
         (n,) each row's quantile group of the sensitive column, up to 20 and up to 5 of them, with at least
         20 test rows of every split in each; see :func:`fairdash.evaluation.merged_groups`.
@@ -141,6 +143,7 @@ class Front:
     price: Estimate
     least_error: Estimate
     baselines: pd.DataFrame
+    tariffs: pd.DataFrame
     groups: NDArray[np.intp]
     fifths: NDArray[np.intp]
 
@@ -151,6 +154,8 @@ class Front:
         of_average = _errors_of_average(baselines)
         path = _against_average(of_sensitive(result.paths[objective], sensitive), of_average)
         baselines = _against_average(baselines, of_average)
+        tariffs = baselines[baselines["method"] == FAIR_TARIFF] if len(baselines) else baselines
+        baselines = baselines[baselines["part"] == "test"] if len(baselines) else baselines
         summary = summarise_splits(path, test_to_train=result.test_to_train)
         references, price = summary.iloc[:0], UNKNOWN
         if result.references is not None and not OBJECTIVES[objective].uses_target:
@@ -173,6 +178,7 @@ class Front:
             baselines=summarise_splits(baselines, test_to_train=result.test_to_train)
             if len(baselines)
             else baselines,
+            tariffs=tariffs,
             groups=merged_groups(s, parts, n_groups=LARGEST_NUMBER_OF_GROUPS),
             fifths=merged_groups(s, parts, n_groups=DEFAULT_GROUPS),
         )

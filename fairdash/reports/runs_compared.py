@@ -12,7 +12,7 @@ from fairdash.evaluation.result import SweepResult
 from fairdash.evaluation.verdict import EDGE, verdict_of
 from fairdash.reports.fronts import Front
 from fairdash.runs.store import RunSpec
-from fairdash.training.methods import METHODS
+from fairdash.training.methods import PATHS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD
 from fairdash.utils.text import few
@@ -84,7 +84,7 @@ def table_of(runs: Sequence[ComparedRun], fronts: Sequence[Front], *, measure: s
                     "Run": run.letter,
                     "Name": run.title,
                     "Method": [
-                        METHODS[STANDARD if lam == 0 else method].title
+                        PATHS[STANDARD if lam == 0 else method].title
                         for method, lam in zip(rows["method"], rows["lam"], strict=True)
                     ],
                     "λ": rows["lam"].to_numpy(),

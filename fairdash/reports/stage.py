@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from fairdash.dependence import REGISTRY
-from fairdash.evaluation import CurvePoint, blended_profiles, curve_points
+from fairdash.evaluation import CurvePoint, blended_profiles, points_of_plan
 from fairdash.figures.theme import Theme, escaped
 from fairdash.reports import pictures, words
 from fairdash.reports.comparison import Comparison
@@ -54,7 +54,7 @@ def stops_of(comparison: Comparison) -> Stops:
     """All stops of the method of B; where B lies among them does not matter."""
     method, front = comparison.b.method, comparison.front
     there = set(front.test.loc[front.test["method"] == method, "lam"])
-    stops = curve_points(comparison.plan.lams)
+    stops = points_of_plan(comparison.plan)
     kept = [each if each.lam in there else CurvePoint(0.0, 0.0, 0.0, 0.0) for each in stops]
     profiles: list[Array] = []
     moved: list[float] = []

@@ -25,7 +25,7 @@ from fairdash.reports.words import named
 from fairdash.runs.log import Log
 from fairdash.tariff import FAIR_TARIFF, title_of
 from fairdash.training.baselines import BASELINES, PRICE
-from fairdash.training.methods import METHODS
+from fairdash.training.methods import PATHS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.references import REFERENCES
 from fairdash.utils.text import number, p_value, percent, signed, span, with_unit
@@ -83,7 +83,7 @@ def trained(comparison: Comparison, method: str) -> Table:
         f"{REGISTRY[comparison.measure].symbol}, and better in one of them."
     )
     return Table(
-        f"{METHODS[method].title}: every trained weight",
+        f"{PATHS[method].title}: every trained weight",
         pd.DataFrame(columns)[(others["method"] == method).to_numpy()],
         note if method == front.methods[-1] else "",
     )
@@ -162,7 +162,7 @@ def hypervolumes(comparison: Comparison) -> Table:
                 shares.append(hypervolume(split[front.error], split[comparison.measure], corner=corner))
         ratio = comparison.result.test_to_train
         mean, error = mean_over_splits(np.array(shares), test_to_train=ratio) if shares else UNKNOWN
-        rows.append([METHODS[method].title, number(mean, error=error), number(error), str(len(shares))])
+        rows.append([PATHS[method].title, number(mean, error=error), number(error), str(len(shares))])
     return Table.of_rows(
         "How much each method's front wins",
         ["Method", "Hypervolume", "± (standard error)", "Splits"],

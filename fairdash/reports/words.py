@@ -12,7 +12,8 @@ from fairdash.evaluation import Choice
 from fairdash.evaluation.confirmation import Confirmation
 from fairdash.evaluation.verdict import EDGE
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import Point
+from fairdash.reports.fronts import THE_STANDARD, Point
+from fairdash.reports.strength import rows_that_would, shows_nothing
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.utils.text import counted, error_change, number, p_value, signed, span, with_unit
 
@@ -25,7 +26,10 @@ def answer(comparison: Comparison) -> str:
     """The finding at B in two or three sentences; that nothing was learned, where that is so."""
     if nothing := nothing_learned(comparison):
         return nothing
-    return " ".join(part for part in (dependence(comparison), cost(comparison), who_pays(comparison)) if part)
+    parts = [dependence(comparison), cost(comparison), who_pays(comparison)]
+    if shows_nothing(comparison):
+        parts = [dependence(comparison, THE_STANDARD), rows_that_would(comparison)]
+    return " ".join(part for part in parts if part)
 
 
 def dependence(comparison: Comparison, point: Point | None = None) -> str:
@@ -229,6 +233,8 @@ def nothing_learned(comparison: Comparison) -> str:
     if comparison.sample:
         # As much as a sample of claims can: all rows follow.
         return f"{said} This first look saw {comparison.sample}; what fairness costs the whole run may show."
+    if comparison.front.error == "deviance":
+        return f"{said} {rows_that_would(comparison)}"
     return (
         f"{said} So nothing below says what fairness costs. More rows, other features, or a target per unit "
         "of exposure may change that."

@@ -166,7 +166,7 @@ def tested_premiums(dataset: Dataset, plan: Sweep, lam: float) -> bytes:
     """What the splits' tariffs of a weight ask of their test rows: split, row and premium, as Parquet."""
     import pandas as pd
 
-    from fairdash.evaluation.execute_sweep import tariffs_of_plan
+    from fairdash.tariff.plan import tariffs_of_plan
 
     splits = plan.splits(dataset)
     premiums = tariffs_of_plan(dataset, plan, splits, lams=(lam,)).predictions

@@ -253,7 +253,14 @@ class _Result:
 
     def _frame(self, name: str) -> None:
         frame = self._figures(name)
-        wanted = {(*model, part) for model in self.models for part in self.parts[model[2]]}
+        # A look at tariffs does not measure what they were fitted to.
+        hasty = FAIR_TARIFF in self.plan.methods and "train" not in set(frame["part"])
+        wanted = {
+            (*model, part)
+            for model in self.models
+            for part in self.parts[model[2]]
+            if not (hasty and part == "train")
+        }
         _has_rows(frame, [*_MODEL, "part"], wanted, "its rows are not the models'")
         self.measures = set(frame.columns) - set(_TABLES["frame"])
         self.has_deviance = "deviance" in frame
@@ -276,13 +283,18 @@ class _Result:
             _has_rows(own, ["lam", "split", "part"], wanted, "a stop lacks a split or part")
 
     def _points(self, name: str) -> None:
-        """Baselines or references: each once a split, on its test rows."""
+        """Baselines or references: each once a split, on its test rows; tariffs also on validation rows."""
         frame = self._figures(name)
         if name == "references":
             require(not frame.empty, "it has no rows")
         else:
             require(("deviance" in frame) == self.has_deviance, "it has another error than the frame")
             require((frame["method"] == MEAN).any(), "it lacks the average")
+            tariffs = frame[(frame["method"] == FAIR_TARIFF) & (frame["part"] == "validation")]
+            frame = frame.drop(tariffs.index)
+            lams = {(FAIR_TARIFF, lam) for lam in tariffs["lam"].tolist()}
+            wanted = {(*point, j) for point in lams for j in range(len(self.parts))}
+            _has_rows(tariffs, [*_MODEL], wanted, "it lacks a split of a tariff, or has one twice")
         points = set(_keys(frame, [*_POINT]))
         wanted = {(*point, j, "test") for point in points for j in range(len(self.parts))}
         _has_rows(frame, [*_MODEL, "part"], wanted, "it lacks a split, or has one twice")

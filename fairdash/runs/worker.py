@@ -35,6 +35,7 @@ from fairdash.runs.status import CANCELLED, DONE, FAILED, RUNNING, RunStatus
 from fairdash.runs.store import SPEC, Job, Run
 from fairdash.runs.studies import StudyJob, forget_the_oldest
 from fairdash.training.lam_search import LamSearch, search_lam
+from fairdash.training.methods import FAIR_TARIFF
 from fairdash.training.search import search_settings
 from fairdash.training.split_kinds import draw_splits
 from fairdash.utils.error_log import trace_of
@@ -144,7 +145,8 @@ def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
         return
     reporter.begin("reading the data")
     # Beside the rest of a large table's run a look at a sample is nothing, and it is what is waited for.
-    whole = spec.share_of_first if spec.first_share == 1 else 1.0
+    is_other_work = spec.first_share < 1 or FAIR_TARIFF in spec.first.methods
+    whole = 1.0 if is_other_work else spec.share_of_first
     dataset = spec.load()
     begun = trained = time.monotonic()
 
@@ -155,9 +157,10 @@ def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
         reporter.progress(f"first look: {doing}", whole * share)
 
     result = execute_sweep(dataset, spec.first, is_preview=True, share=spec.first_share, progress=on_progress)
-    if spec.first_share < 1:
+    if is_other_work:
         # Of many rows no more are measured than of some; what grows with all of them is the training.
-        reporter.estimate = (trained - begun) * (1 / spec.share_of_first - 1)
+        if FAIR_TARIFF not in spec.first.methods:
+            reporter.estimate = (trained - begun) * (1 / spec.share_of_first - 1)
         reporter.begin("starting on all rows", fraction=spec.share_of_first)
     reporter.keep(lambda: run.write_result(result, first=True))
 

@@ -9,8 +9,7 @@ XLSX, and ``model`` has the estimator; ``postprocessor`` repairs any other price
 
 from __future__ import annotations
 
-#: In a frame's column ``method``.
-FAIR_TARIFF = "fair_tariff"
+from fairdash.training.methods import FAIR_TARIFF as FAIR_TARIFF
 
 
 def title_of(lam: float) -> str:

@@ -6,7 +6,7 @@ was learned that fairness could cost. None of those that are trained here sees a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -50,7 +50,7 @@ def train_baselines(
     *,
     loss: Loss,
     random_state: int = 0,
-    with_trees: bool = True,
+    leave_out: Collection[str] = (),
     unit: Unit = at_once,
 ) -> tuple[pd.DataFrame, NDArray[np.float64]]:
     """Fit every baseline to the training rows of each split; none sees a sensitive column.
@@ -63,8 +63,9 @@ def train_baselines(
         model is then fitted to all training rows.
     random_state
         Seed of which rows those are, and of the trees.
-    with_trees
-        Whether to fit the trees: a second on some thousand rows, minutes on a million.
+    leave_out
+        Ids of :data:`BASELINES` that are not fitted: trees take a second on some thousand rows, minutes on a
+        million.
     unit
         Asked for ``"baselines/<number of the split>"``.
 
@@ -76,7 +77,7 @@ def train_baselines(
         each.
     """
     members, predictions = [], []
-    of_split = partial(_of_split, dataset, loss=loss, random_state=random_state, with_trees=with_trees)
+    of_split = partial(_of_split, dataset, loss=loss, random_state=random_state, leave_out=leave_out)
     founds = {j: unit(f"baselines/{j}", partial(of_split, splits[j])) for j in turns(unit, len(splits))}
     for j, found in sorted(founds.items()):
         # What was kept comes back in an order of its own.
@@ -86,18 +87,19 @@ def train_baselines(
     return pd.DataFrame(members), np.stack(predictions)
 
 
-def _of_split(dataset: Dataset, split: Split, loss: Loss, random_state: int, *, with_trees: bool) -> Found:
+def _of_split(
+    dataset: Dataset, split: Split, loss: Loss, random_state: int, *, leave_out: Collection[str]
+) -> Found:
     """Id of each baseline to its predictions (n,)."""
     y = dataset.target.to_numpy(dtype=float)
     weight = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
-    rows = encode_rows(dataset, split.train, loss)
-    inner = with_held_out(split, random_state=random_state, groups=dataset.groups)
-    found = {
-        MEAN: np.full(len(y), np.average(y[split.train], weights=weight[split.train])),
-        LINEAR: rows.target_scale.undo(linear_predictions(rows, weight, split, inner, loss)),
-    }
-    if with_trees:
-        found[TREES] = rows.target_scale.undo(_trees(rows, weight, split, inner, loss, random_state))
+    found = {MEAN: np.full(len(y), np.average(y[split.train], weights=weight[split.train]))}
+    if not {LINEAR, TREES} <= set(leave_out):
+        rows = encode_rows(dataset, split.train, loss)
+        inner = with_held_out(split, random_state=random_state, groups=dataset.groups)
+        found[LINEAR] = rows.target_scale.undo(linear_predictions(rows, weight, split, inner, loss))
+        if TREES not in leave_out:
+            found[TREES] = rows.target_scale.undo(_trees(rows, weight, split, inner, loss, random_state))
     if dataset.prediction is not None:
         price = dataset.prediction.to_numpy(dtype=float)
         found[PRICE] = price * _level(price[split.train], y[split.train], weight[split.train], loss)

@@ -31,6 +31,8 @@ METHODS_BESIDE = ("chi2_kde", "hgr_nn")
 LAMS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
 #: That of a first look, before it is known where the front is: four decades.
 LAMS_OF_FIRST_LOOK = (0.01, 0.03, 0.1, 0.25, 0.75, 2.0, 6.0, 20.0)
+#: That of a first look by tariffs, whose λ goes further: a whole one leaves hardly a difference.
+LAMS_OF_FIRST_TARIFFS = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.5)
 N_SPLITS = 5
 #: A split of so many rows shows little of chance, and takes long: there are fewer then, the fewest that an
 #: interval may stand on.
@@ -40,6 +42,8 @@ VALIDATION_SHARE = 0.2
 #: Up to so many rows a preview of all of them takes seconds on two cores; of a larger table it sees so many,
 #: drawn at random.
 MOST_ROWS, ROWS_DRAWN = 12_000, 5_000
+#: Numbers in a table up to which a preview by tariffs sees all rows: some 20 seconds.
+MOST_NUMBERS = 15_000_000
 
 
 def default_methods(dataset: Dataset) -> tuple[str, ...]:
@@ -162,8 +166,13 @@ def _in_words(value: object) -> str:
     return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def share_of_rows(n_rows: int) -> float:
-    """The share of a table's rows that its preview sees, 1 for all of them."""
+def share_of_rows(n_rows: int, *, tariff_columns: int = 0) -> float:
+    """The share of a table's rows that its preview sees, 1 for all of them.
+
+    It sees more of them where it fits tariffs to so many columns, and not networks.
+    """
+    if tariff_columns:
+        return min(1.0, MOST_NUMBERS / (n_rows * tariff_columns))
     return 1.0 if n_rows <= MOST_ROWS else ROWS_DRAWN / n_rows
 
 

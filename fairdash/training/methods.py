@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fairdash.utils.registry import by_id
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 #: Id of the method without a penalty.
 STANDARD = "standard"
+#: Id of tariffs (:mod:`fairdash.tariff`), which are no networks: a front may be theirs alone, or have them
+#: beside it.
+FAIR_TARIFF = "fair_tariff"
 #: The fair method where none is named: as fair as the adversarial ones at the same error, by measures that
 #: are not its own, and quickest (docs/training.md).
 DEFAULT_METHOD = "hgr_spline"
@@ -138,4 +142,18 @@ METHODS: Mapping[str, Method] = by_id(
         penalty="fairdash.training.penalties.closed_forms:PearsonPenalty",
         source="Pearson's ρ as the penalty of the generic problem of Grari et al.",
     ),
+)
+#: What a path on a front may be of: the networks, and tariffs.
+PATHS: Mapping[str, Method] = MappingProxyType(
+    {
+        **METHODS,
+        FAIR_TARIFF: Method(
+            id=FAIR_TARIFF,
+            title="Fair tariff",
+            meaning="Multiplies relativities and can be filed as a table; as λ grows it goes from a "
+            "GLM to one flat premium.",
+            penalty=None,
+            source="fairdash",
+        ),
+    }
 )

@@ -31,7 +31,7 @@ from fairdash.training.device import (
 )
 from fairdash.training.feature_encoder import EncodedRows, encode_rows
 from fairdash.training.importance import PermutationPlan, importance_of_all, importance_of_stack
-from fairdash.training.methods import METHODS
+from fairdash.training.methods import FAIR_TARIFF, METHODS
 from fairdash.training.progress import OnProgress, StackReporter
 from fairdash.training.settings import ROWS_TO_CATCH_UP, StackedModel
 from fairdash.training.split_kinds import SetAside
@@ -407,6 +407,8 @@ def work_of(models: Sequence[StackedModel]) -> float:
     """The models' share of the time, roughly: the adversary's steps are what takes it."""
     total = 0.0
     for model in models:
+        if model.method == FAIR_TARIFF:
+            continue  # all of them take less than one network
         method = get_entry(METHODS, model.method, option="method")
         closed_form = 0.0 if method.penalty is None else 0.5
         seen = min(1.0, ROWS_TO_CATCH_UP / model.settings.batch_size)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fairdash.data.dataset import Dataset
 from fairdash.training.crossvalidation import dependence_of
 from fairdash.training.device import resolve_device
-from fairdash.training.methods import METHODS
+from fairdash.training.methods import PATHS
 from fairdash.training.models import train_models
 from fairdash.training.settings import StackedModel, TrainingSettings, budget_of
 from fairdash.training.splits import Split, initial_seed, with_held_out
@@ -64,9 +64,7 @@ def find_lams(
         As :func:`spread`; None if the standard model's predictions depend on no sensitive column beyond the
         floor.
     """
-    split = _rows_of_pilot(
-        with_held_out(split, random_state=random_state, groups=dataset.groups), random_state
-    )
+    split = rows_of_pilot(dataset, split, random_state)
     schedule: dict[str, Any] = budget_of(len(split.train)) | {"weight_decay": settings.weight_decay}
     settings = replace(settings, patience=None, **schedule)
     lams = np.array([0.0, *PILOT_LAMS])
@@ -81,12 +79,32 @@ def find_lams(
         progress=None if progress is None else lambda at: progress(at.fraction),
     )
     trained.predictions[trained.members["diverged"].to_numpy()] = np.nan
+    how: dict[str, Any] = {"count": count, "objective": objective, "random_state": random_state}
+    return lams_by_dependence(dataset, trained.predictions, split.validation, lams, method=method, **how)
+
+
+def lams_by_dependence(
+    dataset: Dataset,
+    predictions: Array,
+    rows: NDArray[np.int64],
+    lams: Array,
+    *,
+    method: str,
+    count: int,
+    objective: str,
+    random_state: int,
+) -> Array | None:
+    """What :func:`find_lams` gives, of models that are there: `predictions` (L, n) at `lams` (L,), 0 first.
+
+    Those of a model that diverged are NaN; `rows` are measured, by the measure that compares the method's
+    models.
+    """
     measured = dependence_of(
         dataset,
-        trained.predictions,
-        split.validation,
+        predictions,
+        rows,
         objective=objective,
-        measure=METHODS[method].selection_measure,
+        measure=PATHS[method].selection_measure,
         random_state=random_state,
         n_permutations=N_PERMUTATIONS,
     )
@@ -144,10 +162,15 @@ def _with_one_more(lams: Sequence[float]) -> list[float]:
     return sorted([*lams, float(f"{(lams[at] * lams[at + 1]) ** 0.5:.2g}")])
 
 
-def _rows_of_pilot(split: Split, random_state: int) -> Split:
+def rows_of_pilot(dataset: Dataset, split: Split, random_state: int, *, most: int | None = None) -> Split:
+    """The rows that a pilot trains on, `most` at most, and the validation rows that it is measured on."""
+    split = with_held_out(split, random_state=random_state, groups=dataset.groups)
     rng = rng_of(Stream.PILOT_ROWS, random_state)
     train, validation = (
-        rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
-        for rows, most in ((split.train, MOST_TRAINING_ROWS), (split.validation, MOST_MEASURED_ROWS))
+        rows if len(rows) <= limit else np.sort(rng.choice(rows, limit, replace=False))
+        for rows, limit in (
+            (split.train, most or MOST_TRAINING_ROWS),
+            (split.validation, MOST_MEASURED_ROWS),
+        )
     )
     return Split(train, split.test, validation)

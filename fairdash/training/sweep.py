@@ -18,6 +18,7 @@ from fairdash.training.crossvalidation import settings_of_splits, tune, tuned_se
 from fairdash.training.defaults import (
     LAMS,
     LAMS_OF_FIRST_LOOK,
+    LAMS_OF_FIRST_TARIFFS,
     N_SPLITS,
     N_SPLITS_OF_MANY_ROWS,
     VALIDATION_SHARE,
@@ -28,7 +29,7 @@ from fairdash.training.defaults import (
     training_rows,
 )
 from fairdash.training.device import Device, resolve_device
-from fairdash.training.methods import DEFAULT_METHOD, METHODS
+from fairdash.training.methods import DEFAULT_METHOD, FAIR_TARIFF, METHODS, PATHS
 from fairdash.training.methods import STANDARD as STANDARD
 from fairdash.training.models import TrainedModels, train_models
 from fairdash.training.objectives import OBJECTIVES
@@ -156,7 +157,7 @@ class Sweep(TrainingPlan):
     ----------
     methods
         Ids in :data:`fairdash.training.methods.METHODS`. ``"standard"`` is trained once a split, the
-        others once a split and λ.
+        others once a split and λ. Or ``"standard"`` with ``"fair_tariff"``: a GLM, and tariffs.
     lams
         Weights λ ≥ 0 of the penalty, each different. They weigh Ψ against the mean squared error on
         the standardised target.
@@ -192,7 +193,10 @@ class Sweep(TrainingPlan):
 
     def _check(self, checks: Checks) -> None:
         for method in self.methods:
-            get_entry(METHODS, method, option="method")
+            get_entry(PATHS, method, option="method")
+        alone = FAIR_TARIFF not in self.methods or set(self.methods) == {STANDARD, FAIR_TARIFF}
+        hint = "Name “fair_tariff” with “standard” alone, or ask for tariffs beside networks."
+        checks.require(alone, "methods", "Tariffs have a front of their own", hint)
         checks.require(
             self.methods and len(set(self.methods)) == len(self.methods),
             "methods",
@@ -255,7 +259,9 @@ def default_plan(
     """The sweep of a data set; what is None follows from the data, as :func:`fairdash.sweep` says."""
     own = default_settings(dataset) if settings is None else settings
     own_methods = default_methods(dataset) if methods is None else tuple(methods)
-    find_lams = _is_auto(lams)
+    find_lams = isinstance(lams, str)
+    if find_lams and lams != "auto":
+        raise OptionError.of(f"“{lams}” is no grid of weights", "Give numbers, or “auto”.", column="lams")
     return Sweep(
         methods=own_methods,
         lams=LAMS if find_lams else tuple(float(lam) for lam in lams),
@@ -274,18 +280,15 @@ def default_plan(
     )
 
 
-def _is_auto(lams: Sequence[float] | str) -> bool:
-    """Whether the weights are to be found; OptionError for another text."""
-    if isinstance(lams, str) and lams != "auto":
-        raise OptionError.of(f"“{lams}” is no grid of weights", "Give numbers, or “auto”.", column="lams")
-    return isinstance(lams, str)
-
-
 def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
     """What a page shows in seconds, before a sweep is carried out: one split of its first fair method.
 
+    Tariffs instead where the plan has some: they see all rows in seconds, and a price's link may need all.
     `n_rows` is how many rows it sees, if they are a sample: their schedule is another.
     """
+    if plan.tariff:
+        plan = replace(plan, methods=(STANDARD, FAIR_TARIFF), n_splits=1, tariff=False, tune=False)
+        return replace(plan, lams=LAMS_OF_FIRST_TARIFFS, find_lams=False) if plan.find_lams else plan
     settings = plan.settings
     if n_rows is not None:
         schedule: dict[str, Any] = budget_of(training_rows(n_rows))
@@ -430,8 +433,7 @@ def _predict_set_aside(
     unit: Unit,
 ) -> SetAside:
     """Train each method and λ on all other rows, and predict these."""
-    none = rows[:0]
-    split = Split(np.setdiff1d(np.arange(dataset.n_rows), rows), none)
+    split = Split(np.setdiff1d(np.arange(dataset.n_rows), rows), rows[:0])
     if sweep.settings.patience is not None:
         split = with_held_out(split, random_state=sweep.random_state, groups=dataset.groups)
     trained = train_models(

@@ -206,6 +206,22 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
             help="Columns that may explain differences: among equals in them, does the price still follow?",
             key=KEY("controls", table, *taken),
         )
+        probabilities = left.multiselect(
+            "Probabilities of classes",
+            [name for name in numbers if name not in taken or name == sensitive],
+            placeholder="None",
+            help="Computed elsewhere, such as those of race from name and address: a column for each class, "
+            "which add up to 1 in each row. The price is compared by class with them.",
+            key=KEY("probabilities", table, *taken),
+        )
+        known = right.selectbox(
+            "Class, where it is known",
+            [NONE, *(name for name in others if name not in probabilities)],
+            help="Of some rows: tests whether the probabilities are right.",
+            key=KEY("known class", table, *taken),
+            disabled=not probabilities,
+        )
+        others = [name for name in others if name not in (*probabilities, known)]
         features = st.multiselect(
             "What the price may be made of",
             [name for name in others if name != groups],
@@ -237,6 +253,8 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
         also=tuple(also),
         features=tuple(features) or None,
         coverage=None if coverage == NONE else coverage,
+        probabilities=tuple(probabilities),
+        known_class=known if probabilities and known != NONE else None,
     )
 
 

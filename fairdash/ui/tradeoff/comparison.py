@@ -12,14 +12,15 @@ import streamlit as st
 
 from fairdash.dependence import REGISTRY, learned_functions
 from fairdash.errors import OptionError
-from fairdash.evaluation import Choice, curve_points, knee, least_dependence, least_error
+from fairdash.evaluation import Choice, knee, least_dependence, least_error, points_of_plan
 from fairdash.figures.blocks import Table
 from fairdash.figures.comparison import transformation_figure
 from fairdash.reports import content, pictures, stage, tables, words
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import THE_STANDARD, Front, Point, middle_weight, parse_point
+from fairdash.reports.strength import networks_and_tariffs, shows_nothing
 from fairdash.runs.store import Run
-from fairdash.training.methods import METHODS
+from fairdash.training.methods import PATHS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.ui.blocks import show_blocks, show_stage, show_table
@@ -60,7 +61,7 @@ def choose(run: Run) -> Comparison:
         method = middle.selectbox(
             "Method",
             front.methods,
-            format_func=lambda each: METHODS[each].title,
+            format_func=lambda each: PATHS[each].title,
             key=Address.METHOD,
             bind="query-params",
         )
@@ -150,7 +151,7 @@ def _ask_for_objective(trained_for: str) -> str:
 def lam_in_view(plan: Sweep) -> float:
     """The weight that the address names if the path stops there, else the middle one."""
     asked = st.query_params.get(Address.LAM)
-    stops = (stop.lam for stop in curve_points(plan.lams))
+    stops = (stop.lam for stop in points_of_plan(plan))
     return next((lam for lam in stops if f"{lam:g}" == asked), middle_weight(plan))
 
 
@@ -172,6 +173,8 @@ def _show_whose(comparison: Comparison) -> None:
 def show_answer(comparison: Comparison) -> None:
     """What was found, in two or three sentences, and what the page is about."""
     st.markdown(f"**{safe(words.answer(comparison))}**")
+    if beside := networks_and_tariffs(comparison):
+        st.markdown(safe(beside))
     _show_whose(comparison)
 
 
@@ -185,8 +188,9 @@ def _show_notes(comparison: Comparison) -> None:
 
 def show_comparison(comparison: Comparison, run: Run) -> None:
     """The pictures that follow the slider, what they compare with, and what the run has to say of itself."""
-    show_pictures(comparison, run)
-    _show_kept(comparison)
+    if not shows_nothing(comparison):
+        show_pictures(comparison, run)
+        _show_kept(comparison)
     _show_notes(comparison)
 
 
@@ -324,7 +328,7 @@ def _numbers(comparison: Comparison) -> None:
 
 
 def _estimate(comparison: Comparison) -> None:
-    methods = {METHODS[id].title: METHODS[id].meaning for id in comparison.front.methods}
+    methods = {PATHS[id].title: PATHS[id].meaning for id in comparison.front.methods}
     show_blocks([content.measures(comparison), *words.of_values(comparison), methods], KEY)
 
 

@@ -28,7 +28,7 @@ from fairdash.runs.models import ModelJob, find_model
 from fairdash.runs.status import DONE
 from fairdash.runs.store import FIRST, RESULT, Run
 from fairdash.training.defaults import share_of_rows
-from fairdash.training.methods import METHODS
+from fairdash.training.methods import FAIR_TARIFF, METHODS
 from fairdash.training.models import work_of
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD, default_plan, preview_of, quicker
@@ -44,6 +44,7 @@ from fairdash.ui.runs.words import missing_data
 from fairdash.ui.state import choose_audit, choose_run, choose_source, chosen_run, chosen_source
 from fairdash.ui.text import duration, safe
 from fairdash.utils.safe_csv import safe_csv
+from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 _FAULT = KEY("fault")
@@ -76,7 +77,8 @@ def start_quick(source: DatasetSource, objective: str) -> Run:
     """Start a first look and what follows it."""
     dataset = dataset_of(source)
     plan = default_plan(dataset, objective=objective)
-    share = share_of_rows(dataset.n_rows)
+    columns = dataset.features.shape[1] if plan.tariff else 0
+    share = share_of_rows(dataset.n_rows, tariff_columns=columns)
     first = preview_of(plan, n_rows=None if share == 1 else round(share * dataset.n_rows))
     return start_run(source, plan, first=first, first_share=share, owner=current_owner())
 
@@ -117,6 +119,9 @@ def show_stage(run: Run, comparison: Comparison) -> None:
 
 def _seen_by(comparison: Comparison) -> str:
     """What a first look saw."""
+    if FAIR_TARIFF in comparison.plan.methods:
+        rows = comparison.sample or "all rows"
+        return f"tariffs from a GLM (the standard model) to the flat rate, on {rows}; one split, rough floors"
     return f"{comparison.sample}; one split, rough floors" if comparison.sample else "one split, rough floors"
 
 
@@ -127,6 +132,8 @@ def _follow_refining(run: Run, seen: str) -> None:
     plan = run.spec.plan
     methods = [METHODS[method].title for method in plan.methods if method != STANDARD]
     rows = "all rows, " if run.spec.first_share < 1 else ""
+    if run.spec.first is not None and FAIR_TARIFF in run.spec.first.methods:
+        rows = f"{rows}networks beside tariffs, "
     st.info(
         f"**First look:** {seen}. Being refined with {rows}{plan.n_splits} splits and "
         f"{', '.join(methods)}; the page then changes by itself.",
@@ -168,13 +175,13 @@ def _show_wait(run: Run) -> None:
             choose_run(start_again(run, owner=current_owner()))
             st.rerun()
         return
-    st.caption(
-        "A first look is being trained: eight weights of fairness on one split"
-        + (", on a random sample of the rows. " if spec.first_share < 1 else ". ")
-        + "It takes seconds."
-        if spec.first is not None
-        else "This run is still at work. It goes on if you close the page."
-    )
+    said = "This run is still at work. It goes on if you close the page."
+    if spec.first is not None:
+        what = "networks" if FAIR_TARIFF not in spec.first.methods else "tariffs"
+        rows = "a random sample of the rows" if spec.first_share < 1 else "all rows"
+        weights = counted(len(spec.first.lams), "weight")
+        said = f"A first look is on its way: {what} at {weights} of fairness, one split of {rows}."
+    st.caption(said)
     _wait(run)
 
 

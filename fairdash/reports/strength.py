@@ -1,0 +1,103 @@
+"""What a run's rows can't show, how many would show it, and by how much networks beat tariffs."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+
+import numpy as np
+
+from fairdash.dependence import REGISTRY
+from fairdash.evaluation import least_error
+from fairdash.evaluation.assess import MOST_JUDGED_ROWS
+from fairdash.reports.comparison import Comparison
+from fairdash.reports.fronts import THE_STANDARD, Point, mean_over_splits
+from fairdash.tariff import title_of
+from fairdash.utils.text import number
+
+#: A gain or link is taken to show where its z is this.
+Z = 3.0
+#: One-sided 95 %: what stays possible where there is no sign, and the least z that is called a sign.
+_POSSIBLE, _SIGN = 1.645, 0.5
+
+
+def shows_nothing(comparison: Comparison) -> bool:
+    """Whether a price's front would lie inside the noise: nothing was gained, or there is no link to lose."""
+    gain = comparison.result.gain
+    if comparison.front.error != "deviance":
+        return False
+    return (gain is not None and not gain.is_beyond_noise) or not comparison.has_link(THE_STANDARD)
+
+
+def rows_that_would(comparison: Comparison) -> str:
+    """About how many rows would show the gain or else the link that these don't, and by which assumption."""
+    gain, result = comparison.result.gain, comparison.result
+    n_rows, what = len(result.target), "gain"
+    if gain is not None and not gain.is_beyond_noise:
+        z = (1 - gain.error) / gain.error_se if gain.error_se else 0.0
+    else:
+        p, what = comparison.verdict_p(THE_STANDARD), "link"
+        if np.isnan(p):
+            return ""
+        z = NormalDist().inv_cdf(1 - min(p, 0.999))
+        # More test rows than these are not asked.
+        n_rows = round(n_rows * min(1.0, MOST_JUDGED_ROWS / len(result.splits[0].test)))
+    return f"{_needed(z, n_rows, what)} No curve is drawn: all of it would lie inside the noise."
+
+
+def _needed(z: float, n_rows: int, what: str) -> str:
+    """A sentence of how many rows would bring z to 3; z grows with the root of the rows."""
+    if z >= _SIGN:
+        return (
+            f"If the {what} is what these {n_rows:,} rows suggest (z = {z:.1f}), about "
+            f"{_about(n_rows * (Z / z) ** 2)} rows would show it (z = {Z:g}, as z grows with the square root "
+            "of the rows)."
+        )
+    possible = max(z + _POSSIBLE, _SIGN)
+    return (
+        f"These {n_rows:,} rows give no sign of a {what} (z = {z:.1f}). The largest that they leave possible "
+        f"at 95 % would take about {_about(n_rows * (Z / possible) ** 2)} rows to show (z = {Z:g}, as z "
+        "grows with the square root of the rows); a smaller one takes more."
+    )
+
+
+def _about(rows: float) -> str:
+    """Two digits are more than it deserves."""
+    return f"{float(f'{rows:.2g}'):,.0f}"
+
+
+def networks_and_tariffs(comparison: Comparison) -> str:
+    """By how much the best network beats a tariff that is as fair, or does not; empty without tariffs.
+
+    The tariff is that halfway between the GLM's dependence and the least, the network that with the least
+    error that is no more dependent, both on validation rows. The figures are those of test rows: the paired
+    difference over the splits, with Student's interval by Nadeau and Bengio's standard error.
+    """
+    from scipy.stats import t as student
+
+    front, measure, error = comparison.front, comparison.measure, comparison.front.error
+    tariffs = front.tariffs
+    if error != "deviance" or tariffs.empty or front.validation.empty or tariffs["split"].nunique() < 2:
+        return ""
+    on_validation = tariffs[tariffs["part"] == "validation"].groupby("lam")[measure].mean()
+    middle = (on_validation.max() + on_validation.min()) / 2
+    lam = float((on_validation - middle).abs().idxmin())
+    symbol, limit = REGISTRY[measure].symbol, float(on_validation[lam])
+    choice = least_error(front.validation, measure, at_most=limit, error=error)
+    if not choice.reached:
+        return f"No network is as fair on validation rows as the {title_of(lam)} ({symbol} {number(limit)})."
+    test = tariffs[(tariffs["part"] == "test") & (tariffs["lam"] == lam)].set_index("split")
+    own = front.single[(front.single["method"] == choice.method) & (front.single["lam"] == choice.lam)]
+    own = own.set_index("split")
+    unit = float(test[error].mean())
+    less = ((test[error] - own[error]) / unit).dropna().to_numpy()
+    mean, se = mean_over_splits(less, test_to_train=comparison.result.test_to_train)
+    reach = float(student.ppf(0.975, len(less) - 1)) * se
+    wins = "wins" if mean > reach else "loses" if mean < -reach else "neither wins nor loses"
+    point = Point(choice.method, choice.lam)
+    return (
+        f"At equal dependence the best network {wins} against the tariff: its deviance is "
+        f"{100 * abs(mean):.2f} % {'below' if mean >= 0 else 'above'} (95 % over {len(less)} splits: "
+        f"{100 * (mean - reach):+.2f} to {100 * (mean + reach):+.2f} % below); {point.title} with {symbol} "
+        f"{own[measure].mean():.3f} beside {title_of(lam)} with {test[measure].mean():.3f}, chosen on "
+        "validation rows, figures of test rows."
+    )

@@ -1,0 +1,138 @@
+"""The tariffs of a plan: at its weights λ or at those that a pilot spreads over their own dependence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairdash.data.dataset import Dataset
+from fairdash.jobs.steps import Unit, at_once, within
+from fairdash.tariff import FAIR_TARIFF
+from fairdash.tariff.fit import FitOptions
+from fairdash.tariff.many import fit_tariffs
+from fairdash.training.models import TrainedModels
+from fairdash.training.pilot import lams_by_dependence, rows_of_pilot
+from fairdash.training.split_kinds import SetAside, check_groups
+from fairdash.training.splits import Split
+from fairdash.training.sweep import STANDARD, Sweep
+
+Array = NDArray[np.float64]
+
+#: The weights of a pilot: four decades, beyond which a premium is flat.
+PILOT_LAMS = tuple(float(f"{lam:.2g}") for lam in np.geomspace(1e-3, 10, 13))
+#: Rows that it is fitted to, at most.
+MOST_TRAINING_ROWS = 20_000
+
+
+def find_lams(
+    dataset: Dataset, split: Split, options: FitOptions, *, count: int, random_state: int
+) -> Array | None:
+    """Weights of tariffs spread over dependence, from the GLM's to the independence floor.
+
+    Parameters
+    ----------
+    split
+        Whose training rows are fitted to, and whose validation rows are measured; of many a sample. A fifth
+        of the training rows is measured where it has no validation rows.
+    options
+        Of the fit.
+    count
+        How many weights to find.
+
+    Returns
+    -------
+    (count,) array, or None
+        As :func:`fairdash.training.pilot.find_lams`.
+    """
+    split = rows_of_pilot(dataset, split, random_state, most=MOST_TRAINING_ROWS)
+    own = dataset.take(np.concatenate([split.train, split.validation]))
+    place, n_train, lams = np.arange(own.n_rows), len(split.train), (0.0, *PILOT_LAMS)
+    small = Split(place[:n_train], place[:0], place[n_train:])
+    fitted = fit_tariffs(own, (small,), lams=lams, options=options, random_state=random_state, shrink=True)
+    return lams_by_dependence(
+        own,
+        fitted.predictions,
+        small.validation,
+        np.array(lams),
+        method=FAIR_TARIFF,
+        count=count,
+        objective=options.objective,
+        random_state=random_state,
+    )
+
+
+def lams_of_tariffs(dataset: Dataset, plan: Sweep, split: Split) -> Array:
+    """As many weights as the plan has, spread over the dependence of its tariffs; else its own."""
+    count, seed = len(plan.lams), plan.random_state
+    found = find_lams(dataset, split, _options_of(plan), count=count, random_state=seed)
+    return np.array(plan.lams if found is None else found)
+
+
+def tariffs_of_plan(
+    dataset: Dataset,
+    plan: Sweep,
+    splits: Sequence[Split],
+    *,
+    lams: Sequence[float],
+    on_step: Callable[[float], None] | None = None,
+    unit: Unit = at_once,
+) -> TrainedModels:
+    """The tariffs of a plan at these weights, as they stand on the front of its run."""
+    return fit_tariffs(
+        dataset,
+        splits,
+        lams=lams,
+        options=_options_of(plan),
+        random_state=plan.random_state,
+        shrink=True,
+        on_step=on_step,
+        unit=unit,
+    )
+
+
+def _options_of(plan: Sweep) -> FitOptions:
+    settings = plan.settings
+    return FitOptions(loss=settings.loss_function, objective=plan.objective, balance=settings.balance)
+
+
+def fit_path(
+    dataset: Dataset,
+    plan: Sweep,
+    splits: Sequence[Split],
+    *,
+    confirms: bool = True,
+    on_step: Callable[[float], None] | None = None,
+    unit: Unit = at_once,
+) -> TrainedModels:
+    """The models of a plan whose front is that of tariffs; its standard model is the GLM, λ = 0.
+
+    `splits` are the plan's; `confirms` and `unit` as :func:`fairdash.training.sweep.train_sweep` has them.
+    """
+
+    def fitted(splits: Sequence[Split], unit: Unit) -> TrainedModels:
+        lams = (0.0, *plan.lams)
+        found = tariffs_of_plan(dataset, plan, splits, lams=lams, on_step=on_step, unit=unit)
+        is_glm = np.arange(len(found.members)) % len(lams) == 0
+        order = np.argsort(~is_glm, kind="stable")
+        if plan.methods[0] != STANDARD:
+            order = np.argsort(is_glm, kind="stable")
+        members = found.members.assign(method=np.where(is_glm, STANDARD, FAIR_TARIFF))
+        going = int((~members.pop("converged")).sum())
+        notes = (f"{going} of {len(members)} tariffs still had way to go after their last step.",)
+        members = members.iloc[order].reset_index(drop=True)
+        predictions = found.predictions[order]
+        return replace(found, members=members, predictions=predictions, notes=notes if going else ())
+
+    check_groups(dataset)
+    trained, aside, kept = fitted(splits, unit), plan.set_aside(dataset), None
+    if len(aside):
+        if confirms:
+            rest = Split(np.setdiff1d(np.arange(dataset.n_rows), aside), aside[:0])
+            made = fitted((rest,), within(unit, "set-aside"))
+            found, premiums = made.members, made.predictions
+            kept = SetAside.of(dataset, aside, members=found, predictions=premiums)
+        trained.predictions[:, aside] = np.nan
+    return replace(trained, set_aside=kept)

@@ -1,0 +1,124 @@
+"""Audits by probabilities of classes: what is said, what is refused, and that intervals and bounds hold."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import linprog
+
+import fairdash as fd
+from benchmarks.class_probabilities import CASES, NAMES, case, sample
+from fairdash.__main__ import main
+from fairdash.auditing.evidence import AuditResult
+from fairdash.auditing.report import blocks_of
+from fairdash.errors import DataError
+from fairdash.evaluation.class_probabilities import by_probability, calibration
+from fairdash.evaluation.classes import by_group
+from fairdash.figures.theme import LIGHT
+
+COLUMNS = [f"p_{name}" for name in NAMES]
+
+
+def table(*, calibrated: bool = True, n: int = 800) -> pd.DataFrame:
+    y, p, known = sample(0, calibrated=calibrated, extra=8.0)
+    frame = pd.DataFrame(p, columns=COLUMNS).assign(
+        price=y, age=np.random.default_rng(1).normal(50, 9, len(y))
+    )
+    names = np.array([*NAMES, None], dtype=object)[known]
+    return frame.assign(truth=names).head(n)
+
+
+def audited(frame: pd.DataFrame, **more: object) -> AuditResult:
+    return fd.audit(frame, price="price", probabilities=COLUMNS, questions=[1], features=["age"], **more)
+
+
+@pytest.mark.parametrize(
+    ("calibrated", "by_class", "samples"),
+    [(True, False, 60), *(pytest.param(*each, 200, marks=pytest.mark.variant) for each in CASES)],
+)
+def test_intervals_and_bounds_hold(calibrated: bool, by_class: bool, samples: int) -> None:
+    found = case(calibrated, by_class, samples)
+    assert found["bounds hold"] >= 0.97
+    if not by_class:
+        assert found["interval holds"] >= 0.92 - (samples < 200) * 0.05
+    assert found["calibration rejected"] <= 0.08 if calibrated else found["calibration rejected"] >= 0.92
+
+
+def test_certain_probabilities_are_classes() -> None:
+    rng = np.random.default_rng(0)
+    y, code, weight = rng.gamma(2, 50, 400), rng.integers(0, 3, 400), rng.uniform(0.5, 2, 400)
+    found = by_probability(y, np.eye(3)[code], "abc", weight)
+    classes = by_group(y, code, "abc", weight)
+    for column in ("mean", "difference"):
+        assert found[column].to_numpy() == pytest.approx(classes[column].to_numpy(), rel=1e-12)
+    for bound in ("low", "high"):
+        assert found[f"bound_{bound}"].to_numpy() == pytest.approx(found[f"difference_{bound}"].to_numpy())
+    assert found["p_value"].to_numpy() == pytest.approx(classes["p_value"].to_numpy(), abs=0.02)
+
+
+def test_bounds_are_those_of_a_linear_program() -> None:
+    """Who is of the class, in [0, 1] a row, is free but for its mean among rows of equal p."""
+    rng = np.random.default_rng(0)
+    y, cell = rng.gamma(2, 50, 60), np.repeat([0, 1, 2], 20)
+    q = np.array([0.2, 0.5, 0.9])[cell]
+    found = by_probability(y, np.column_stack([q, 1 - q]), "ab")
+    cells = np.eye(3)[cell].T
+    for bound, sign in (("high", -1), ("low", 1)):
+        best = linprog(sign * y, A_eq=cells, b_eq=cells @ q, bounds=(0, 1))
+        ours = sign * best.fun
+        exact = ours / q.sum() - (y.sum() - ours) / (1 - q).sum()
+        off = found[f"bound_{bound}"][0] - exact
+        assert 0 < -sign * off < 60
+        # Many equal tables have the same bounds, and less noise.
+        many = by_probability(np.tile(y, 900), np.tile(np.column_stack([q, 1 - q]), (900, 1)), "ab")
+        assert many[f"bound_{bound}"][0] - exact == pytest.approx(off / 30, rel=0.05)
+
+
+def test_an_audit_says_what_holds_and_what_does_not(tmp_path) -> None:
+    result = audited(table(), known_class="truth")
+    assert result.plan.columns.sensitive == "p_a"
+    said = result.answers[0].text
+    assert "if price and class are unrelated among rows of equal probability" in said
+    assert "no class deviates from its probabilities beyond noise" in said
+    assert set(result.tables["class_probabilities"]["class"]) == set(NAMES)
+    assert list(blocks_of(result.tables, result, theme=LIGHT))
+    result.save(tmp_path / "evidence.zip")
+    assert AuditResult.load(tmp_path / "evidence.zip").to_dict() == result.to_dict()
+    shuffled = audited(table().sample(frac=1, random_state=1), known_class="truth")
+    columns = result.tables["class_probabilities"].select_dtypes("number")
+    assert np.allclose(shuffled.tables["class_probabilities"][columns.columns], columns)
+    assert "can't be tested" in audited(table()).answers[0].text
+    assert "mended by these rows" in audited(table(calibrated=False), known_class="truth").answers[0].text
+
+
+def test_from_the_command_line(tmp_path, capsys) -> None:
+    table().to_csv(tmp_path / "a.csv", index=False)
+    given = [word for name in COLUMNS for word in ("--probability", name)]
+    command = ["audit", str(tmp_path / "a.csv"), "--price", "price", *given, "--known-class", "truth"]
+    assert main([*command, "--question", "1", "--json"]) in (0, 1, 3)
+    plan = json.loads(capsys.readouterr().out)["plan"]
+    assert plan["columns"]["probabilities"] == COLUMNS
+
+
+def test_what_is_no_probability_is_refused_with_its_rows() -> None:
+    wrong = table()
+    wrong.loc[[3, 7], "p_a"] += 0.2
+    with pytest.raises(DataError, match="add up to 1") as caught:
+        audited(wrong)
+    (problem,) = caught.value.problems
+    assert (list(problem.lines), problem.count) == ([5, 9], 2)
+    with pytest.raises(DataError, match="no column of probabilities"):
+        audited(table().assign(truth="z"), known_class="truth")
+    with pytest.raises(DataError, match="a column for each class"):
+        fd.audit(table(), price="price", probabilities=["p_a"])
+
+
+def test_the_check_of_calibration_rejects_as_often_as_it_says() -> None:
+    rejected = 0
+    for seed in range(200):
+        _, p, known = sample(seed, calibrated=True, extra=0.0)
+        rejected += bool((calibration(p, known, NAMES)["p_value"] <= 0.05).any())
+    assert rejected <= 16
