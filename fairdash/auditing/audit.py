@@ -14,6 +14,7 @@ import pandas as pd
 from fairdash.auditing.data import Answered, AuditData, Measured, Progress
 from fairdash.auditing.evidence import AuditResult, environment, hash_of_rows
 from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED, holm, verdict_at
+from fairdash.auditing.model_answers import MODEL_PRICE, ask_model, priced
 from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, columns_of
 from fairdash.auditing.result import Answer
 from fairdash.auditing.table import AuditTable, only_shown
@@ -31,8 +32,11 @@ _OF_A_VERDICT = ["question", "criterion", "value", "ci_low", "ci_high", "p_value
 def audit(
     frame: pd.DataFrame,
     *,
-    price: str,
+    price: str | None = None,
     sensitive: str | Sequence[str] = (),
+    model: Any = None,
+    model_columns: Sequence[str] | None = None,
+    customer: Any = None,
     exposure: str | None = None,
     outcome: str | None = None,
     controls: Sequence[str] = (),
@@ -64,6 +68,16 @@ def audit(
     price, sensitive
         Columns of the price or prediction π, per unit of exposure, and of the attribute s that it must not
         follow. Several attributes are audited one after another, with Holm's correction over them.
+    model
+        What makes the price: a function from a frame to prices (n,), an object with ``predict``, or an ONNX
+        file (path or bytes; pickles are never loaded). `price` is then what its price is called,
+        “model price” by default. One more answer says what the model does: what changing s, or another
+        column alone, does to each price, and the mean price along each column.
+    model_columns
+        Columns that the model takes, in its order; by default those it was fitted with, or all.
+    customer
+        Label of a row of the frame whose price is explained: beside those with the nearest s, and what each
+        column does to it. Needs a `model`.
     exposure
         Column that says how much a row counts; all means are weighted by it.
     outcome, expected_cost
@@ -121,6 +135,9 @@ def audit(
     >>> result.verdict
     'below'
     """
+    pricing, price = None, price or MODEL_PRICE
+    if model is not None:
+        frame, pricing = priced(frame, model, columns=model_columns, name=price)
     columns = columns_of(
         price,
         sensitive,
@@ -148,6 +165,8 @@ def audit(
         period=period,
     )
     result = carry_out(frame, plan)
+    if pricing is not None:
+        result = ask_model(result, frame, pricing, columns=model_columns, customer=customer)
     return result if against is None else result.compare(against)
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from fairdash.auditing.audit import carry_out
 from fairdash.auditing.evidence import AuditResult, KeptPlan, command_of, read_plan
+from fairdash.auditing.model_answers import MODEL_PRICE, ask_model, priced
 from fairdash.auditing.plan import AuditPlan, columns_of
 from fairdash.auditing.rules import RULES, Rule, template_of
 from fairdash.cli import AsJson, Columns, Share, say
@@ -33,6 +34,9 @@ def audit(
     plan: Path | None = None,
     price: str | None = None,
     sensitive: Columns = (),
+    model: Path | None = None,
+    model_column: Columns = (),
+    customer: int | None = None,
     exposure: str | None = None,
     outcome: str | None = None,
     control: Columns = (),
@@ -70,6 +74,12 @@ def audit(
         Column of the price, per unit of exposure.
     sensitive
         Column that the price must not follow; may come again.
+    model
+        An ONNX file that makes the price, which --price then names; pickles are never loaded.
+    model_column
+        A column that the model takes, in its order; may come again.
+    customer
+        Number of the row, from 0, whose price by the model is explained.
     exposure
         Column that says how much a row counts.
     outcome
@@ -119,6 +129,8 @@ def audit(
         blanks if it is not there.
     """
     place = None if template is None else _place_of_filing(template, out)
+    if model is not None and plan is None:
+        price = price or MODEL_PRICE
     if plan is not None:
         if price or sensitive:
             raise OptionError.of(
@@ -158,7 +170,12 @@ def audit(
         )
         kept = KeptPlan(plan=asked)
     frame, origin = _table(file, kept.origin)
+    taken, pricing = model_column or None, None
+    if model is not None:
+        frame, pricing = priced(frame, model, columns=taken, name=kept.plan.columns.price)
     result = carry_out(frame, kept.plan, origin=origin)
+    if pricing is not None:
+        result = ask_model(result, frame, pricing, columns=taken, customer=customer)
     if against is not None:
         result = result.compare(against)
     if out is not None and out != place:

@@ -21,6 +21,7 @@ EXTRA_OF: Mapping[str, str] = MappingProxyType(
         "rdata": "readers",
         "requests": "readers",
         "shap": "explain",
+        "onnxruntime": "onnx",
         "safetensors": "train",
         "torch": "train",
         "plotly": "plot",

@@ -36,6 +36,9 @@ from sklearn.tree import DecisionTreeRegressor
 X = np.arange(40.0).reshape(20, 2)
 assert TreeExplainer(DecisionTreeRegressor(max_depth=2).fit(X, X[:, 0])).shap_values(X).shape == (20, 2)
 """,
+    "onnx": """
+import onnxruntime, fairdash.auditing.onnx_model
+""",
     "train": """
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 3))

@@ -1,0 +1,244 @@
+"""A model's own answer beside the ten questions: what changing one column alone does to a price.
+
+A change of one column, all others kept, is what the model does, and no more: where columns go together such
+customers may not exist. For each column two prices are compared: the mean over its values among the rows with
+the lowest s, and the mean over its values among those with the highest. For s itself that is a flip from one
+end to the other; for a proxy, what it does by itself as it moves along with s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from os import PathLike
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api.types import is_numeric_dtype
+
+from fairdash.auditing.evidence import AuditResult
+from fairdash.auditing.onnx_model import onnx_model
+from fairdash.auditing.result import Answer
+from fairdash.errors import Checks, DataError, OptionError
+from fairdash.utils.seeds import Stream, rng_of
+from fairdash.utils.text import amount, percent
+
+Array = NDArray[np.float64]
+#: A frame of rows in, prices (n,) out.
+Pricing = Callable[[pd.DataFrame], Array]
+#: Values of a column, with their shares.
+Nodes = list[tuple[Any, float]]
+
+NUMBER = 11
+TITLE = "What does the model do?"
+MODEL_PRICE = "model price"
+#: Rows that are priced again for each value of each column, at most; and rows that count as the same s.
+MOST_ROWS, END = 2_000, 0.1
+#: Levels of a number's quantiles that stand for its values.
+LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
+_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+def priced(
+    frame: pd.DataFrame, model: Any, *, columns: Sequence[str] | None, name: str
+) -> tuple[pd.DataFrame, Pricing]:
+    """The frame with a model's price as one more column, and the model; `columns` are what it takes."""
+    checks = Checks(OptionError)
+    known = getattr(model, "feature_names_in_", None) if columns is None else columns
+    taken = [str(each) for each in (frame.columns if known is None else known)]
+    for each in taken:
+        what = "The model takes this column, and the table lacks it"
+        checks.require(each in frame.columns, each, what, "Add it, or name the model's columns.")
+    hint = "Give the model's price another name."
+    checks.require(name not in frame.columns, name, "The table has a column of that name", hint)
+    if isinstance(model, (str, bytes, PathLike)):
+        model = onnx_model(model, taken)
+    told = getattr(model, "predict", model)
+    hint = "Give a function of a frame, an object with predict, or an ONNX file."
+    checks.require(callable(told), "model", "It can't price", hint)
+    checks.finish()
+
+    def price(rows: pd.DataFrame) -> Array:
+        made = np.asarray(told(rows[taken]), dtype=float)
+        made = made[:, 0] if made.ndim == 2 and made.shape[1] == 1 else made
+        if made.shape != (len(rows),) or not np.isfinite(made).all():
+            raise DataError.of("The model does not give one finite price a row", "Return an array (n,).")
+        return made
+
+    return frame.assign(**{name: price(frame)}), price
+
+
+def nodes_of(column: pd.Series) -> Nodes:
+    """Values that stand for a column's, with their shares: quantiles of a number, or all levels."""
+    known = column.dropna()
+    if is_numeric_dtype(known) and known.nunique() > len(LEVELS):
+        found = np.quantile(known.astype(float), LEVELS, method="inverted_cdf")
+        return [(value, 1 / len(LEVELS)) for value in found.tolist()]
+    shares = known.value_counts(normalize=True, sort=False)
+    return list(zip(shares.index.tolist(), shares.tolist(), strict=True))
+
+
+def price_at(model: Pricing, rows: pd.DataFrame, column: str, nodes: Nodes) -> Array:
+    """Mean price of each row, were its column each of some values, (n,)."""
+    return np.asarray(sum(share * model(_with(rows, column, value)) for value, share in nodes))
+
+
+def flips(
+    model: Pricing,
+    rows: pd.DataFrame,
+    column: str,
+    low: Nodes,
+    high: Nodes,
+) -> Array:
+    """What each row's price changes by, were its column as at one end of s and not as at the other, (n,)."""
+    return price_at(model, rows, column, high) - price_at(model, rows, column, low)
+
+
+def ask_model(
+    result: AuditResult,
+    frame: pd.DataFrame,
+    model: Pricing,
+    *,
+    columns: Sequence[str] | None = None,
+    customer: Any = None,
+) -> AuditResult:
+    """The result with the answer on what the model does, along its first sensitive attribute.
+
+    Its tables: ``flips``, a row a column that is known to the model: the change as shares of the mean price,
+    the share of rows beyond the threshold, and the mean price at low and at high s; ``partial_dependence``,
+    the mean price were a column each of some values; and for a `customer`, a label of the frame's index,
+    ``customer`` and ``customer_columns``.
+    """
+    name, delta, mean = result.plan.columns.sensitive, result.plan.max_gap, result.mean_price
+    price = result.plan.columns.price
+    columns = [str(each) for each in (frame if columns is None else columns) if each != price]
+    if name not in frame:
+        hint = "Name a column of the table as sensitive."
+        raise OptionError.of("A model is asked along a column, not along probabilities", hint, column="model")
+    whole = frame[frame[name].notna()]
+    drawn = rng_of(Stream.AUDIT_ROWS, result.plan.random_state).permutation(len(whole))[:MOST_ROWS]
+    rows = whole.iloc[np.sort(drawn)]
+    ends = _ends(whole, name, price)
+    base = model(rows)
+    made, along = [], []
+    for column in columns:
+        values = nodes_of(whole[column])
+        if len(values) < 2 or not _moves(model, rows, column, values, base):
+            continue
+        low, high = (nodes_of(end[column]) for end in ends)
+        if not low or not high:
+            continue
+        change = flips(model, rows, column, low, high)
+        row: dict[str, Any] = {"column": column, "mean_change": change.mean() / mean}
+        row |= {"mean_absolute": np.abs(change).mean() / mean}
+        row |= {f"q{100 * q:02.0f}": np.quantile(change, q) / mean for q in _QUANTILES}
+        made.append(row | {"beyond": float((np.abs(change) > delta * mean).mean())})
+        along += [
+            {"column": column, "at": str(v), "value": model(_with(rows, column, v)).mean()} for v, _ in values
+        ]
+    tables = {
+        "flips": pd.DataFrame(made).sort_values("mean_change", key=np.abs, ascending=False, ignore_index=True)
+        if made
+        else pd.DataFrame(columns=["column", "mean_change", "mean_absolute", "beyond"]),
+        "partial_dependence": pd.DataFrame(along, columns=["column", "at", "value"]),
+    }
+    sentences = _in_words(tables["flips"], name, delta, len(rows))
+    if customer is not None:
+        told, more = _customer(frame, model, customer, columns=tables["flips"]["column"].tolist(), name=name)
+        tables |= told
+        sentences = (*sentences, more)
+    answer = Answer(
+        question=NUMBER, title=TITLE, sentence=sentences[0], more=sentences[1:], tables=tuple(tables)
+    )
+    return replace(
+        result,
+        answers=(*result.answers, answer),
+        tables=MappingProxyType({**result.tables, **tables}),
+    )
+
+
+def _with(rows: pd.DataFrame, column: str, value: Any) -> pd.DataFrame:
+    return rows.assign(**{column: pd.Series(value, index=rows.index, dtype=rows[column].dtype)})
+
+
+def _moves(model: Pricing, rows: pd.DataFrame, column: str, nodes: Nodes, base: Array) -> bool:
+    """Whether the model looks at a column at all."""
+    return any(not np.array_equal(model(_with(rows, column, value)), base) for value, _ in nodes)
+
+
+def _ends(frame: pd.DataFrame, name: str, price: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The rows with the lowest tenth of s, and those with the highest; of classes, cheapest and dearest."""
+    s = frame[name]
+    if is_numeric_dtype(s):
+        low, high = np.quantile(s.astype(float), [END, 1 - END])
+        if low < high:
+            return frame[s <= low], frame[s >= high]
+        return frame[s <= s.min()], frame[s >= s.max()]
+    means = frame.groupby(s.astype(str))[price].mean()
+    return frame[s.astype(str) == means.idxmin()], frame[s.astype(str) == means.idxmax()]
+
+
+def _in_words(table: pd.DataFrame, name: str, delta: float, n: int) -> tuple[str, ...]:
+    own = table[table["column"] == name]
+    itself = f"The model's price does not change with “{name}” alone."
+    if len(own):
+        row = own.iloc[0]
+        itself = (
+            f"From one end of “{name}” to the other, all else equal, the model's price changes by "
+            f"{percent(row['mean_change'])} of the mean price on average; by more than {percent(delta)} for "
+            f"{percent(row['beyond'])} of the rows."
+        )
+    others = table[table["column"] != name]
+    through = "No other column that goes with it moves the price."
+    if len(others) and abs(others["mean_change"].iloc[0]) > 0:
+        first = others.iloc[0]
+        through = (
+            f"Of the other columns “{first['column']}” does most as it moves along with “{name}”: "
+            f"{percent(first['mean_change'])} of the mean price on average, and more than {percent(delta)} "
+            f"for {percent(first['beyond'])} of the rows."
+        )
+    return (
+        f"{itself} {through}",
+        f"One column is changed at a time, of {n:,} rows; such customers need not exist.",
+    )
+
+
+def _customer(
+    frame: pd.DataFrame, model: Pricing, label: Any, *, columns: list[str], name: str
+) -> tuple[dict[str, pd.DataFrame], str]:
+    """One row's price, beside those with the nearest s, and what each of its columns does to it."""
+    if label not in frame.index or not frame.index.is_unique or pd.isna(frame.loc[label, name]):
+        hint = "Give the label of one row whose sensitive attribute is known."
+        raise OptionError.of("There is no such row", hint, column="customer")
+    row, s = frame.loc[[label]], frame[name]
+    price = float(model(row)[0])
+    if is_numeric_dtype(s):
+        count = max(2, round(END * int(s.notna().sum())))
+        near = frame.loc[(s - s[label]).abs().sort_values(kind="stable").index[:count]]
+    else:
+        near = frame[s == s[label]]
+    beside, everyone = model(near), float(model(frame[s.notna()]).mean())
+    lower = float((beside < price).mean())
+    moved = pd.DataFrame(
+        [
+            {
+                "column": column,
+                "value": str(row[column].iloc[0]),
+                "change": price - float(price_at(model, row, column, nodes_of(frame[column]))[0]),
+            }
+            for column in columns
+        ],
+        columns=["column", "value", "change"],
+    ).sort_values("change", key=np.abs, ascending=False, ignore_index=True)
+    facts = {"price": price, "mean_near_in_s": float(beside.mean()), "mean_of_all": everyone}
+    told = (
+        f"The customer of row {label} pays {amount(price)}; those nearest in “{name}” pay "
+        f"{amount(facts['mean_near_in_s'])} on average, and {percent(lower)} of them pay less."
+    )
+    if len(moved):
+        told += f" “{moved['column'][0]}” moves this price most: {amount(float(moved['change'][0]))}."
+    summary = pd.DataFrame([{**facts, "share_near_that_pays_less": lower, "near": len(near)}])
+    return {"customer": summary, "customer_columns": moved}, told

@@ -1,0 +1,146 @@
+"""fd.audit(model=…): functions, scikit-learn objects and ONNX files alike; flips by hand; a planted proxy."""
+
+from __future__ import annotations
+
+import pickle
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.inspection import partial_dependence
+from sklearn.linear_model import LinearRegression
+
+import fairdash as fd
+from fairdash.__main__ import main
+from fairdash.auditing.model_answers import flips, nodes_of
+from fairdash.auditing.onnx_model import onnx_model
+from fairdash.errors import OptionError, StorageError
+
+COLUMNS = ["postcode", "power", "age"]
+WEIGHTS = np.array([8.0, 5.0, 0.5])
+ASKED = {"sensitive": "age", "questions": [1], "model_columns": COLUMNS}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    age, noise, power, colour = rng.normal(size=(4, 1_000))
+    # The planted proxy is the postcode; power moves the price as well, and does not go with age.
+    return pd.DataFrame({"age": age, "postcode": age + 0.3 * noise, "power": power, "colour": colour})
+
+
+def by_hand(rows):
+    return 100 + rows[COLUMNS].to_numpy(dtype=float) @ WEIGHTS
+
+
+def onnx_bytes(*, n=3):
+    from onnx import TensorProto, helper, numpy_helper
+
+    made = [
+        numpy_helper.from_array(WEIGHTS[:n, None], "w"),
+        numpy_helper.from_array(np.array([100.0]), "b"),
+    ]
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["X", "w"], ["m"]), helper.make_node("Add", ["m", "b"], ["price"])],
+        "line",
+        [helper.make_tensor_value_info("X", TensorProto.DOUBLE, [None, n])],
+        [helper.make_tensor_value_info("price", TensorProto.DOUBLE, [None, 1])],
+        made,
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+    model.ir_version = 8
+    return model.SerializeToString()
+
+
+def test_a_function_a_fitted_object_and_a_file_get_the_same_answers(rows, tmp_path):
+    file = tmp_path / "model.onnx"
+    file.write_bytes(onnx_bytes())
+    fitted = LinearRegression().fit(rows[COLUMNS], by_hand(rows))
+    first, *others = (fd.audit(rows, model=each, **ASKED) for each in (by_hand, fitted, file))
+    for other in others:
+        for name in ("flips", "partial_dependence"):
+            pd.testing.assert_frame_equal(first.tables[name], other.tables[name], rtol=1e-9)
+        assert other.answers[-1].sentence == first.answers[-1].sentence
+
+
+def test_the_command_line_takes_a_file(rows, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.onnx").write_bytes(onnx_bytes())
+    rows.to_csv("rows.csv", index=False)
+    taken = [each for name in COLUMNS for each in ("--model-column", name)]
+    assert main(["audit", "rows.csv", "--model", "model.onnx", "--sensitive", "age", *taken, "--question", "1",
+                 "--customer", "7", "--out", "evidence.zip"]) == 1  # fmt: skip
+    said = capsys.readouterr().out
+    assert "11. What does the model do?" in said
+    assert "The customer of row 7 pays" in said
+    assert "flips.csv" in zipfile.ZipFile("evidence.zip").namelist()
+
+
+def test_flips_are_those_by_hand_and_the_planted_proxy_is_named(rows):
+    result = fd.audit(rows, model=by_hand, customer=7, **ASKED)
+    low, high = (
+        rows["postcode"][each]
+        for each in (rows["age"] <= rows["age"].quantile(0.1), rows["age"] >= rows["age"].quantile(0.9))
+    )
+    levels = [0.1, 0.3, 0.5, 0.7, 0.9]
+    expected = 8.0 * (
+        np.quantile(high, levels, method="inverted_cdf").mean()
+        - np.quantile(low, levels, method="inverted_cdf").mean()
+    )
+    each = flips(by_hand, rows, "postcode", nodes_of(low), nodes_of(high))
+    assert each == pytest.approx(np.full(len(rows), expected), abs=1e-9)
+    table = result.tables["flips"].set_index("column")
+    assert table.loc["postcode", "mean_change"] * result.mean_price == pytest.approx(expected, abs=1e-9)
+    assert set(table.index) == set(COLUMNS)
+    assert "“postcode” does most" in result.answers[-1].sentence
+    assert abs(table.loc["power", "mean_change"]) < 0.1 * table.loc["postcode", "mean_change"]
+    # One customer: each column against its own values among all.
+    moved = result.tables["customer_columns"].set_index("column")["change"]
+    typical = np.quantile(rows["postcode"], levels, method="inverted_cdf").mean()
+    assert moved["postcode"] == pytest.approx(8.0 * (rows["postcode"][7] - typical), abs=1e-9)
+    assert result.tables["customer"]["price"][0] == pytest.approx(by_hand(rows)[7])
+
+
+def test_partial_dependence_is_scikit_learns(rows):
+    fitted = LinearRegression().fit(rows[COLUMNS], by_hand(rows) + rows["power"] ** 2)
+    table = fd.audit(rows, model=fitted, **ASKED).tables["partial_dependence"]
+    own = table[table["column"] == "power"]
+    grid = own["at"].astype(float).to_numpy()
+    theirs = partial_dependence(
+        fitted, rows[COLUMNS], ["power"], custom_values={"power": grid}, method="brute"
+    )
+    assert own["value"].to_numpy() == pytest.approx(theirs["average"][0])
+
+
+def test_classes_and_a_model_that_ignores_s(rows):
+    table = rows.assign(sex=np.where(rows["age"] > 0, "M", "F"))
+    result = fd.audit(table, model=by_hand, sensitive="sex", questions=[1])
+    assert result.answers[-1].sentence.startswith("The model's price does not change with “sex” alone.")
+    assert "sex" not in set(result.tables["flips"]["column"])
+
+
+class _Planted:
+    def __reduce__(self):
+        return (pytest.fail, ("a pickle was loaded",))
+
+
+def test_hostile_files_are_refused_in_words(tmp_path, monkeypatch):
+    for content in (b"", b"PK\x03\x04 no model", pickle.dumps(_Planted()), onnx_bytes()[:-40]):
+        with pytest.raises(StorageError, match="refused"):
+            onnx_model(content, COLUMNS)
+    monkeypatch.setattr("fairdash.auditing.onnx_model.LARGEST", 50)
+    (tmp_path / "large.onnx").write_bytes(onnx_bytes())
+    with pytest.raises(StorageError, match="larger"):
+        onnx_model(tmp_path / "large.onnx", COLUMNS)
+
+
+def test_what_can_not_be_asked_is_named(rows):
+    with pytest.raises(OptionError, match="age"):
+        fd.audit(rows, model=by_hand, price="age", sensitive="age")
+    with pytest.raises(OptionError, match="customer"):
+        fd.audit(rows, model=by_hand, customer="nobody", **ASKED)
+    with pytest.raises(StorageError, match="columns"):
+        fd.audit(rows, model=onnx_bytes(n=2), **ASKED)
+    with pytest.raises(OptionError, match="can't price"):
+        fd.audit(rows, model=3, sensitive="age")
