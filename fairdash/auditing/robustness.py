@@ -9,8 +9,9 @@ a straight line it is theirs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,7 +178,7 @@ def robustness_in_words(found: Robustness, name: str, factors: tuple[str, ...]) 
     )
 
 
-def as_measures(found: Robustness) -> list[Mapping[str, object]]:
+def as_measures(found: Robustness) -> list[dict[str, Any]]:
     """Rows of the result's measures."""
     parts = {
         "robustness_value": found.value,

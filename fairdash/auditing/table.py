@@ -207,13 +207,13 @@ class AuditTable:
         *,
         random_state: int | None = 0,
         cap: float | None = None,
-        **money: str,
+        currency: str = "",
+        period: str = "",
     ) -> AuditTable:
         """Check a frame and take from it what an audit needs.
 
         Rows in which a cell that is needed is missing, or the exposure is 0, are left out and counted. An
-        outcome above `cap` counts as that, as it stands in its cell, and what that takes off is noted;
-        `money` are ``currency`` and ``period``.
+        outcome above `cap` counts as that, as it stands in its cell, and what that takes off is noted.
 
         Raises
         ------
@@ -276,14 +276,15 @@ class AuditTable:
         made = _hash_of(features) if made_of else hashes
         order = np.lexsort((made, weight, hashes, numbers["sensitive"]))
         key = int(rng_of(Stream.AUDIT_FOLDS, random_state).integers(1, 2**63, dtype=np.int64))
+        optional: dict[str, Any] = {
+            role: numbers[role][order] if role in numbers else None
+            for role in ("outcome", "expected_cost", "candidate")
+        }
         return cls(
             price=numbers["price"][order],
             sensitive=numbers["sensitive"][order],
             weight=weight[order],
-            **{
-                role: numbers[role][order] if role in numbers else None
-                for role in ("outcome", "expected_cost", "candidate")
-            },
+            **optional,
             controls=controls.iloc[order].reset_index(drop=True),
             features=features.iloc[order].reset_index(drop=True),
             # Numbered as they come, so that without groups the unit of a row is its place.
@@ -295,7 +296,8 @@ class AuditTable:
             probabilities=probabilities.iloc[order].reset_index(drop=True),
             known=known[order],
             classes=classes,
-            **money,
+            currency=currency,
+            period=period,
         )
 
 
