@@ -98,7 +98,8 @@ def summary(name: str, planted: str, seeds: int, n: int = N) -> dict[str, object
 def page_lines(table: pd.DataFrame) -> list[str]:
     """The table of docs/audit.md, from what was written."""
     lines = [
-        "| price | planted b(p, s) | rows | sufficiency above 5 % | below 5 % | a link found (p ≤ .05) | residuals above 5 % | autocalibration rejected |",  # noqa: E501
+        "| price | planted b(p, s) | rows | sufficiency above 5 % | below 5 % | a link found (p ≤ 0.05) | "
+        "residuals above 5 % | autocalibration rejected |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for row in table.itertuples():

@@ -30,7 +30,7 @@ N = 50_000
 #: Name of a way to the grid of κ.
 WAYS = {
     "a tail's own rows alone": (1e-9,),
-    "curve counts at most .2": (0.003, 0.01, 0.03, 0.1, 0.2),
+    "curve counts at most 0.2": (0.003, 0.01, 0.03, 0.1, 0.2),
     "curve counts at most ⅓": (0.003, 0.01, 0.03, 0.1, 1 / 3),
     "curve counts as likelihood would": (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 10.0, 100.0),
 }

@@ -30,13 +30,12 @@ def page() -> str:
         "model was trained at ten of these places as well, from the same initial weights. Demographic "
         f"parity, default settings, test rows, means over {table['n_splits'].iloc[0]} random splits with "
         "corrected standard errors. The error is divided by the variance of the target. The excess is "
-        "HGR_KDE above what the same estimator reads on the same rows when the sensitive attribute is "
-        "shuffled.",
+        "HGR_KDE above its noise floor on the same rows.",
         "",
-        "The last column is the error of the blends, read off their front where it has the trained model's "
-        "excess, less the trained model's error: below 0 the blends are better. – where the front never has "
-        "that excess, or does not fall between the two neighbours. The λ of a blend is a name: it says where "
-        "on the slider it stands, not that a model trained there has the same dependence.",
+        "The last column is the error of the blends, at the point of their front with the trained model's "
+        "excess, less the trained model's error. Below 0 the blends are better. A dash means that the "
+        "front never has that excess, or does not fall between the two neighbours. The λ of a blend is its "
+        "position on the slider. A model trained there may have another dependence.",
         "",
     ]
     for (name, method), rows in table.groupby(["dataset", "method"], sort=False):

@@ -36,7 +36,7 @@ def _find_lam() -> str:
                 f"| {n:,} | {when} | {len(found)} | {found['foretold'].mean():.1f} | "
                 f"{found['found'].mean():.1f} | {gap.mean():+.1f} ± {gap.sem():.1f} |"
             )
-    return _table("| rows | folds | seeds | foretold | found | difference |", sorted(rows, key=_rows_of))
+    return _table("| rows | folds | seeds | predicted | found | difference |", sorted(rows, key=_rows_of))
 
 
 def _rows_of(line: str) -> int:

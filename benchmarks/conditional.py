@@ -141,10 +141,10 @@ def weak_by_two_factors(rng: np.random.Generator, n: int) -> tuple[Any, ...]:
 
 #: Weak links, what is given, in words, and sets.
 WEAK: tuple[tuple[Callable[..., tuple[Any, ...]], str, str, int], ...] = (
-    (weak_alike_in_one, ".06·S everywhere", "a number", 1000),
-    (weak_alike, ".06·S everywhere", "a number and four levels", 1000),
-    (weak_by_level, "±.1·S by level", "a number and four levels", 300),
-    (weak_by_two_factors, "±.15·S, + where a = b", "two factors", 300),
+    (weak_alike_in_one, "0.06·S everywhere", "a number", 1000),
+    (weak_alike, "0.06·S everywhere", "a number and four levels", 1000),
+    (weak_by_level, "±0.1·S by level", "a number and four levels", 300),
+    (weak_by_two_factors, "±0.15·S, + where a = b", "two factors", 300),
 )
 
 #: The case, the effect in words, and the rows of a set; the cases that are asked for come first.
@@ -152,8 +152,8 @@ CASES: tuple[tuple[Callable[..., tuple[Any, ...]], str, int], ...] = (
     (linear, "none", 2000),
     (curved, "none", 2000),
     (number_and_category, "none", 2000),
-    (product, ".2·C·S, S follows C", 2000),
-    (product_independent, ".2·C·S, S does not", 2000),
+    (product, "0.2·C·S, S follows C", 2000),
+    (product_independent, "0.2·C·S, S does not", 2000),
     (linear, "none", 500),
     (curved, "none", 500),
     (number_and_category, "none", 500),
@@ -162,9 +162,9 @@ CASES: tuple[tuple[Callable[..., tuple[Any, ...]], str, int], ...] = (
     (heavy_tails, "none", 2000),
     (weight_by_s, "none", 2000),
     (jump, "none", 2000),
-    (opposite_signs, "±.2·S by category", 2000),
+    (opposite_signs, "±0.2·S by category", 2000),
     (two_factors, "none", 2000),
-    (signs_of_two_factors, "±.15·S, + where a = b", 2000),
+    (signs_of_two_factors, "±0.15·S, + where a = b", 2000),
     (top_of_s, "1 in the top 3 % of S", 2000),
 )
 

@@ -9,8 +9,8 @@ dependence the test rows show to be the least is taken, and of those that look a
 Laws:
 
 - independent: all eight are independent of s;
-- hgr .2: all eight have HGR .2 with s, so that whatever is chosen has;
-- front .5 to .1: HGR falls from .5 to .1 over the eight.
+- hgr 0.2: all eight have HGR 0.2 with s, so that whatever is chosen has;
+- front 0.5 to 0.1: HGR falls from 0.5 to 0.1 over the eight.
 
 "fair_on_test" is the share of runs whose chosen point shows no link on the test rows it was chosen by;
 "confirmed" the share that the one test on the rows set aside finds no link for (assessment/confirmation.py).
@@ -39,8 +39,8 @@ LAMS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
 #: HGR with s at each weight.
 LAWS = {
     "independent": np.zeros(len(LAMS)),
-    "hgr .2": np.full(len(LAMS), 0.2),
-    "front .5 to .1": np.linspace(0.5, 0.1, len(LAMS)),
+    "hgr 0.2": np.full(len(LAMS), 0.2),
+    "front 0.5 to 0.1": np.linspace(0.5, 0.1, len(LAMS)),
 }
 
 

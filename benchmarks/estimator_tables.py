@@ -39,8 +39,8 @@ def page() -> str:
             "Made by `python -m benchmarks.estimator_tables` from `benchmarks/results/`, which "
             "`python -m benchmarks.estimators`, `python -m benchmarks.hard_links`, "
             "`python -m benchmarks.judges` and `python -m benchmarks.coverage` remake. `hgr_spline` is the "
-            "number that is shown, corrected for what noise adds, and the networks are cross-fitted, unless "
-            "the table says otherwise.",
+            "displayed value, corrected for the contribution of noise, and the networks are cross-fitted, "
+            "unless the table says otherwise.",
             "",
             "## Bivariate Gaussians, 2,000 rows: mean over 20 data sets (truth)",
             "",
@@ -49,24 +49,24 @@ def page() -> str:
             "## The paper's four kinds of pattern, 500 rows",
             "",
             "Root mean squared error and bias against the exact maximal correlation, over ten noise levels "
-            "from 0.5 to 9 and five data sets each; the last columns are the readings without noise, where "
+            "from 0.5 to 9 and five data sets each; the last columns are the values without noise, where "
             "the truth is 1.",
             "",
             markdown(patterns),
             "",
-            "## Links that the paper does not have",
+            "## Links not in the paper",
             "",
             "Root mean squared error against the exact maximal correlation over 100 data sets "
             "(`python -m benchmarks.hard_links`).",
             "",
             markdown(links),
             "",
-            "## Weak links: the number that is shown",
+            "## Weak links: the displayed value",
             "",
-            "Root mean squared error of `hgr_spline` as it is shown, as it was corrected before (commit "
-            "9ba3690) and cross-fitted (clipped at 0), on the same 200 samples (600 of independence), and in "
-            "how many of them it is exactly 0 (`python -m benchmarks.one_number`, which has 80 further laws, "
-            "patterns and tables of counts).",
+            "Root mean squared error of `hgr_spline` as displayed, as corrected before (commit 9ba3690) "
+            "and cross-fitted (clipped at 0), on the same 200 samples (600 for independence), and the "
+            "share of samples in which it is exactly 0 (`python -m benchmarks.one_number`, which has 80 "
+            "further distributions, patterns and tables of counts).",
             "",
             markdown(weak_links()),
             "",
@@ -79,19 +79,19 @@ def page() -> str:
             "",
             losses(),
             "",
-            "## Which measure is shown, and chosen by",
+            "## The default measure",
             "",
             "The share of data sets in which the measure's own permutation test (99 permutations, 5 %) "
             "finds the link: 200 of 300 rows, 100 of 1,000 (`python -m benchmarks.judges`). Pages, reports "
-            "and the command line show `hgr_spline`, corrected, and choose by it unless told otherwise.",
+            "and the command line show the corrected `hgr_spline` and choose by it by default.",
             "",
             judged(),
             "",
             nearest(),
             "",
-            "The spline network itself is chosen by `hgr_kde_scores`, since `hgr_spline` is nearly its own "
-            "penalty. RDC misses jumps, HGR_KDE heavy tails, and FairQuant all that leaves the averages of "
-            "groups alike: a link in spread, a ring.",
+            "`hgr_kde_scores` chooses the spline network itself, since `hgr_spline` is nearly its own "
+            "penalty. RDC misses jumps, HGR_KDE misses heavy tails, and FairQuant misses links that leave "
+            "the averages of groups equal: a link in spread, a ring.",
             "",
             markdown(power),
             "",
@@ -101,8 +101,8 @@ def page() -> str:
             "",
             "## Time",
             "",
-            "Processor time on one core, paired with the published forms in one run. That of the number that "
-            "is shown, `hgr_spline corrected`, stands in the table of patterns.",
+            "Processor time on one core, paired with the published forms in one run. The time of the "
+            "displayed value, `hgr_spline corrected`, is in the table of patterns.",
             "",
             markdown(speed),
             "",
@@ -123,12 +123,10 @@ def weak_links() -> pd.DataFrame:
         "rmse": "shown",
         "rmse_before": "before",
         "rmse_cross_fitted": "cross-fitted",
-        "zero": "reads 0",
+        "zero": "is 0",
     }
     return (
-        table[list(named)]
-        .rename(columns=named)
-        .assign(**{"reads 0": [f"{each:.0%}" for each in table["zero"]]})
+        table[list(named)].rename(columns=named).assign(**{"is 0": [f"{each:.0%}" for each in table["zero"]]})
     )
 
 
@@ -141,18 +139,17 @@ def of_the_test() -> pd.DataFrame:
 
 
 def told_apart() -> str:
-    """How often 0 is read, and the smallest link that is told from none in 80 % of samples."""
+    """Share of values 0, and the smallest link found in 80 % of samples."""
     table, power = pd.read_csv(RESULTS / "one_number.csv"), pd.read_csv(RESULTS / "one_number_power.csv")
     zero = table.set_index(["law", "truth", "rows"])["zero"]
     told = power[power["found"] >= 0.8].groupby("rows")["truth"].min()
     parts = [
-        f"with {rows:,} rows independence reads 0 in {zero['independent', 0, rows]:.0%} of samples and a "
-        f"Gaussian HGR of 0.1 in {zero['gaussian', 0.1, rows]:.0%}; the smallest Gaussian link tried that "
-        f"the test tells from none in 80 % of samples is {told[rows]:g}"
+        f"With {rows:,} rows the value is 0 in {100 * zero['independent', 0, rows]:.0f} % of samples under "
+        f"independence and in {100 * zero['gaussian', 0.1, rows]:.0f} % for a Gaussian HGR of 0.1. The "
+        f"smallest Gaussian link tried that the test finds in 80 % of samples is {told[rows]:g}"
         for rows in (300, 2_000)
     ]
-    said = "; ".join(parts)
-    return f"{said[0].upper()}{said[1:]}."
+    return f"{'. '.join(parts)}."
 
 
 def judged() -> str:
@@ -162,10 +159,11 @@ def judged() -> str:
     least = table.loc[table.groupby("measure")["power"].idxmin()].set_index("measure")
     shown = least.loc["hgr_spline, corrected"]
     rest = least[~least.index.str.startswith("hgr_spline")].sort_values("power", ascending=False)
-    others = ", ".join(f"{row.power:.0%} ({row.link}) by `{name}`" for name, row in rest.iterrows())
+    others = ", ".join(f"{100 * row.power:.0f} % ({row.link}) by `{name}`" for name, row in rest.iterrows())
     return (
         "With 300 rows the test of `hgr_spline` finds every kind of link tried in at least "
-        f"{shown.power:.0%} of samples. The kind that each other test finds least is found in {others}."
+        f"{100 * shown.power:.0f} % of samples. For each other test, the kind it finds least often is found "
+        f"in {others}."
     )
 
 
@@ -177,8 +175,9 @@ def nearest() -> str:
     means = ", ".join(f"{name} {table[name].mean():.2f}" for name in table.columns.drop(shown.name))
     where = "{}, {:,} rows".format(*shown.idxmax())
     return (
-        f"On {near} of the {len(table)} rows of the table of links above its error is the smallest or within "
-        f"a tenth of it. It is {shown.mean():.2f} on average ({means}), and at most {shown.max():.2f} "
+        f"On {near} of the {len(table)} rows of the table of links above, its error is the smallest or "
+        f"within a tenth of the smallest. It is {shown.mean():.2f} on average ({means}), and at most "
+        f"{shown.max():.2f} "
         f"({where})."
     )
 
@@ -194,7 +193,7 @@ def losses() -> str:
         f"{row.law} ({row.truth:.2f}, {row.rows:,} rows: {row.rmse:.3f} against {row.rmse_before:.3f})"
         for row in worse.itertuples()
     ]
-    return "It pays for that where few rows are evidence of a fast or local link: " + "; ".join(named) + "."
+    return "It is worse where few rows give evidence of a fast or local link: " + "; ".join(named) + "."
 
 
 def markdown(table: pd.DataFrame) -> str:

@@ -1,4 +1,4 @@
-"""What `find_lam` foretells of the chosen weight's cost, beside what a refit costs on fresh rows.
+"""The cost that `find_lam` predicts for the chosen weight, beside that of a refit on fresh rows.
 
     OMP_NUM_THREADS=1 python -m benchmarks.find_lam [--seeds 20] [--rows 560 1100 2000] [--methods hgr_spline]
 

@@ -46,9 +46,9 @@ source = UploadSource(sha256=upload.sha256, name=path.name, roles=roles)
 at = AppTest.from_file(str(root / "fairdash" / "ui" / "main.py"), default_timeout=300).run()
 at.query_params["dataset"] = save_source(source)
 at = at.switch_page(str(root / "pages" / "work" / "data.py")).run()
-for label, wanted in (("Sensitive attribute: what must not matter", "VehAge"),
-                      ("Sensitive attribute: what must not matter", "BonusMalus"),
-                      ("Sensitive attribute: what must not matter", "Density"),
+for label, wanted in (("Sensitive attribute: what predictions must not depend on", "VehAge"),
+                      ("Sensitive attribute: what predictions must not depend on", "BonusMalus"),
+                      ("Sensitive attribute: what predictions must not depend on", "Density"),
                       ("Exposure: how much a row counts", "None: every row counts alike")):
     (box,) = [each for each in at.selectbox if each.label == label]
     box.set_value(wanted)

@@ -25,12 +25,11 @@ TEXT = """\
 Made by `python -m benchmarks.omnibus_tables` from `benchmarks/results/omnibus_*.csv`, which
 `python -m benchmarks.omnibus` remakes.
 
-Whether predictions still depend on the sensitive attribute is said by one test of several measures, because
-every measure alone is blind to some links. Pages, reports and the command line say its p-value (`verdict_p`
-in a run's tables); a link is found where it is at most 5 %. The measure that is drawn keeps a test of its
-own: the grey band of the front is what independence gives to that measure. So a point may lie inside the
-band while another measure finds a link, and the other way round. Runs that were made before there was this
-test say what they said then.
+One test of several measures decides whether predictions still depend on the sensitive attribute, because
+every single measure misses some links. Pages, reports and the command line give its p-value (`verdict_p` in
+a run's tables); a link is found where it is at most 5 %. The measure shown has its own test: the grey band
+of the front is its range under independence. A point may be inside the band while another measure finds a
+link, and vice versa. Runs made before this test existed keep their old verdicts.
 
 ## How it is made
 
@@ -42,16 +41,16 @@ test say what they said then.
    measure is computed for every order, the one at hand among them. Over several splits each measure is
    averaged over the splits, all of which see the same permuted column.
 3. For each measure every order gets the share of all B + 1 orders that reach its value; ties count against
-   it. The least of the six shares is what an order has to show.
+   it. The order's statistic is the least of its six shares.
 4. The p-value is the share of the B + 1 orders whose least share is no larger than that of the order at hand.
-   All orders are treated alike, so it is exact where they are exchangeable.
+   All orders are treated equally, so the p-value is exact where they are exchangeable.
 
-With weights all of this is done twice, the weight kept with u and kept with v, and the larger p-value counts;
-a weight that depends on both is not covered. Several sensitive columns have a verdict each. Above {most} rows
-the products of the functions are summed with random signs, one a row or group, instead of permuting rows:
-that holds approximately, as rows grow. Of more than {blocks} rows or groups several share a sign, at random.
-Pages take B = {pages}, and at most {judged} rows of a part. A blend of two trained models is compared with
-the shuffles of the standard model.
+With weights all of this is done twice, the weight kept with u and kept with v, and the larger p-value
+counts. A weight that depends on both is not covered. Each sensitive column has its own verdict. Above {most}
+rows the products of the functions are summed with random signs, one a row or group, instead of permuting
+rows: this is approximate, and improves with the number of rows. Of more than {blocks} rows or groups several
+share a sign, at random. Pages take B = {pages}, and at most {judged} rows of a part. A blend of two trained
+models is compared with the shuffles of the standard model.
 
 ```python
 >>> import numpy as np
@@ -69,19 +68,19 @@ True
 
 In the library B is {library} by default, {signs_drawn} with signs. `sample_weight=` and `groups=` are as in
 `fd.assess_dependence`. In each of the six measures one order comes first, so that p-values are rarely below
-6 / (1 + B): several tests that Holm's rule is to correct need B = 1,999.
+6 / (1 + B): several tests corrected by Holm's rule need B = 1,999.
 
 ## Links found, 300 rows
 
-Share of data sets in which a link is found at 5 % (B = {pages}); beside the verdict the test of each measure
-alone. In the last row there is none.
+Share of data sets in which a link is found at 5 % (B = {pages}); with the verdict and the test of each
+measure alone. The last row has no link.
 
 {power}
 
 ## False alarms, 300 rows
 
-Share of independent data sets in which a link is found; at most 5 % is what the test promises. With
-weights it is less, because the larger of two p-values counts: least where weights depend on neither variable.
+Share of independent data sets in which a link is found. The test promises at most 5 %. With weights it is
+less, because the larger of two p-values counts. It is least where weights depend on neither variable.
 
 {size}
 

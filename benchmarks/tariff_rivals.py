@@ -13,7 +13,7 @@ chooses. The ways:
 - `orthogonal`: the GLM of columns less a share of their projection on splines of s (rating needs s);
 - `residual` and `residual_log`: the GLM's premium, or its logarithm, less a share of that projection (rating
   needs s);
-- `dropped`: the GLM without the columns that foretell s best, so many of them.
+- `dropped`: the GLM without the columns that predict s best, so many of them.
 
 Writes results/tariff_rivals.csv, a row a table, way and strength: means over the splits, on test rows, of the
 deviance ÷ the flat premium's, of the largest gap of tenths by s ÷ the mean premium, of HGR (spline), and of
@@ -127,7 +127,7 @@ def _drawn(frame: pd.DataFrame, n: int) -> pd.DataFrame:
 
 
 def simulated(n: int, *, frequency: float, strength: float, seed: int) -> Table:
-    """Rare claims that the columns hardly foretell, and age, which shows in most of them."""
+    """Rare claims that the columns hardly predict, and age, which shows in most of them."""
     rng = np.random.default_rng(seed)
     age, years = rng.uniform(18, 85, n), rng.uniform(0.2, 1, n)
     away = (age - 50) / 20

@@ -1,4 +1,4 @@
-r"""Smooth curves of tariffs: what they foretell on the motor policies, and how often they turn.
+r"""Smooth curves of tariffs: their predictions on the motor policies, and how often they turn.
 
     FAIRDASH_DATA=… python -m benchmarks.tariff_smooth [--splits 3]
 

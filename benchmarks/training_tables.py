@@ -39,7 +39,7 @@ def page() -> str:
         ]
     )
     lines = [
-        "# The methods: what they reach and what they cost",
+        "# The methods: what they achieve and what they cost",
         "",
         "Made by `python -m benchmarks.training_tables` from `benchmarks/results/`, which "
         "`python -m benchmarks.training` and `python -m benchmarks.stack_vs_loop` remake.",
@@ -59,36 +59,37 @@ def page() -> str:
         "",
         markdown(standard_networks()),
         "",
-        "Under a penalty, Crime, five splits, HGR_spline (`python -m benchmarks.architectures`): where λ is "
-        "large the default's independence carries over better to new rows, which is why it is the default.",
+        "Under a penalty, Crime, five splits, HGR_spline (`python -m benchmarks.architectures`): for large "
+        "λ the default's independence generalises better to new rows, so it is the default.",
         "",
         markdown(pd.read_csv(RESULTS / "architectures.csv").round(3)),
         "",
         "## Error where predictions are equally independent",
         "",
-        "Crime, 20 splits. λ is where the mean excess of HGR_KDE and HGR_RDC over their floors comes to the "
-        "level (for equalized residuals: HGR_KDE itself), on rows set aside for choices (validation) or on "
-        "the test rows, where all are then equally independent; `reached` is what the test rows have. The "
+        "Crime, 20 splits. λ is chosen so that the mean excess of HGR_KDE and HGR_RDC over their floors "
+        "meets the level (for equalized residuals: HGR_KDE itself), on validation rows or on the test "
+        "rows. On the test rows all are then equally independent. `reached` is the value on test rows. The "
         "difference is to the better of `hgr_spline` and `chi2_kde` as they were before `cca_spline`, the "
         "first two entries of an objective, with the half width of Nadeau and Bengio's 95 % interval. A "
-        "mini-batch of 256 rows shows much by chance: `cca_spline` takes up to 2,048 a step, which takes "
-        "longer. Seconds are one core's for a model (`python -m benchmarks.crime_equal`).",
+        "mini-batch of 256 rows shows much dependence by chance. `cca_spline` therefore uses up to 2,048 "
+        "rows per step, which takes longer. Seconds are one core's for a model (`python -m "
+        "benchmarks.crime_equal`).",
         "",
         markdown(equally_independent()),
         "",
         what_residuals_cost(),
         "",
-        "All that follows was made with the default, `tanh`, before there was `cca_spline`.",
+        "The results below use the default, `tanh`, and predate `cca_spline`.",
         "",
         "## Error and dependence at the λ that validation rows chose",
         "",
         f"Test rows, means over {n_splits} random splits. The error is divided by the variance of the "
-        "target: 0 is perfect, 1 is what the constant mean reaches. Dependence is its excess over the "
-        "independence floor of the same estimator on the same rows: 0 can't be told from independence.",
+        "target: 0 is perfect, and the constant mean gives 1. Dependence is the excess over the noise "
+        "floor of the same estimator on the same rows. An excess of 0 is no evidence of dependence.",
         "",
-        "λ is chosen on validation rows, a fifth of each split's training rows: the least error among the λ "
-        "whose mean excess is at most 0.02 in both HGR_KDE and HGR_RDC; where no λ reaches that, the fairest "
-        "(marked *).",
+        "λ is chosen on validation rows, a fifth of each split's training rows: the least error among the "
+        "λ whose mean excess is at most 0.02 in both HGR_KDE and HGR_RDC, or the fairest λ if none reaches "
+        "this (marked *).",
         "",
     ]
     for name, title in TITLES.items():
@@ -113,15 +114,15 @@ def page() -> str:
     lines += [
         "## Error at matched dependence",
         "",
-        "The same fronts of test rows read at equal dependence, by linear interpolation between the trained "
-        "λ; – where a method never comes so low. HGR_RDC is no method's penalty.",
+        "The same fronts on test rows at equal dependence, by linear interpolation between the trained λ. "
+        "A dash means that a method never reaches it. HGR_RDC is no method's penalty.",
         "",
         markdown(matched(pd.read_csv(RESULTS / "training_fronts.csv"))),
         "",
         "## Does dependence fall with λ?",
         "",
         "`hgr_nn`, mean over ten splits, test rows: Spearman's correlation between λ and the measure, over "
-        "the λ at which it stands above the floor's 95 % quantile. −1: every larger λ is fairer.",
+        "the λ at which it is above the floor's 95 % quantile. −1: every larger λ is fairer.",
         "",
         markdown(pd.read_csv(RESULTS / "training_monotone.csv")),
         "",
@@ -131,11 +132,11 @@ def page() -> str:
         "",
         markdown(pd.read_csv(RESULTS / "training_seconds.csv")),
         "",
-        "## What a stack saves",
+        "## Speed of a stack",
         "",
         "40 models as one stack against a loop over them: public code's idiom with torch.optim.Adam and one "
-        "nn.Sequential a network, or this engine training one model at a time. The arithmetic limit is what "
-        "the loop would gain if its matrix products ran at the rate of one large product and all else took "
+        "nn.Sequential a network, or this engine training one model at a time. The arithmetic limit is the "
+        "loop's gain if its matrix products ran at the rate of one large product and everything else took "
         "no time.",
         "",
         markdown(pd.read_csv(RESULTS / "stack_vs_loop.csv").astype(object).fillna("–")),
@@ -161,11 +162,10 @@ def what_residuals_cost() -> str:
     spread = pd.read_csv(RESULTS / "crime_spread.csv", index_col="quarter")
     lowest, highest, target = spread["residual"]["1"], spread["residual"]["4"], spread["target"]["all"]
     return (
-        f"Equalized residuals cost more, whatever the method. The standard network's miss by {lowest:.2f} "
-        f"(root mean square) in the lowest quarter of s, and by {highest:.2f} in the highest, where the "
-        "target varies most. A model that does not see s makes them alike by missing as much everywhere: "
-        f"({highest:.3f} / {target:.3f})², the latter being the constant's, is an error of "
-        f"{(highest / target) ** 2:.2f}."
+        "Equalized residuals cost more for every method. The standard network's root mean squared error is "
+        f"{lowest:.2f} in the lowest quarter of s and {highest:.2f} in the highest, where the target varies "
+        f"most. A model without s equalizes them by having the highest error everywhere: ({highest:.3f} / "
+        f"{target:.3f})², where the latter is the constant's, is an error of {(highest / target) ** 2:.2f}."
     )
 
 

@@ -22,21 +22,21 @@ ROWS: dict[str, dict[int, tuple[str, str]]] = {
         2: ("Windows-1252 text", "UTF-8 is tried, then Windows-1252; the page says which"),
         3: ("byte order mark", "read, no stray character in the first header"),
         4: ("`;`, tab or bar between the cells", "found; the page says which"),
-        5: ("decimal comma", "found and converted; said, with the number of cells"),
+        5: ("decimal comma", "found, converted and reported with the number of cells"),
         6: ("an extra field in each row", "refused, with the widths"),
         7: ("short rows", "refused, with the lines"),
         8: ("unclosed quote", "refused, with the line it opens on"),
         9: ("NUL bytes, or an image named .csv", "refused by content, not by name"),
         10: ("over the size limit (200 MB, or 50 million cells)", "refused before parsing"),
         11: ("empty, or a header only", "“no data rows”"),
-        12: ("fewer rows than the work needs", "how many are needed, for what"),
-        13: ("duplicate headers", "listed; numbered by a click, which is said"),
-        14: ("blank headers, or headers that are no text", "made text; the mapping is shown"),
+        12: ("fewer rows than the work needs", "the number needed, and for what"),
+        13: ("duplicate headers", "listed; numbered by a click, and reported"),
+        14: ("blank headers, or headers that are not text", "made text; the mapping is shown"),
         15: ("1e400 or “inf”", "refused, with the lines"),
         16: ("mixed types in a column", "stays text; the lines are listed, conversion is offered"),
         17: ("the code “NA”", "the marks of missing cells are shown, and can be changed"),
         18: ("leading zeros, ids above 2⁵³", "kept as text, flagged as an identifier"),
-        19: ("thin space or apostrophe between thousands", "said; conversion is offered"),
+        19: ("thin space or apostrophe between thousands", "reported; conversion is offered"),
         20: ("gzip, zip or Parquet bomb", "capped while streaming; a footer's rows × width first"),
         21: ("large xlsx", "cells are capped before they are read by a fast engine"),
         22: (
@@ -48,9 +48,9 @@ ROWS: dict[str, dict[int, tuple[str, str]]] = {
     "Choosing roles": {
         24: ("constant target or sensitive column", "blocked: dependence is undefined"),
         25: ("missing values in target or sensitive column", "rows dropped only when the user agrees"),
-        26: ("all-missing column; constant feature", "left out, said so"),
+        26: ("all-missing column; constant feature", "left out and reported"),
         27: ("category with about as many levels as rows", "flagged as an identifier, left out by default"),
-        28: ("dates, typed or as text; truth values", "offered as year and age, day and month never guessed; as 0 and 1, the mapping said"),
+        28: ("dates, typed or as text; truth values", "offered as year and age, day and month never guessed; as 0 and 1, with the mapping reported"),
         29: (
             "target = sensitive; the sensitive column copied, permuted or rescaled among the features",
             "the first blocked; the second found and a choice asked",
@@ -61,8 +61,8 @@ ROWS: dict[str, dict[int, tuple[str, str]]] = {
         33: ("numbers beyond single precision", "rescaled before training"),
         59: (
             "amounts below zero, such as recoveries, in a target that is divided by the exposure",
-            "blocked, with lines, until one of three is chosen: as they are, as 0, or without these rows; what "
-            "each gives over all rows is said",
+            "blocked, with lines, until one of three is chosen: unchanged, as 0, or without these rows; "
+            "with the result of each over all rows",
         ),
     },
     "Hostile input": {
@@ -76,7 +76,7 @@ ROWS: dict[str, dict[int, tuple[str, str]]] = {
             "the default binds to loopback; [deployment.md](deployment.md) says how to put it behind a login",
         ),
         58: (
-            "a run's zip that was altered, packed anew, leads out of its folder, or is a bomb",
+            "a run's zip that was altered, repacked, leads out of its folder, or is a bomb",
             "refused before anything is kept",
         ),
     },

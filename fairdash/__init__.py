@@ -13,7 +13,7 @@ from __future__ import annotations
 from fairdash.utils.extras import name_missing_packages
 from fairdash.utils.lazy import moved_modules, names_of_stub
 
-#: Where modules stood before, for whoever imports them: until the version after next.
+#: Old locations of modules, for code that imports them, until the version after next.
 _MOVED = {
     "fairdash.assessment": "fairdash.evaluation",
     "fairdash.lesson": "fairdash.simulations.lesson",

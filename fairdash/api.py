@@ -15,6 +15,7 @@ from fairdash.evaluation.result import ReferenceResult as ReferenceResult
 from fairdash.training.defaults import LAMS, VALIDATION_SHARE, default_settings
 from fairdash.training.lam_search import LamSearch, Target, search_lam
 from fairdash.training.methods import DEFAULT_METHOD, STANDARD
+from fairdash.training.pilot import is_auto
 from fairdash.training.search import GRIDS, SearchGrid, SearchResult, SettingsSearch, search_settings
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.split_kinds import with_groups
@@ -43,7 +44,7 @@ def sweep(
     references: bool = True,
     progress: Callable[[SweepProgress], None] | None = None,
 ) -> SweepResult:
-    """Train methods over a grid of λ and several splits, and assess every model: what a run of the app does.
+    """Train methods over a grid of λ and several splits, and assess every model, like a run of the app.
 
     Parameters
     ----------
@@ -60,32 +61,30 @@ def sweep(
     settings
         By default the loss that suits the target (:func:`fairdash.training.defaults.suggested_loss`),
         balanced where it has a log link, and the schedule that suits the number of training rows
-        (:func:`fairdash.training.settings.budget_of`). Given ones are taken as they are.
+        (:func:`fairdash.training.settings.budget_of`). Given settings are used unchanged.
     split
         A key of :data:`fairdash.training.split_kinds.SPLITS`: ``"random"``, ``"group"`` or ``"time"`` (train
         before, test after, by the data set's time). By default by group where there are groups.
     confirmation
         Share of the rows to set aside for :func:`confirm`, 0 for none; by default a fifth of 5,000 rows or
-        more, and 10,000 rows at most. They are in no part of any split, and their predictions are NaN.
+        more, and 10,000 rows at most. No split contains them, and their predictions are NaN.
     groups : (n,) array, optional
-        Which rows belong together, such as a policy's, in place of the data set's group: no split by group
-        and no fold parts them, and they exchange the sensitive columns together behind every verdict.
+        Groups of rows, such as policies, in place of the data set's group. Splits by group and folds keep
+        them together, and permutations exchange their sensitive columns together.
     tune
-        Whether learning rate and weight decay are found on validation rows first; by default where no
-        `settings` are given.
+        Find learning rate and weight decay on validation rows first; by default if no `settings` are given.
     tariff
-        Whether tariffs (:class:`fairdash.FairTariff`) are fitted beside, at λ = 0 and at these weights; by
-        default where the loss has a log link.
+        Also fit tariffs (:class:`fairdash.FairTariff`), at λ = 0 and at these weights; by default if the
+        loss has a log link.
     measures
         Ids in :data:`fairdash.dependence.REGISTRY`, a column each in the frame.
     importance
-        Whether to find the permutation importance of every feature in every model.
+        Compute the permutation importance of every feature in every model.
     references
-        Whether prices that are told s (:func:`references`) are trained beside: with one sensitive column and
-        up to 30,000 rows.
+        Also train prices that use s (:func:`references`), with one sensitive column and up to 30,000 rows.
     progress
-        Called with a :class:`fairdash.training.sweep.SweepProgress`: what is being done in words, and the
-        share of the whole that is done; it may raise :class:`fairdash.errors.Cancelled` to stop.
+        Called with a :class:`fairdash.training.sweep.SweepProgress`: the current step in words, and the
+        share done; it may raise :class:`fairdash.errors.Cancelled` to stop.
 
     Returns
     -------
@@ -103,7 +102,7 @@ def sweep(
     >>> result.frame["method"].unique().tolist()
     ['hgr_spline']
     """
-    # It loads scikit-learn, which whoever only names this verb has no use for.
+    # It loads scikit-learn, which is not needed just to name this function.
     from fairdash.evaluation.execute_sweep import execute_sweep
 
     dataset = with_groups(dataset, groups)
@@ -153,17 +152,17 @@ def references(
     device: str = "auto",
     measures: Sequence[str] = DEFAULT_MEASURES,
 ) -> ReferenceResult:
-    """Demographic parity if the price may use s: the partial barycentre, and the discrimination-free premium.
+    """References that use s: the partial barycentre, and the discrimination-free premium.
 
     Parameters
     ----------
     dataset
         With one sensitive column.
     n_splits, random_state, validation_share, split, confirmation, groups, settings, device, measures
-        As in :func:`fairdash.sweep`; the references' base is that sweep's standard model, told s as well, and
-        tuned for that.
+        As in :func:`fairdash.sweep`; the references' base is that sweep's standard model with s as a further
+        input, tuned accordingly.
     strengths
-        How far the barycentre goes, each from 0 (the base) to 1 (independence of s).
+        Strengths of the barycentre, each from 0 (the base) to 1 (independence of s).
 
     Returns
     -------
@@ -182,7 +181,7 @@ def references(
     >>> "barycentre" in set(found.frame["method"])
     True
     """
-    # They load scikit-learn, which whoever only names this verb has no use for.
+    # They load scikit-learn, which is not needed just to name this function.
     from fairdash.evaluation.execute_sweep import reference_prices
     from fairdash.training.references import DEFAULT_STRENGTHS
 
@@ -204,12 +203,12 @@ def references(
 
 
 def confirm(result: SweepResult, *, method: str, lam: float, objective: str | None = None) -> Confirmation:
-    """Open the rows that a sweep has set aside, for the point that was chosen.
+    """Open the rows that a sweep has set aside, for the chosen point.
 
-    Choosing a weight by the test rows makes what they say of it too good. The rows set aside had no say, so
-    that one test of the point on them is valid: of models trained on all other rows, as a refit would be. It
-    is so once. Another point is opened as well, but is counted, and its figures are no confirmation any more;
-    the same point again gives what was found before.
+    Choosing a weight by the test rows makes its test figures too good. The rows set aside took no part in
+    the choice, so one test of the point on them is valid. It uses models trained on all other rows, like a
+    refit. Only the first opening is a confirmation. Opening them for another point is possible but counted.
+    The same point again returns the earlier result.
 
     Parameters
     ----------
@@ -218,7 +217,7 @@ def confirm(result: SweepResult, *, method: str, lam: float, objective: str | No
     method, lam
         The point: a trained weight or one of the blends between two; λ = 0 is the standard model.
     objective
-        What must not depend on the sensitive columns; what was trained for by default.
+        Quantity that must not depend on the sensitive columns; by default the objective of training.
 
     Returns
     -------
@@ -282,10 +281,10 @@ def search(
     grid
         ``"default"`` (the paper's ranges), ``"small"`` (one architecture), or the values to try.
     rows
-        Row numbers to search within, such as a split's training rows; nothing is learned from the others.
-        None for all, which leaves no row for an untouched test.
+        Row numbers to search within, such as a split's training rows; the others are not used. None for all
+        rows, which leaves none for an untouched test.
     groups
-        As in :func:`sweep`: no fold parts a group.
+        As in :func:`sweep`: folds keep groups together.
     progress
         Called with the share done, 0 to 1; it may raise :class:`fairdash.errors.Cancelled` to stop.
 
@@ -328,7 +327,7 @@ def find_lam(
     target: str | Target,
     method: str = DEFAULT_METHOD,
     objective: str = "demographic_parity",
-    lams: Sequence[float] = LAMS,
+    lams: Sequence[float] | str = "auto",
     n_folds: int = 10,
     refine: int = 0,
     rows: ArrayLike | None = None,
@@ -345,22 +344,23 @@ def find_lam(
     dataset
     target
         ``"hgr_kde<=0.05"``: a measure is at most a number; ``"hgr_kde<=floor+0.02"``: at most that much
-        above what independent data read; ``"error<=+10%"``: the error is at most 10 % above the standard
-        model's.
-    method, objective, lams, n_folds, refine, settings, random_state, device
+        above the noise floor; ``"error<=+10%"``: the error is at most 10 % above the standard model's.
+    method, objective, n_folds, refine, settings, random_state, device
         As in :class:`fairdash.training.lam_search.LamSearch`.
+    lams
+        Weights λ ≥ 0 to try; ``"auto"`` for eight that a pilot spreads over dependence, as in :func:`sweep`.
     rows
-        Row numbers to search within, such as a split's training rows; nothing is learned from the others.
-        None for all, which leaves no row for an untouched test.
+        Row numbers to search within, such as a split's training rows; the others are not used. None for all
+        rows, which leaves none for an untouched test.
     groups
-        As in :func:`sweep`: no fold parts a group.
+        As in :func:`sweep`: folds keep groups together.
     progress
         Called with the share done, 0 to 1; it may raise :class:`fairdash.errors.Cancelled` to stop.
 
     Returns
     -------
     SearchResult
-        How the weight is chosen is described in :func:`fairdash.training.lam_search.search_lam`.
+        See :func:`fairdash.training.lam_search.search_lam` for the choice of the weight.
 
     Raises
     ------
@@ -378,7 +378,8 @@ def find_lam(
     """
     plan = LamSearch(
         target=target if isinstance(target, Target) else Target.parse(target),
-        lams=tuple(float(lam) for lam in lams),
+        lams=LAMS if is_auto(lams) else tuple(float(lam) for lam in lams),
+        find_lams=is_auto(lams),
         method=method,
         objective=objective,
         n_folds=n_folds,

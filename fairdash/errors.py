@@ -104,7 +104,7 @@ class FairdashError(Exception):
 
     @classmethod
     def of(cls, what: str, hint: str, **more: Any) -> Self:
-        """The error of one problem; see :class:`Problem` for `what`, `hint` and what may come besides.
+        """Error with one problem; see :class:`Problem` for `what`, `hint` and further fields.
 
         Examples
         --------
@@ -131,7 +131,7 @@ class StorageError(FairdashError, OSError):
 
 
 class MissingPackageError(FairdashError, ModuleNotFoundError):
-    """What this part of fairdash needs is not installed; the message has the command that brings it."""
+    """A required package is not installed; the message has the command that installs it."""
 
 
 class OptionError(FairdashError, ValueError):

@@ -41,7 +41,7 @@ def hgr_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> 
     -------
     Tensor
         A scalar from 0 to 1: 0 is no correlation between any two of these functions, 1 a function of u that
-        is one of s. A batch of n independent rows does not give 0 but a floor, about .24 with 256 rows and
+        is one of s. A batch of n independent rows does not give 0 but a floor, about 0.24 with 256 rows and
         one column: larger batches have a lower one. Add λ times it to a loss in units of the constant
         model's.
 
@@ -70,8 +70,8 @@ def cca_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> 
     -------
     Tensor
         A scalar from 0, no correlation between any two of these functions, to below the number of functions
-        of s; rough functions count for little. Independent batches of 256 rows give about .04, of
-        2,048 rows .005: large batches are what this term is made for.
+        of s; rough functions count for little. Independent batches of 256 rows give about 0.04, of
+        2,048 rows 0.005: large batches are what this term is made for.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def chi2_kde(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Te
     Returns
     -------
     Tensor
-        A scalar of at least 0, without an upper end; independent batches of 256 rows give about .05.
+        A scalar of at least 0, without an upper end; independent batches of 256 rows give about 0.05.
 
     Raises
     ------

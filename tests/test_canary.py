@@ -161,7 +161,7 @@ def test_what_fails_tells_where_and_never_on_what(
     run = create_run(source, PLAN)
     assert worker.main(run.id) == 1
     messages.append(Run(run.id).status.message)
-    assert "not kept here any more" in messages[-1]
+    assert "not stored here any more" in messages[-1]
     printed = capsys.readouterr()
     for text in (*messages, caplog.text, printed.out, printed.err):
         assert not holds_canary(text.encode())

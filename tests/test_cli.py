@@ -111,8 +111,8 @@ def test_measure_prints_value_floor_p_value_and_interval(prices, capsys):
     assert main(["measure", "hgr_spline", str(prices), *options]) == 0
     out = capsys.readouterr().out
     assert "200 rows" in out
-    assert "corrected for what noise adds" in out
-    assert "give p = 0.005 at best if every measure sees the link, 0.03 if one alone does" in out
+    assert "corrected for the contribution of noise" in out
+    assert "the smallest p is 0.005 if every measure finds the link, 0.03 if only one does" in out
     assert "noise floor" in out
     assert "p-value      0.05 (19 permutations)" in out
     assert "interval" in out
@@ -120,7 +120,7 @@ def test_measure_prints_value_floor_p_value_and_interval(prices, capsys):
     assert "missing: 2" in out
     assert main(["measure", "hgr_kde", str(prices), *options]) == 0
     out = capsys.readouterr().out
-    assert "of the maximal correlation of the data as its kernels smooth them, which is below HGR" in out
+    assert "of the maximal correlation of the kernel-smoothed data, which is below HGR" in out
     assert main(["measure", "pearson", str(prices), *options, "--bootstrap", "0"]) == 0
     out = capsys.readouterr().out
     assert "interval" not in out
@@ -171,7 +171,7 @@ def test_measure_asks_among_equals_as_well(rated, capsys):
     assert expected.p_value > 0.05
     assert main(["measure", *options, *given]) == 0
     out = capsys.readouterr().out
-    assert "Among rows alike in bonus, region:" in out
+    assert "Conditional on bonus, region:" in out
     assert f"p-value      {expected.p_value:.3g}" in out
     assert main(["measure", *options, "--given", "bonnus"]) == 2
     assert "bonus" in capsys.readouterr().err
@@ -236,7 +236,7 @@ def test_measure_says_how_many_rows_it_needs(rows, status, tmp_path, capsys):
     options = ["--u", "u", "--v", "v", "--permutations", "19", "--bootstrap", "0"]
     assert main(["measure", "pearson", str(path), *options]) == status
     if status:
-        assert f"needs 20 complete rows that count, and there are {rows}" in capsys.readouterr().err
+        assert f"needs 20 complete rows with weight, and there are {rows}" in capsys.readouterr().err
 
 
 def test_find_lam_prints_what_the_api_finds(capsys):
@@ -408,8 +408,8 @@ def test_help_names_the_command_as_it_was_called(called, name, monkeypatch, caps
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "No command is named. Choose one of: app, sweep,"),
-        (["runs"], "No command is named. Choose one of: list, show,"),
+        ([], "Give a command. Choose one of: app, sweep,"),
+        (["runs"], "Give a command. Choose one of: list, show,"),
         (["runs", "lst"], "“lst” is not a known command. Choose one of: list, show,"),
         (["sweep", "--lamz", "1"], "Unknown option: --lamz. Did you mean --lams? See "),
         (["sweep", "--splits", "two"], 'Invalid value for --splits: unable to convert "two" into int. See '),
@@ -420,7 +420,7 @@ def test_help_names_the_command_as_it_was_called(called, name, monkeypatch, caps
         ),
         (["sweep"], "Name it with --dataset, or with --file."),
         (["find-lam", "--dataset", "household"], "--target"),
-        (["check", "a.csv", "b.csv", "--target", "x"], "There is no place for “b.csv”."),
+        (["check", "a.csv", "b.csv", "--target", "x"], "Unexpected argument: “b.csv”."),
     ],
 )
 def test_what_is_not_understood_names_itself_and_the_way_out(words, said, capsys):

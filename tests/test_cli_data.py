@@ -32,8 +32,8 @@ def test_what_gives_the_target_away_is_no_feature_unless_it_is_named(
     assert dataset.label("share") == "share (%)"
     said = capsys.readouterr()
     assert said.out == ""
-    assert "“ClaimInd” is no feature: it is 0 exactly where the target is." in said.err
-    assert "“PolicyNo” is no feature: names policies or people." in said.err
+    assert "“ClaimInd” is not used as a feature: it is 0 exactly where the target is." in said.err
+    assert "“PolicyNo” is not used as a feature: names policies or people." in said.err
     dataset = data_of("VehPower", "ClaimInd", folder=tmp_path)
     assert dataset.roles.features == ("VehPower", "ClaimInd")
     assert capsys.readouterr().err == ""
@@ -54,8 +54,8 @@ def test_what_looks_too_good_is_said_before_anything_is_trained(
     assert dataset.roles.features == ("VehPower", "calls")
     said = capsys.readouterr().err
     assert "“calls” looks too good to be true: it alone explains" in said
-    assert f"“from_day” is no feature: {BOUNDS}." in said
-    assert f"“to_day” gives the target away and is no feature: {BOUNDS}." in dataset.notes
+    assert f"“from_day” is not used as a feature: {BOUNDS}." in said
+    assert f"“to_day” gives the target away and is not a feature: {BOUNDS}." in dataset.notes
 
 
 def test_a_feature_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def test_no_value_is_found_after_delete_it_now(home: Path) -> None:
     assert with_canary(home) == {"uploads", "runs", "models"}
     at = open_page("data", dataset=save_source(source))
     assert "3 runs, 1 model, 1 search, 1 background computation" in said(at)
-    assert "What is still at work (1) is stopped first" in said(at)
+    assert "Running work (1) is stopped first" in said(at)
     at = button(at, "Delete it now").click().run()
     assert not at.exception
     assert not at.error
@@ -181,7 +181,7 @@ def test_a_window_that_still_holds_the_file_does_not_bring_it_back() -> None:
     delete_made_from(kept.sha256)
     at = at.run()
     assert list_uploads() == ()
-    assert "not kept here any more" in said_in_errors(at)
+    assert "not stored here any more" in said_in_errors(at)
     # Given once more by hand it is a new file.
     at = at.run()
     at = at.file_uploader[0].set_value(("policies.csv", content, "text/csv")).run()

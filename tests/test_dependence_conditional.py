@@ -208,7 +208,7 @@ def test_what_cannot_be_asked_is_refused(drawn):
         assess_conditional_dependence(a, b, given=np.where(c > 2, np.nan, c))
     with pytest.raises(OptionError, match=r"(?i)not as many rows"):
         assess_conditional_dependence(a, b, given=c[:5])
-    with pytest.raises(OptionError, match=r"(?i)tell the sensitive one"):
+    with pytest.raises(OptionError, match=r"(?i)determine the sensitive one"):
         assess_conditional_dependence(a, 2 * c, given=c)
     with pytest.raises(OptionError, match=r"(?i)Too few rows"):
         assess_conditional_dependence(a[:20], b[:20], given=c[:20])

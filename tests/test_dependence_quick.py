@@ -8,7 +8,7 @@ import scipy.stats
 import torch
 from numpy.testing import assert_allclose
 
-from fairdash.dependence import fairquant, independence_floor, measure, measure_many, quantile_groups
+from fairdash.dependence import fairquant, independence_floor, kde, measure, measure_many, quantile_groups
 from fairdash.dependence.kde import chi2_kde, hgr_kde
 from fairdash.dependence.ranks import mid_ranks
 from fairdash.errors import OptionError
@@ -98,6 +98,32 @@ def test_the_covering_grid_sees_a_link_in_the_tail(rng):
     top = u > np.quantile(u, 0.95)
     v = np.where(top, 3 + 2 * u, rng.normal(size=2000))
     assert measure("hgr_kde", u, v) > 0.6
+
+
+@pytest.mark.parametrize("value", [hgr_kde, chi2_kde])
+def test_rows_far_out_that_hardly_count_take_no_memory_and_change_nothing(value, rng):
+    u = rng.normal(size=400)
+    v = u + rng.normal(size=400)
+    u[50:] *= 1e6
+    weight = np.where(np.arange(400) < 50, 1.0, 1e-30)
+    found = value(u[None], v[None], sample_weight=weight[None])
+    assert found == pytest.approx(value(u[None, :50], v[None, :50]), abs=1e-3)
+    of_torch = value(*map(torch.from_numpy, (u, v)), sample_weight=torch.from_numpy(weight))
+    assert of_torch.item() == pytest.approx(found[0])
+
+
+def test_one_law_serves_both_kernel_measures(rng, monkeypatch):
+    u, v, w = rng.normal(size=(3, 2, 300))
+    orders = np.argsort(rng.random((5, 300)))
+    of_law, asked = kde._both, []
+    monkeypatch.setattr(kde, "_both", lambda *given: asked.append(given) or of_law(*given))
+    more = {"sample_weight": np.exp(w), "permutations": orders}
+    hgr, moved = hgr_kde(u, v, **more), hgr_kde(u, v, **more, weight_moves=True)
+    chi2, other = chi2_kde(u, v, **more), chi2_kde(-(u**3), v, **more)
+    assert len(asked) == 3
+    assert (chi2 >= hgr**2).all()
+    assert not np.array_equal(hgr, moved)
+    assert not np.array_equal(chi2, other)
 
 
 def test_grid_must_be_known():

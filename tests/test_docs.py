@@ -32,8 +32,8 @@ def test_the_readme_says_the_crime_figures_that_were_measured():
     said = (
         f"the standard network's error is {method.loc['standard', 'mse']:.3f} against RidgeCV's "
         f"{method.loc['ridge_cv', 'mse']:.3f}, and along λ the dependence (HGR_KDE) falls from "
-        f"{method.loc['standard', 'hgr_kde']:.3f} to {last['hgr_kde']:.3f}, where independence reads "
-        f"{last['hgr_kde_floor']:.3f}; the error then is {last['mse']:.3f}"
+        f"{method.loc['standard', 'hgr_kde']:.3f} to {last['hgr_kde']:.3f} (noise floor "
+        f"{last['hgr_kde_floor']:.3f}); the error then is {last['mse']:.3f}"
     )
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (found,) = re.findall(r"<!-- crime -->(.*?)<!-- /crime -->", readme, flags=re.DOTALL)
@@ -258,7 +258,7 @@ def test_the_page_on_tariffs_says_what_was_measured():
     page = (ROOT / "docs" / "tariff.md").read_text(encoding="utf-8")
     for row in rows:
         assert f"| {' | '.join(row)} |" in page
-    assert f"solver of its own: {glm:.4f}" in page
+    assert f"with its own solver: {glm:.4f}" in page
     assert tariffs["deviance"].iloc[0] == pytest.approx(glm, abs=1e-6)
     took = pd.read_csv(results / "tariff_seconds.csv").iloc[0]
     assert f"{took['processor_seconds']:.0f} seconds of one processor" in page
@@ -312,7 +312,7 @@ def test_the_page_on_tariffs_says_what_a_cap_costs():
         path = own.sort_values("cap", ascending=False, na_position="first")
         assert (path["error"].diff().dropna() < 0).all()
         assert (path["dependence"].diff().dropna() > 0).all()
-    said = "A cap of 30 % in one step leaves a gap of {:.0f} % where the tariff at λ = 3 has {:.0f} %"
+    said = "A cap of 30 % in one step leaves a gap of {:.0f} %, against {:.0f} % for the tariff at λ = 3"
     gap = table[table["lam"] == 3].set_index("cap")["gap"]
     assert said.format(100 * gap[0.3], 100 * gap[gap.index.isna()].item()) in page
 

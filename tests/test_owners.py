@@ -74,14 +74,14 @@ def test_what_is_another_s_is_gone_as_if_it_never_was() -> None:
     for stranger in (BEN, LOCAL):
         assert list_runs(owner=stranger).runs == uploads.list_uploads(owner=stranger) == ()
         assert find_model(**at, owner=stranger) is None
-        with pytest.raises(StorageError, match="not kept here") as caught:
+        with pytest.raises(StorageError, match="not stored here") as caught:
             load_source(source.id, owner=stranger)
         with pytest.raises(StorageError) as unknown:
             load_source("0" * 16, owner=stranger)
         assert str(caught.value) == str(unknown.value)
-        with pytest.raises(StorageError, match="not kept here any more"):
+        with pytest.raises(StorageError, match="not stored here any more"):
             uploads.check_kept(source.sha256, owner=stranger)
-        with pytest.raises(StorageError, match="not kept here any more"):
+        with pytest.raises(StorageError, match="not stored here any more"):
             uploads.set_retention(source.sha256, None, owner=stranger)
 
 

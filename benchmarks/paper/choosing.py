@@ -119,7 +119,7 @@ class Trial:
                 n_folds=self.n_folds,
                 random_state=seed,
                 device="cpu",
-                foretell=True,
+                for_refit=True,
             )
             for seed in self._seeds
         ]

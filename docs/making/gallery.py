@@ -2,8 +2,9 @@
 
     python -m docs.making.gallery FOLDER
 
-writes them as files of plotly's JSON; ``make docs`` puts them on a page of the site. All are drawn anew from data
-sets that are made here and from the committed results in ``fairdash/reports/paper/results``: nothing is fetched.
+writes them as files of plotly's JSON; ``make docs`` puts them on a page of the site. All are drawn anew from
+data sets that are made here and from the committed results in ``fairdash/reports/paper/results``: nothing is
+fetched.
 """
 
 from __future__ import annotations
@@ -207,7 +208,7 @@ GALLERY: dict[Draw, tuple[str, str]] = {
         "HGR², χ² and mutual information against ρ: exact as lines, estimates as points.",
     ),
     fig2: (
-        "The paper's Figure 2, made again",
+        "The paper's Figure 2, reproduced",
         "Three estimators of HGR on four kinds of pattern as noise grows, beside the exact value.",
     ),
     fig3: (
@@ -215,7 +216,7 @@ GALLERY: dict[Draw, tuple[str, str]] = {
         "The networks of Fair HGR NN at the end of a small training, each with its formula and its value.",
     ),
     fig4: (
-        "The paper's Figure 4, made again",
+        "The paper's Figure 4, reproduced",
         "Average price by age for the standard network and the fair ones on the household scenario.",
     ),
 }  # fmt: skip

@@ -50,7 +50,7 @@ _NO_COSTS = "Not asked: there is no {what}."
 
 
 def what_instead(data: AuditData, _: Answered) -> Part:
-    """What each of five premiums is along s, how well it fits, and how far policies move between them.
+    """Five premiums for the same costs: their curves along s, their fit, and the changes between them.
 
     Models are taken as known. Tables: ``premiums`` has a row a premium, the price first, with shares of the
     mean price, what is explained on rows left out and how much less (``less``) that is than the best
@@ -114,7 +114,7 @@ def _difference(name: str, values: Array, size: Estimate, table: AuditTable) -> 
 def _no_costs(table: AuditTable) -> str:
     """Why there are no premiums."""
     if table.features.columns.empty:
-        return _NO_COSTS.format(what="column besides those with a role to make a premium of")
+        return _NO_COSTS.format(what="column without a role to build a premium from")
     if table.outcome is None and table.expected_cost is None:
         return _NO_COSTS.format(what="outcome, such as claims, and no expected cost")
     return _NO_COSTS.format(what="cost above zero to learn from")
@@ -130,15 +130,14 @@ def _premiums_in_words(
     proxy, parity = (within(sizes[id], mean) for id in ("proxy_effect", "cost_of_parity"))
     return (
         f"Five premiums learned from “{learned}” differ between their lowest and highest point along "
-        f"“{name}” by, of the mean price: {listed}.",
-        f"How well that was learned: {fit_of(costs)}; networks in their place explain "
-        f"{within(costs.fit_networks)}.",
-        f"Without “{name}” other columns stand in for it: that moves a policy by {proxy} of the mean price "
-        "(unaware less aware).",
-        f"A premium that does not follow it at all moves a policy by {parity} (corrective less best "
+        f"“{name}”. As shares of the mean price: {listed}.",
+        f"Fit of the models: {fit_of(costs)}; networks in their place explain {within(costs.fit_networks)}.",
+        f"Without “{name}” other columns act as proxies for it. This changes a policy's premium by {proxy} "
+        "of the mean price (unaware less aware).",
+        f"A premium independent of it changes a policy's premium by {parity} (corrective less best "
         f"estimate) and explains {points(less)} less of the {loss_in_words(costs)}.",
-        "Intervals count the policies alone: the models are taken as they are.",
-        "Premiums between these, with their error, are points of a front: train one on this table.",
+        "Intervals cover sampling of policies only, for the models as fitted.",
+        "For premiums between these, with their errors, train a front on this table.",
     )
 
 
@@ -192,7 +191,7 @@ def side_by_side(first: Answered, other: Answered) -> pd.DataFrame:
 
 
 def _gaps(of: Answered) -> pd.DataFrame:
-    """What is held against the threshold, by criterion."""
+    """Measurements to compare with the threshold, by criterion."""
     mean = of.data.table.mean_price
     rows = [
         {"question": CRITERIA[name].question, "measure": name, "value": each.found.value / mean}
@@ -227,7 +226,7 @@ def _of_curves(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
 
 
 def _share_of_mean(curve: Curve, table: AuditTable, mean: float, low: int, high: int) -> Array:
-    """What each unit adds to the error of a gap as a share of the mean price, (U,)."""
+    """Contribution of each unit to the error of a gap as a share of the mean price, (U,)."""
     value, of_units = curve.difference(low, high, table)
     of_mean = table.per_unit(table.share * (table.price - mean))
     return np.asarray((of_units - value / mean * of_mean) / mean)
@@ -251,7 +250,7 @@ def _left_out(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
 
 
 def _numbers(data: AuditData, rows: NDArray[np.bool_], told: Array) -> dict[str, float]:
-    """What some rows (n,) tell of one of the two prices, by measure."""
+    """Measures of one of the two prices on some rows (n,)."""
     table = data.table.take(rows)
     mean, total = table.mean_price, table.mean((table.price - table.mean_price) ** 2)
     by_s = max(total - table.mean((table.price - told[rows]) ** 2), 0.0)
@@ -283,6 +282,6 @@ def _in_words(table: AuditTable, second: AuditTable, tables: Mapping[str, pd.Dat
         f"{percent(both['candidate'])} with “{names[1]}”, a difference of {percent(both['difference'])} "
         f"({percent(both['ci_low'])} to {percent(both['ci_high'])}). With “{names[1]}”, {percent(dearer)} of "
         "the exposure would pay more, and the mean price would be "
-        f"{table.money(second.mean_price)} in place of {table.money(table.mean_price)}: "
-        f"the change goes from {places[0]} to {places[1]}."
+        f"{table.money(second.mean_price)} instead of {table.money(table.mean_price)}. "
+        f"The change ranges from {places[0]} to {places[1]}."
     )

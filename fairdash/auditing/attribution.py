@@ -1,6 +1,7 @@
-"""Question 6, through what? Shares of its factors, whether it uses s itself, and proxy discrimination.
+"""Question 6, through which columns? Shares of its factors, whether it uses s itself, and proxy
+discrimination.
 
-The price is made again by a surrogate π̂ of the table's features. Its share of variance that s explains,
+A surrogate π̂ of the table's features reproduces the price. Its share of variance that s explains,
 UF = Var(E[π̂|s]) / Var(π̂), is shared out over the features by their Shapley values φⱼ, which add up to π̂:
 UFⱼ = Cov(E[φⱼ|s], E[π̂|s]) / Var(π̂) (Lindholm, Richman, Tsanakas and Wüthrich 2026).
 """
@@ -47,7 +48,7 @@ USES_ITSELF = 0.005
 WITHOUT = "the price from its features"
 WITH = "the price from its features and the sensitive attribute"
 BY_NETWORKS = "the price, by networks in place of trees"
-_NO_FEATURES = "Through what can't be said: the table has no further columns, or none that says something."
+_NO_FEATURES = "The columns behind it can't be identified: the table has no further informative columns."
 #: Features that a sentence names.
 _MOST_NAMED = 3
 #: A feature that carries less than this of what s explains is not named.
@@ -57,7 +58,8 @@ _PROXY_ROWS, _PERMUTATIONS = 2_000, 39
 
 
 def through_what(data: AuditData, _: Answered) -> Part:
-    """How much s explains, through which features, whether through s itself, and proxy discrimination."""
+    """Attribution of the price's link with s: share explained, through which features, whether through s
+    itself, and proxy discrimination."""
     table, name = data.table, data.table.columns.sensitive
     _typical, uf = typical_gap(table, data.basis, data.curve)
     measures = [data.measure("share_of_variance", uf, of_price=False)]
@@ -68,7 +70,7 @@ def through_what(data: AuditData, _: Answered) -> Part:
     fits, itself, whole, shares = drivers_of(table, random_state=data.seed)
     measures.append(data.measure("surrogate_share_of_variance", whole, of_price=False))
     measures.append(data.measure("uses_itself", itself, of_price=False))
-    data.say("Which columns go with the sensitive attribute?", 6, 0.4)
+    data.say("Measuring which columns depend on the sensitive attribute", 6, 0.4)
     proxies, told = _proxies(table, seed=data.seed)
     data.say("Learning what policies cost", 6, 0.6)
     costs, discrimination = data.costs, None
@@ -98,7 +100,7 @@ def through_what(data: AuditData, _: Answered) -> Part:
 
 
 def _uses_itself(itself: Estimate) -> bool:
-    """Whether the price is shown to use s itself; its surrogate then has s among its features."""
+    """Return whether the price is shown to use s itself; its surrogate then has s among its features."""
     return itself.ci_low > USES_ITSELF
 
 
@@ -106,53 +108,54 @@ def _parts_in_words(shares: pd.DataFrame, whole: Estimate, uf: Estimate) -> str:
     """Through which features, by the surrogate."""
     named = shares[(shares["ci_low"] > 0) & (shares["share"] >= _LEAST_NAMED * whole.value)].head(_MOST_NAMED)
     if uf.ci_low <= 0 or whole.ci_low <= 0 or named.empty:
-        return "No column is shown to carry what follows it."
+        return "No column is shown to contribute."
     pairs = zip(named["feature"].tolist(), named["share"].tolist(), strict=True)
     listed = ", ".join(f"“{feature}” {percent(share / whole.value)}" for feature, share in pairs)
     return f"In a model of the price, this goes through {listed}."
 
 
 def _made_in_words(fits: pd.DataFrame, itself: Estimate, name: str) -> str:
-    """What the surrogate is, and how well it fits."""
+    """Sentence about the surrogate and its fit."""
     model, too = (WITH, f" and “{name}”") if _uses_itself(itself) else (WITHOUT, "")
     r2 = fits.set_index("model")["value"]
     return (
-        f"The model is trees that make the price again from the other columns{too} (R² {r2[model]:.3f} on "
-        f"rows left out; networks in their place {r2[BY_NETWORKS]:.3f}); the parts are Shapley values."
+        f"The model is trees that reproduce the price from the other columns{too} (R² {r2[model]:.3f} on "
+        f"held-out rows; networks in their place {r2[BY_NETWORKS]:.3f}); the parts are Shapley values."
     )
 
 
 def _itself_in_words(itself: Estimate, name: str) -> str:
-    """Whether the price follows s through s itself."""
+    """Return whether the price follows s through s itself."""
     with_it = f"Adding “{name}” itself raises R² by {points(itself)}"
     if _uses_itself(itself):
-        return f"{with_it}: the price uses it, or something that goes with it and is not in the table."
+        return f"{with_it}: the price uses it, or something related to it outside the table."
     if itself.ci_high < USES_ITSELF:
-        return f"{with_it}: the price does not use it beyond what these columns tell of it."
-    return f"{with_it}: whether the price uses it beyond these columns is not decided."
+        return f"{with_it}: the price does not use it beyond what these columns reveal of it."
+    return f"{with_it}: it is not decided whether the price uses it beyond these columns."
 
 
 def _proxies_in_words(table: pd.DataFrame, name: str) -> str:
-    """Which features go with s."""
+    """Sentence about the features that depend on s."""
     clear = table[table["p_corrected"] <= 0.05]
     if clear.empty:
-        return f"No column is shown to go with “{name}”."
+        return f"No column is shown to depend on “{name}”."
     first = clear.iloc[0]
-    return f"The column that goes with “{name}” most is “{first['feature']}” (HGR {first['hgr']:.2f})."
+    return f"The column most dependent on “{name}” is “{first['feature']}” (HGR {first['hgr']:.2f})."
 
 
 def _discrimination_in_words(found: Estimate | None, costs: Costs | None) -> str:
-    """How far the price is from one without proxy discrimination."""
+    """Distance of the price from one without proxy discrimination."""
     if found is None or costs is None:
         return "Proxy discrimination can't be measured without an outcome or an expected cost."
     return (
-        f"{within(found)} of the price's variance parts it from the nearest price without proxy "
+        f"{within(found)} of the price's variance separates it from the nearest price without proxy "
         f"discrimination, with costs as learned here ({fit_of(costs)})."
     )
 
 
 def _proxies(table: AuditTable, *, seed: int | None) -> tuple[pd.DataFrame, float]:
-    """Each feature's dependence on s, and the share of the variance of its ranks that all foretell."""
+    """Dependence of each feature on s, and the share of the variance of its ranks that all features
+    predict."""
     from fairdash.data.dataset import Dataset
     from fairdash.data.proxies import rank_proxies
 
@@ -174,7 +177,7 @@ def _proxies(table: AuditTable, *, seed: int | None) -> tuple[pd.DataFrame, floa
 
 
 def _further_fits(costs: Costs | None, *, told: float | None) -> pd.DataFrame:
-    """How well the other models do on rows that they did not learn from."""
+    """Out-of-sample fit of the other models."""
     ranks = "ranks of the sensitive attribute from the features"
     rows: list[dict[str, Any]] = []
     if told is not None:
@@ -193,7 +196,7 @@ def _further_fits(costs: Costs | None, *, told: float | None) -> pd.DataFrame:
 def drivers_of(
     table: AuditTable, *, random_state: int | None = 0
 ) -> tuple[pd.DataFrame, Estimate, Estimate, pd.DataFrame]:
-    """Through what the price of a table with features follows s.
+    """Columns through which the price of a table with features follows s.
 
     Returns
     -------

@@ -58,57 +58,58 @@ def audit(
     random_state: int | None = 0,
     against: AuditResult | str | PathLike[str] | None = None,
 ) -> AuditResult:
-    """Say whether a price follows a sensitive attribute, where, whether it is earned, and how sure that is.
+    """Audit a price: does it follow a sensitive attribute, where, is it justified by cost, and how certain
+    is this?
 
     Parameters
     ----------
     frame
-        The table, shape (n, columns), with unique names. Rows with a missing cell in a column that is
-        named are left out and counted.
+        The table, shape (n, columns), with unique names. Rows with a missing cell in a named column are left
+        out and counted.
     price, sensitive
         Columns of the price or prediction π, per unit of exposure, and of the attribute s that it must not
         follow. Several attributes are audited one after another, with Holm's correction over them.
     model
-        What makes the price: a function from a frame to prices (n,), an object with ``predict``, or an ONNX
-        file (path or bytes; pickles are never loaded). `price` is then what its price is called,
-        “model price” by default. One more answer says what the model does: what changing s, or another
-        column alone, does to each price, and the mean price along each column.
+        Model of the price: a function from a frame to prices (n,), an object with ``predict``, or an ONNX
+        file (path or bytes; pickles are never loaded). `price` is then the name of its price, by default
+        “model price”. One more answer describes the model: the effect of changing s, or another column
+        alone, on each price, and the mean price along each column.
     model_columns
         Columns that the model takes, in its order; by default those it was fitted with, or all.
     customer
-        Label of a row of the frame whose price is explained: beside those with the nearest s, and what each
-        column does to it. Needs a `model`.
+        Label of a row of the frame whose price is explained: against those with the nearest s, with the
+        effect of each column. Needs a `model`.
     exposure
-        Column that says how much a row counts; all means are weighted by it.
+        Column of row weights; all means are weighted by it.
     outcome, expected_cost
-        Columns of claims or cost Y, and of the user's own expectation of it, per unit of exposure.
+        Columns of claims or cost Y, and of the user's own expected cost, per unit of exposure.
     controls
-        Columns of factors that are named as legitimate, numbers or not.
+        Columns of legitimate factors, numeric or not.
     criterion
-        The primary one, named before results are seen: ``"independence"``, ``"conditional_independence"``,
-        ``"sufficiency"`` or ``"equalized_residuals"``.
+        The primary criterion, chosen before results are seen: ``"independence"``,
+        ``"conditional_independence"``, ``"sufficiency"`` or ``"equalized_residuals"``.
     candidate
         Column of a second price: every answer is given for both, with the difference.
     groups
-        Column of what rows have in common, such as a policy: folds and variances are by group.
+        Column that groups rows, such as a policy number: folds and variances are by group.
     reliability
-        Shares of the attribute's variance that are no error of measurement, in (0, 1]: the direction gap and
-        the curve without such an error, at these and at 1, .9, .7 and .5.
+        Shares of the attribute's variance that are not measurement error, in (0, 1]: the direction gap and
+        the curve without such an error, at these and at 1, 0.9, 0.7 and 0.5.
     max_gap
         δ, the threshold for the largest gap as a share of the mean price, in (0, 1).
     questions
         Numbers of the questions to answer, or ``"all"``; the primary criterion's is always answered.
     totals
-        Those of the columns that are sums over the exposure, and are divided by it.
+        Columns that are totals over the exposure, to be divided by it.
     probabilities, known_class
         Columns of the probabilities of classes, which add up to 1 in each row, and a column of the true class
         where it is known. Of classes only means are compared, see
         :mod:`fairdash.evaluation.class_probabilities`; `sensitive` may then be left out.
     against
-        Another audit, or where one was saved: see :meth:`AuditResult.compare`.
+        Another audit, or the path of a saved one: see :meth:`AuditResult.compare`.
     features
-        Columns of what the price may be made of, numbers or not: what models of it and of the outcome learn
-        from. By default every column without another role.
+        Rating factors, numeric or not: features of the models of price and outcome. By default every column
+        without another role.
     coverage
         One of these columns: actual, expected and the gap for each of its levels by itself.
     cap
@@ -126,7 +127,7 @@ def audit(
     OptionError
         A column or an option that can't be used, or a primary criterion whose input is missing.
     DataError
-        A column that can't be what it is said to be; fewer than 100 complete rows or groups.
+        A column unsuitable for its role; fewer than 100 complete rows or groups.
 
     Examples
     --------
@@ -204,6 +205,8 @@ def carry_out(
     for table in tables:
         own = replace(plan, columns=table.columns)
         data = AuditData.of(table, frame, own, tell=tell)
+        if table is tables[0]:
+            data = replace(data, also=plan.columns.also)
         firsts.append(Answered(data=data).go_on(own.asked - OF_BOTH_PRICES))
         done += 1
         if both:
@@ -221,7 +224,7 @@ def carry_out(
 
 
 def _of_second_price(data: AuditData) -> Answered:
-    """What is found of the second price by itself, on the same rows."""
+    """Result for the second price by itself, on the same rows."""
     assert data.table.candidate is not None
     columns = data.table.columns.of_candidate
     plan = replace(
@@ -253,7 +256,7 @@ def decide(audits: Sequence[Answered]) -> list[dict[str, str]]:
 def conclude(
     audit: Answered, verdicts: Mapping[str, str], origin: Mapping[str, Any] | None = None
 ) -> AuditResult:
-    """What was found along one sensitive attribute, as a result."""
+    """Result along one sensitive attribute."""
     table, plan = audit.data.table, audit.data.plan
     tables = named(audit.tables, table)
     mean, parts = table.mean_price, audit.parts
@@ -324,8 +327,8 @@ def _named(name: str, frame: pd.DataFrame, table: AuditTable) -> pd.DataFrame:
 _VERDICTS = {
     BELOW: "This is shown to be below {delta}.",
     ABOVE: "This is shown to be above {delta}.",
-    UNDECIDED: "Whether that is below or above {delta} is not decided; "
-    "the smallest gap that these rows could show is {smallest}{rows}.",
+    UNDECIDED: "Whether it is below or above {delta} is not decided. The smallest gap these rows could show "
+    "is {smallest}{rows}.",
 }
 
 

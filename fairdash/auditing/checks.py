@@ -31,7 +31,8 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
     there = {str(name): name for name in frame.columns}
     if len(there) < len(frame.columns) or any(name != key for key, name in there.items()):
         raise DataError.of(
-            "Two columns have the same name, or a name is no text", "Give every column a text of its own."
+            "Two columns have the same name, or a name is not text",
+            "Give every column a unique text as its name.",
         )
     roles = {**columns.numbers()} | ({} if columns.groups is None else {"groups": columns.groups})
     known = () if columns.known_class is None else (columns.known_class,)
@@ -49,7 +50,7 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
     for role, name in roles.items():
         is_free(name, role, "Name another column.")
         seen[name] = role
-    among = "Among equals in it there is nothing to compare: leave it out of the factors."
+    among = "Rows equal in it leave nothing to compare. Leave it out of the factors."
     for name in columns.controls:
         is_free(name, "controls", among, but="groups")
     for name in columns.features or ():
@@ -80,8 +81,8 @@ def check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
             problems.append(Problem(what=what, hint=hint, column=name))
             continue
         values = column.to_numpy(dtype=float, na_value=np.nan)
-        infinite = "numbers that are infinite", "Mend these cells or empty them."
-        below = "an exposure below zero", "Mend these cells or leave the rows out."
+        infinite = "numbers that are infinite", "Correct these cells or empty them."
+        below = "an exposure below zero", "Correct these cells or leave the rows out."
         large = "numbers this large can't be squared twice", "Express the column in a larger unit."
         for wrong, (what, hint) in (
             (np.isinf(values), infinite),
@@ -101,7 +102,7 @@ def check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) 
     """Refuse values that no audit can be made of; role to (n,) array."""
     checks = Checks(DataError)
     what = "its mean is not above zero, and gaps are shares of the mean"
-    hint = "Choose a price, or a prediction of what can't be below zero."
+    hint = "Choose a price, or a prediction of a quantity that can't be below zero."
     checks.require(float(weight @ numbers["price"]) > 0, columns.price, what, hint)
     what, hint = "it has the same value in every row", "Choose a column with several values."
     checks.require(bool(varies(numbers["sensitive"])), columns.sensitive, what, hint)
@@ -111,7 +112,7 @@ def check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) 
             hint = "Choose another column, or leave it out."
             adds_up, seen = float(weight @ numbers[role]) > 0, int((numbers[role] != 0).sum())
             checks.require(adds_up, getattr(columns, role), what, hint)
-            what = f"it is other than 0 in {counted(seen, 'row')}, too few to learn from parts of them"
+            what = f"it is nonzero in only {counted(seen, 'row')}, too few for cross-fitting"
             checks.require(not adds_up or seen >= _FEWEST_COSTS, getattr(columns, role), what, hint)
     for role in ("price", "candidate"):
         if {role, "outcome"} <= set(numbers):
@@ -123,7 +124,7 @@ def check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) 
 
 
 def _is_line_of(y: Array, x: Array) -> bool:
-    """Whether y is a straight line of x in every row, but for rounding, as to cents or whole euros."""
+    """Return whether y is a straight line of x in every row, but for rounding, as to cents or whole euros."""
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return bool(np.ptp(x) == np.ptp(y))
     away, off = x - x.mean(), y - y.mean()

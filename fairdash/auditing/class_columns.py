@@ -21,7 +21,7 @@ FIRST_LINE = 2
 
 
 def class_names(columns: tuple[str, ...]) -> tuple[str, ...]:
-    """What is each column's own in names such as these.
+    """Distinct part of each column's name.
 
     >>> class_names(("p_black", "p_white")), class_names(("P(a)", "P(b)")), class_names(("x", "xy"))
     (('black', 'white'), ('a', 'b'), ('x', 'xy'))
@@ -45,7 +45,7 @@ def with_codes(
     name = columns.sensitive
     found = classes_of(used[name])
     if (why := why_no_classes(found)) is not None and len(used) >= fewest:
-        hint = "Join classes, or choose another column."
+        hint = "Merge classes, or choose another column."
         raise DataError.of(f"it is read as classes, and {why}", hint, column=name)
     notes.extend(found.merged_in_words(name))
     return used.assign(**{name: found.codes.astype(float)}), found.names
@@ -67,7 +67,7 @@ def probabilities_of(
     if len(chosen) < 2 or not all(is_numeric_dtype(frame[name]) for name in chosen):
         raise DataError.of(
             "Probabilities of classes are several columns of numbers",
-            "Name a column for each class, the last one as well.",
+            "Name a column for each class, including the last one.",
             column="probabilities",
         )
     p = frame[list(chosen)].to_numpy(dtype=float, na_value=np.nan)
@@ -76,7 +76,7 @@ def probabilities_of(
         raise DataError(
             Problem(
                 what=f"rows in which {few(chosen)} are below 0 or don't add up to 1 (within {OFF_ONE:g})",
-                hint="Name the columns of all classes, as shares of 1, and mend or leave out these rows.",
+                hint="Name the columns of all classes, as shares of 1, and correct or leave out these rows.",
                 column="probabilities",
                 lines=(np.flatnonzero(wrong)[:5] + FIRST_LINE).tolist(),
                 count=int(wrong.sum()),
@@ -91,7 +91,7 @@ def probabilities_of(
         if (unknown := ~said.isin(place.keys()).to_numpy()).any():
             raise DataError.of(
                 f"{counted(int(unknown.sum()), 'row')} of a class that has no column of probabilities",
-                f"Its classes are {few(names)}; empty cells are classes that are not known.",
+                f"Its classes are {few(names)}. Empty cells are unknown classes.",
                 column=columns.known_class,
             )
         known = said.map(place).to_numpy().astype(np.intp)

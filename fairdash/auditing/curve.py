@@ -7,7 +7,7 @@ such a mean may stand from where the curve goes straight on is a penalty of its 
 
 The coefficients minimise Σ w (y − B(s)β)² / Σ w + λ β'Pβ + κ β'Qβ: P is the curve's roughness, Q how far the
 tails' means step away from where it goes straight on. λ and κ are found by restricted maximum likelihood
-(Wahba 1985; Wood 2011); λ is then made smaller, and κ is at most .2, so that a tail's own rows count at least
+(Wahba 1985; Wood 2011); λ is then reduced, and κ is at most 0.2, so that a tail's own rows count at least
 five times as much as the curve beside it: bias is small beside noise. What is left of it stands in the
 covariance beside the noise (Wahba 1983; Nychka 1988); the noise is the sandwich over units, so that neither
 unequal spread nor rows of one policy make it look smaller than it is. A point of a curve stands at a
@@ -227,7 +227,7 @@ class Curve:
         return np.sqrt(np.maximum(np.diag(self.covariance), 0))
 
     def errors(self, weights: Array, table: AuditTable) -> Array:
-        """What each unit adds to the errors of some combinations of the points, (J, k) to (U, k)."""
+        """Contribution of each unit to the errors of some combinations of the points, (J, k) to (U, k)."""
         of_units = np.asarray(self.scores @ (self.solve @ (self.basis.points.T @ weights)))
         below = np.cumsum(table.weight) / table.weight.sum()
         for k, each in enumerate(weights.T):
@@ -348,7 +348,8 @@ def _penalties(gram: Array, basis: Basis, moment: Array, square: float, n: int) 
 
 
 def by_unit(weighted: Rows, residual: Array, table: AuditTable) -> Rows:
-    """What each unit adds, (U, p): its rows of `weighted` (n, p) times their residuals (n,), added up."""
+    """Contribution of each unit, (U, p): its rows of `weighted` (n, p) times their residuals (n,), added
+    up."""
     if issparse(weighted):
         each = weighted.multiply(residual[:, None]).tocsr()
     else:
@@ -361,7 +362,7 @@ def by_unit(weighted: Rows, residual: Array, table: AuditTable) -> Rows:
 
 
 def _rank_slope(values: Array, basis: Basis) -> Array:
-    """How a point's value moves with its percentile: dM/dp; of a tail's mean T(p), (M(p) − T)/p or (T −
+    """Derivative of a point's value by its percentile: dM/dp; of a tail's mean T(p), (M(p) − T)/p or (T −
     M)/(1 − p)."""
     slope = np.zeros(len(values))
     inner = basis.is_curve

@@ -1,4 +1,4 @@
-"""What all questions of an audit are answered from, and what each of them gives: frozen, computed once.
+"""Input of all questions of an audit, and the part that each returns: frozen, computed once.
 
 Beside the verdict on a curve stands the p-value of no link of any kind: a price whose spread alone follows s
 has a flat curve. It is that of the one test of several measures (:mod:`fairdash.dependence.omnibus`), and
@@ -40,7 +40,7 @@ _MONEY = {"value": "money", "ci_low": "money_low", "ci_high": "money_high"}
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Measured:
-    """What was measured of a criterion, to be held against the largest gap allowed.
+    """Measurement of a criterion, to compare with the largest acceptable gap.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AuditData:
-    """What questions are answered from: the rows, what was asked, and the price's curve.
+    """Input of the questions: the rows, the plan and the price's curve.
 
     Attributes
     ----------
@@ -107,6 +107,8 @@ class AuditData:
         Its largest gap.
     tell
         Told of progress.
+    also
+        The further sensitive attributes that this one is crossed with.
     second
         What was found of the second price by itself, once it is.
     """
@@ -119,6 +121,7 @@ class AuditData:
     band: pd.DataFrame
     independence: Measured
     tell: Progress
+    also: tuple[str, ...] = ()
     second: Answered | None = None
 
     @classmethod
@@ -133,8 +136,8 @@ class AuditData:
         basis = basis_of(table)
         if len(basis.at) < 2:
             raise DataError.of(
-                "it has too few values with 20 rows or more to draw a curve along",
-                "Choose another column, or join its values.",
+                "too few of its values have 20 rows or more for a curve",
+                "Choose another column, or merge its values.",
                 column=table.columns.sensitive,
             )
         first, band = along(table, table.price, basis, plan)
@@ -155,13 +158,13 @@ class AuditData:
 
     @property
     def cost(self) -> Array | None:
-        """What is expected: the user's own, or the outcome."""
+        """Expected cost: the user's own, or the outcome."""
         own = self.table.expected_cost
         return self.table.outcome if own is None else own
 
     @cached_property
     def costs(self) -> Costs | None:
-        """What policies cost, learned once for all questions; None where there is nothing to learn from."""
+        """Learned cost of policies, computed once for all questions; None without data to learn from."""
         table, cost = self.table, self.cost
         if cost is None or table.features.columns.empty or not float(table.weight @ cost) > 0:
             return None
@@ -193,7 +196,7 @@ class Answered:
     result: Findings | None = None
 
     def go_on(self, questions: Collection[int]) -> Answered:
-        """The same with further questions answered, each from the data and from the parts before it."""
+        """Answer further questions, each from the data and the parts before it."""
         parts = dict(self.parts)
         for number in sorted(questions):
             question = QUESTIONS[number]
@@ -209,7 +212,7 @@ class Answered:
 
     @property
     def criteria(self) -> dict[str, Measured]:
-        """What was measured of each criterion."""
+        """Measurement of each criterion."""
         found = [{"independence": self.data.independence}, *(part.criteria for part in self.parts.values())]
         return {name: each for criteria in found for name, each in criteria.items()}
 
@@ -251,7 +254,7 @@ def p_among_equals(
 
 
 def _counted(table: AuditTable, random_state: int | None) -> tuple[NDArray[np.bool_], dict[str, Any]]:
-    """Which rows, and how they count."""
+    """Note on the rows and their weights."""
     rows = table.deal < MOST_ROWS / table.n
     # Weights and groups that say nothing would cost a second set of permutations.
     alike = np.ptp(table.weight) == 0

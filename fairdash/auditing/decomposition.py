@@ -87,7 +87,7 @@ def among_equals(data: AuditData, _: Answered) -> Part:
         if among is factors:
             p_value = p_among_equals(table, table.price, among, random_state=data.seed)
             said = _equals_in_words(gap, table.mean_price, among, any_link=p_value)
-            drawn = f"Looked at on {part.n:,} rows drawn at random."
+            drawn = f"Based on a random sample of {part.n:,} rows."
             robust = robustness_among_equals(part, basis, left, among, partial(_left_by_splines, part))
             said = (*said, robustness_in_words(robust, table.columns.sensitive, among))
             measures += as_measures(robust)
@@ -190,14 +190,14 @@ def in_words(
 ) -> str:
     """Question 3; a gap in two halves has its points chosen on the other half of the rows."""
     low, high = (" or ".join(called(at) for at in dict.fromkeys(ends)) for ends in zip(*points, strict=True))
-    chosen = "chosen on other rows" if len(points) > 1 else "its 10th and 90th percentile"
+    chosen = "selected on separate rows" if len(points) > 1 else "its 10th and 90th percentile"
     whole = parts["gap"]
     gap = (
         f"From “{name}” {low} to {high} ({chosen}) the price changes by {within(whole, mean)} "
         "of the mean price."
     )
     if "left" not in parts:
-        return f"{gap} Nothing is known of what is earned: name an outcome or an expected cost."
+        return f"{gap} Whether cost justifies it is unknown: name an outcome or an expected cost."
     cost, left = within(parts["earned"], mean), parts["left"]
     can_be_noise = left.ci_low <= 0 <= left.ci_high
     if not can_be_noise and (left.value < 0) != (whole.value < 0):
@@ -205,7 +205,9 @@ def in_words(
         more = within(Estimate(value=abs(left.value), ci_low=low_end, ci_high=high_end), mean)
         return f"{gap} Expected cost changes by {cost}, which is {more} more."
     noise = ", which can be noise" if can_be_noise else ""
-    return f"{gap} Expected cost explains {cost}; {within(left, mean)} is left{noise}."
+    return (
+        f"{gap} Expected cost would justify a change of {cost}; {within(left, mean)} is unexplained{noise}."
+    )
 
 
 def controlled_curve(
@@ -238,7 +240,7 @@ def _curve_of(part: AuditTable, basis: Basis, left: Array) -> Curve:
 
 
 def _left(both: Array, table: AuditTable, factors: tuple[str, ...], *, random_state: int | None) -> Array:
-    """What the factors do not tell of some columns (n, k), told by the other folds."""
+    """Residuals of some columns (n, k) given the factors, cross-fitted."""
     left = _left_by_splines(table, factors, both)
     varied = _varied(table, factors)
     if len(varied) < 2:
@@ -287,6 +289,6 @@ def _equals_in_words(gap: Gap, mean: float, factors: tuple[str, ...], *, any_lin
         f"Among rows that are equal in {few(factors)} the price differs by {within(gap, mean)} between its "
         "lowest and highest point.",
         noise_in_words(gap, mean),
-        "A test that lets the link differ with the factors finds "
+        "A test for a link that varies with the factors finds "
         f"{'one' if any_link <= LEVEL else 'none'} (p = {any_link:.2g}).",
     )

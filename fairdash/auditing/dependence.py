@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from fairdash.auditing.crossing import over_the_crossing
 from fairdash.auditing.curve import Basis, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.decomposition import fixed_decomposition
@@ -22,7 +23,7 @@ from fairdash.utils.text import percent
 TOP_SHARE = 0.05
 #: The four-fifths rule: an adverse impact ratio below this is said to be.
 FOUR_FIFTHS = 0.8
-#: Where the highest price is that of more than this share, nobody is dearest.
+#: If more than this share of rows has the highest price, there is no top-price group.
 _MOST = 0.2
 
 
@@ -63,8 +64,8 @@ def _follows_in_words(gap: Gap, data: AuditData, *, any_link: float) -> tuple[st
         test = f"One test of several measures finds no link of any kind (p = {any_link:.2g})."
     elif gap.p_value > LEVEL:
         test = (
-            f"One test of several measures does find a link (p = {any_link:.2g}): not in the average, "
-            "perhaps in the spread."
+            f"One test of several measures finds a link (p = {any_link:.2g}): not in the average, perhaps "
+            "in the spread."
         )
     else:
         test = f"One test of several measures finds a link, too (p = {any_link:.2g})."
@@ -74,7 +75,7 @@ def _follows_in_words(gap: Gap, data: AuditData, *, any_link: float) -> tuple[st
         f"Between its lowest and highest point along “{data.table.columns.sensitive}” the price differs by "
         f"{percent(gap.value / mean)} of the mean price ({percent(gap.ci_low / mean)} to "
         f"{percent(gap.ci_high / mean)}), {noise}.",
-        f"In units of the price that is {data.table.money(gap.value)}. {noise_in_words(gap, mean)}",
+        f"In units of the price: {data.table.money(gap.value)}. {noise_in_words(gap, mean)}",
         test,
     )
 
@@ -120,7 +121,7 @@ def follows_in_words(gap: Gap, table: AuditTable, tables: Mapping[str, pd.DataFr
 
 
 def where(data: AuditData, _: Answered) -> Part:
-    """The lowest and the highest point, and where the dearest rows are."""
+    """The lowest and the highest point, and the share of top prices along s."""
     gap, basis, name = data.independence.found, data.basis, data.table.columns.sensitive
     mean = data.table.mean_price
     assert isinstance(gap, Gap)
@@ -137,18 +138,24 @@ def where(data: AuditData, _: Answered) -> Part:
         f"and highest at {highest} ({data.table.money(most)}, {percent(most / mean)})."
     )
     top = top_price_share(data.table, basis, random_state=data.seed)
-    if top is None:
-        return Part(sentences=(said,))
-    return Part(sentences=(said, _top_prices_in_words(*top, data.table)), tables={"dearest_curve": top[0]})
+    sentences, tables = [said], {}
+    if top is not None:
+        sentences.append(_top_prices_in_words(*top, data.table))
+        tables["dearest_curve"] = top[0]
+    if data.also:
+        crossed, more = over_the_crossing(data)
+        sentences.extend(more)
+        tables |= {"crossed": crossed} if len(crossed) else {}
+    return Part(sentences=tuple(sentences), tables=tables)
 
 
 def top_price_share(
     table: AuditTable, basis: Basis, *, random_state: int | None
 ) -> tuple[pd.DataFrame, float] | None:
-    """The share of rows along s that are among the dearest 5 %, with its band, and that of all; in [0, 1].
+    """The share of rows along s that are among the highest 5 %, with its band, and that of all; in [0, 1].
 
     It is a curve as the price's is, of an indicator: s is not cut into bands. Where many rows have one
-    price, all of them or none are among the dearest, which are then 5 % or a little more; None where that
+    price, all of them or none are among the highest, which are then 5 % or a little more; None where that
     would be more than a fifth.
     """
     least = quantiles(table.price, table.weight, np.array([1 - TOP_SHARE]))[0]
@@ -162,11 +169,13 @@ def top_price_share(
 
 
 def _top_prices_in_words(band: pd.DataFrame, share: float, table: AuditTable) -> str:
-    """Where the dearest rows are."""
+    """Share of the highest prices along s."""
     name = table.columns.sensitive
     most, least = (
         f"{table.called(point['at'])}, {percent(point['value'])} "
         f"({percent(point['low'])} to {percent(point['high'])})"
         for point in (band.iloc[int(pick(band["value"]))] for pick in (np.argmax, np.argmin))
     )
-    return f"Of the rows about “{name}” {most} are among the dearest {percent(share)} of all; about {least}."
+    return (
+        f"Of the rows about “{name}” {most} are among the highest {percent(share)} of prices; about {least}."
+    )

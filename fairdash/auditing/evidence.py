@@ -1,4 +1,4 @@
-"""The evidence of an audit: one zip of its report, its tables, its plan and what it takes to make it again.
+"""The evidence of an audit: one zip of its report, tables and plan, which reproduces it.
 
 report.html   a page for a committee, then the technical part; it loads nothing from the network
 audit.json    all that was found
@@ -83,7 +83,7 @@ def hash_of_rows(frame: pd.DataFrame, columns: Columns) -> str:
 
 
 def environment() -> dict[str, str]:
-    """What the last digits hang on: versions, processor and threads."""
+    """Environment that determines the last digits: versions, processor and threads."""
     threads = os.environ.get("OMP_NUM_THREADS") or str(os.cpu_count())
     return versions() | installed("plotly") | {"processor": platform.machine(), "threads": threads}
 
@@ -167,7 +167,7 @@ def read_part(place: Path, name: str) -> bytes:
             if kept != sha256(files[name]):
                 raise StorageError.of(
                     f"{name} in {place} is not what its plan.json says",
-                    "It was altered: take the zip as it was made.",
+                    "It was altered. Use the original zip.",
                 )
         return files[name]
 
@@ -189,13 +189,13 @@ def _reading(place: Path, what: str = "audit") -> Iterator[None]:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StorageError.of(
-            f"The {what} in {place} can't be read", "It is damaged or from another version: make it again."
+            f"The {what} in {place} can't be read", "It is damaged or from another version. Create it again."
         ) from error
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AuditResult(Findings):
-    """What an audit has found, to be kept, read back and compared.
+    """Result of an audit that can be saved, read and compared.
 
     Its fields are those of :class:`~fairdash.auditing.result.Findings`.
 
@@ -214,7 +214,7 @@ class AuditResult(Findings):
             return str(pd.DataFrame(rows).to_html(index=False))
 
     def compare(self, other: AuditResult | str | PathLike[str]) -> AuditResult:
-        """This result with what has moved since another one, or the one that was saved there.
+        """Return this result with the changes since another one, given or saved.
 
         Returns
         -------
@@ -236,7 +236,7 @@ class AuditResult(Findings):
         return replace(self, since=since, tables=MappingProxyType({**self.tables, **tables}))
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write ``audit.json`` and a CSV a table into a folder, or the whole evidence into a ``.zip``.
+        """Write ``audit.json`` and one CSV per table into a folder, or the whole evidence into a ``.zip``.
 
         The same result gives the same bytes; see :mod:`fairdash.auditing.evidence`.
 

@@ -1,4 +1,4 @@
-"""What is said of the largest gap of a curve: its interval, and one of three verdicts against a threshold δ.
+"""Inference for the largest gap of a curve: its interval, and one of three verdicts at a threshold δ.
 
 The gap is the highest less the lowest of all points. It is *below* δ where for every pair s, t of points the
 upper one-sided 95 % limit of E[y|s] − E[y|t] is under δ: the gap is the difference of some pair, so each
@@ -66,7 +66,7 @@ def within(each: Estimate, mean: float = 1.0) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Tested(Estimate):
-    """What is held against a threshold δ and what can be said of it; amounts in units of y.
+    """Gap compared with a threshold δ, and its inference; amounts in units of y.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Tested(Estimate):
     p_below, p_above
         Of the claims that it is below and above δ: small is well supported.
     smallest
-        The smallest δ that would be shown below with probability .8 if there were nothing.
+        The smallest δ that would be shown below with probability 0.8 if there were nothing.
     """
 
     lower: float
@@ -118,10 +118,10 @@ class Gap(Tested):
 
 
 def noise_in_words(gap: Gap, mean: float) -> str:
-    """Whether a gap is more than noise."""
+    """Test of a gap against noise."""
     floor = percent(gap.floor / mean)
     if gap.p_value <= LEVEL:
-        return f"That is more than noise, which alone would show about {floor} (p = {gap.p_value:.2g})."
+        return f"This is more than noise: noise alone would show about {floor} (p = {gap.p_value:.2g})."
     return f"Noise alone would show about {floor}, so this can be noise (p = {gap.p_value:.2g})."
 
 
@@ -181,7 +181,7 @@ class _Pairs:
         return np.abs(self.off).max(axis=1)
 
     def _reach(self, level: float) -> float:
-        """What the most that any pair is off exceeds with probability `level` at most.
+        """Value that the largest error of any pair exceeds with probability at most `level`.
 
         Where the draws are too few for the level, Bonferroni's inequality bounds it.
         """
@@ -214,7 +214,7 @@ class _Pairs:
             limit = higher
 
     def p_above(self, delta: float) -> float:
-        """Of the claim that the gap is above δ: the smallest level at which it is made.
+        """p-value of the claim that the gap is above δ: the smallest level at which it is made.
 
         Holm's method asks at a fraction of 5 %, so that both steps are taken at that very level.
         """

@@ -1,4 +1,4 @@
-"""What a filed audit and a model card need and no figure tells: asked once, kept in a YAML file."""
+"""Governance text of a filed audit and a model card: asked once, stored in a YAML file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "principles": "Which written principles and policies govern it.",
         "human_oversight": "Who can overrule it, and how often that happens.",
         "complaints": "What customers are told, and how complaints are handled.",
-        "monitoring": "How often this is made again, by whom, and what leads to it sooner.",
+        "monitoring": "How often this is repeated, by whom, and what triggers an earlier repetition.",
         "owner": "Who owns it, and who in senior management answers for it.",
         "sign_off": "Name, role, date and signature.",
     }

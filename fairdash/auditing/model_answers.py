@@ -65,7 +65,7 @@ def priced(
         made = np.asarray(told(rows[taken]), dtype=float)
         made = made[:, 0] if made.ndim == 2 and made.shape[1] == 1 else made
         if made.shape != (len(rows),) or not np.isfinite(made).all():
-            raise DataError.of("The model does not give one finite price a row", "Return an array (n,).")
+            raise DataError.of("The model does not give one finite price per row", "Return an array (n,).")
         return made
 
     return frame.assign(**{name: price(frame)}), price
@@ -93,7 +93,7 @@ def flips(
     low: Nodes,
     high: Nodes,
 ) -> Array:
-    """What each row's price changes by, were its column as at one end of s and not as at the other, (n,)."""
+    """Change of each row's price, (n,), with its column as at one end of s rather than the other."""
     return price_at(model, rows, column, high) - price_at(model, rows, column, low)
 
 
@@ -117,7 +117,9 @@ def ask_model(
     columns = [str(each) for each in (frame if columns is None else columns) if each != price]
     if name not in frame:
         hint = "Name a column of the table as sensitive."
-        raise OptionError.of("A model is asked along a column, not along probabilities", hint, column="model")
+        raise OptionError.of(
+            "A model is audited along a column, not along probabilities", hint, column="model"
+        )
     whole = frame[frame[name].notna()]
     drawn = rng_of(Stream.AUDIT_ROWS, result.plan.random_state).permutation(len(whole))[:MOST_ROWS]
     rows = whole.iloc[np.sort(drawn)]
@@ -165,12 +167,13 @@ def _with(rows: pd.DataFrame, column: str, value: Any) -> pd.DataFrame:
 
 
 def _moves(model: Pricing, rows: pd.DataFrame, column: str, nodes: Nodes, base: Array) -> bool:
-    """Whether the model looks at a column at all."""
+    """Return whether the model uses a column."""
     return any(not np.array_equal(model(_with(rows, column, value)), base) for value, _ in nodes)
 
 
 def _ends(frame: pd.DataFrame, name: str, price: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The rows with the lowest tenth of s, and those with the highest; of classes, cheapest and dearest."""
+    """The rows with the lowest tenth of s, and those with the highest; for classes, those with the lowest
+    and highest mean price."""
     s = frame[name]
     if is_numeric_dtype(s):
         low, high = np.quantile(s.astype(float), [END, 1 - END])
@@ -192,17 +195,17 @@ def _in_words(table: pd.DataFrame, name: str, delta: float, n: int) -> tuple[str
             f"{percent(row['beyond'])} of the rows."
         )
     others = table[table["column"] != name]
-    through = "No other column that goes with it moves the price."
+    through = "No other column related to it changes the price."
     if len(others) and abs(others["mean_change"].iloc[0]) > 0:
         first = others.iloc[0]
         through = (
-            f"Of the other columns “{first['column']}” does most as it moves along with “{name}”: "
+            f"Of the other columns “{first['column']}” has the largest effect as it varies with “{name}”: "
             f"{percent(first['mean_change'])} of the mean price on average, and more than {percent(delta)} "
             f"for {percent(first['beyond'])} of the rows."
         )
     return (
         f"{itself} {through}",
-        f"One column is changed at a time, of {n:,} rows; such customers need not exist.",
+        f"Based on {n:,} rows, with one column changed at a time. Such customers need not exist.",
     )
 
 
@@ -239,6 +242,6 @@ def _customer(
         f"{amount(facts['mean_near_in_s'])} on average, and {percent(lower)} of them pay less."
     )
     if len(moved):
-        told += f" “{moved['column'][0]}” moves this price most: {amount(float(moved['change'][0]))}."
+        told += f" “{moved['column'][0]}” changes this price most: {amount(float(moved['change'][0]))}."
     summary = pd.DataFrame([{**facts, "share_near_that_pays_less": lower, "near": len(near)}])
     return {"customer": summary, "customer_columns": moved}, told

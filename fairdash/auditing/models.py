@@ -1,4 +1,4 @@
-"""What an audit learns: a price or a cost from features, by boosted trees, judged on rows left out; and by
+"""Models of an audit: a price or a cost from features, by boosted trees, evaluated on held-out rows; and by
 networks, so that nothing is taken for a fact that only one kind of model sees.
 
 Learned is on at most :data:`MOST_ROWS` rows, of units that the seed deals; folds are cut of the same deal, so
@@ -155,7 +155,7 @@ _FEWEST_ROWS_A_STEP, _STEPS_AN_EPOCH = 256, 40
 def out_of_fold(
     table: AuditTable, y: Array, learner: Learner, *more: Array, random_state: int | None
 ) -> Array:
-    """What models learned on the other folds foretell of y (n,)."""
+    """Out-of-fold predictions of y (n,)."""
     told = np.empty(table.n)
     for fold in folds_of(table):
         fitted = learner.fit(
@@ -182,7 +182,7 @@ def explained(y: Array, told: Array, table: AuditTable, loss: Loss = SQUARED_ERR
 
 
 def gained(y: Array, told: Array, better: Array, table: AuditTable, loss: Loss = SQUARED_ERROR) -> Estimate:
-    """By how much of the mean's loss the loss of `better` is below that of `told`, paired by unit."""
+    """Reduction in loss from `told` to `better`, as a share of the mean's loss, paired by unit."""
     whole = loss.deviances(y, np.full(table.n, table.mean(y)))
     return ratio_of_means(loss.deviances(y, told) - loss.deviances(y, better), whole, table)
 
@@ -198,7 +198,7 @@ def ratio_of_means(part: Array, whole: Array, table: AuditTable) -> Estimate:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Costs:
-    """What policies are expected to cost at any s, and the five premiums; amounts at the level of the price.
+    """Expected cost of policies at any s, and the five premiums; amounts at the level of the price.
 
     Attributes
     ----------
@@ -222,8 +222,8 @@ class Costs:
 
     @property
     def judged_by(self) -> Array:
-        """What the premiums are judged by: the outcome, at the level of the price, or else what was
-        learned."""
+        """Reference for evaluating premiums: the outcome at the level of the price, or else the learned
+        cost."""
         outcome = self.table.outcome
         return self.cost if outcome is None else at_level_of_price(outcome, self.table)
 
@@ -241,7 +241,7 @@ class Costs:
 
     @property
     def fit_networks(self) -> Estimate:
-        """The same of networks in place of trees."""
+        """Fit of networks in place of trees."""
         return explained(self.judged_by, self.by_networks, self.table, self.loss)
 
     @property
@@ -333,23 +333,23 @@ def corrective_of(best: Array, table: AuditTable) -> Array:
 
 
 def share_explained_in_words(costs: Costs) -> str:
-    """What the fit of costs is counted in."""
+    """Unit of the fit of costs."""
     return "share of the deviance" if costs.loss is POISSON else "R²"
 
 
 def fit_of(costs: Costs) -> str:
-    """How well costs were learned."""
+    """Fit of the learned costs."""
     fit, what = costs.fit, loss_in_words(costs)
     if fit.ci_low <= 0:
         return (
-            f"on rows left out they are not shown to explain any of its {what}, so take this as noise: "
+            f"on held-out rows they do not demonstrably explain any of its {what}, so treat this as noise: "
             f"{within(fit)}"
         )
-    return f"trees that explain {within(fit)} of its {what} on rows left out"
+    return f"trees that explain {within(fit)} of its {what} on held-out rows"
 
 
 def loss_in_words(costs: Costs) -> str:
-    """What the best estimate explains a share of."""
+    """Quantity of which the best estimate explains a share."""
     return "deviance" if costs.loss is POISSON else "variance"
 
 
@@ -361,11 +361,9 @@ def points(each: Estimate) -> str:
 
 
 def features_in_words(table: AuditTable) -> str:
-    """Which columns were taken for features, as a sentence."""
+    """Sentence that lists the features."""
     listed = ", ".join(f"“{name}”" for name in map(str, table.features))
     named = (
-        "the columns that you named"
-        if table.columns.features is not None
-        else "every column that has no other role"
+        "the columns you named" if table.columns.features is not None else "every column without another role"
     )
-    return f"Features that models of the price and of cost were learned from, {named}: {listed}."
+    return f"Features of the models of price and cost, {named}: {listed}."

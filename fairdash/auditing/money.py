@@ -39,7 +39,7 @@ _TWO_HALVES = float(np.sqrt(1 + 2 / np.pi))
 
 
 def how_much_money(data: AuditData, _: Answered) -> Part:
-    """What each part of s pays above the mean, or above what is earned, and the segments affected most."""
+    """Payments above the mean, or above the price that cost justifies, along s and by segment."""
     table, cost, seed = data.table, data.cost, data.seed
     per_head, of_all, share = moved(table, data.basis, table.price, cost)
     measures = [data.measure("paid_above_per_head", per_head), data.measure("paid_above_of_all", of_all)]
@@ -71,33 +71,33 @@ def other_columns(table: AuditTable) -> pd.DataFrame:
 def _moved_in_words(
     each: Estimate, of_all: Estimate, share: float, table: AuditTable, *, earned: bool
 ) -> str:
-    base = "what is earned at the portfolio's loss ratio" if earned else "the mean price"
+    base = "what cost justifies at the portfolio's loss ratio" if earned else "the mean price"
     total = float(table.weight.sum()) * of_all.value
     name = table.columns.sensitive
     if of_all.ci_low <= 0:
         return (
-            f"No part of “{name}” is shown to pay above {base}: where the other half of the rows says so, it "
-            f"is {table.money(each.value)} {table.a_unit_of_exposure} ({table.money(each.ci_low)} to "
-            f"{table.money(each.ci_high)})."
+            f"No part of “{name}” is shown to pay above {base}. Where the other half of the rows suggests "
+            f"it, the difference is {table.money(each.value)} {table.a_unit_of_exposure} "
+            f"({table.money(each.ci_low)} to {table.money(each.ci_high)})."
         )
     return (
         f"The {percent(share)} of the exposure whose part of “{name}” pays above {base} pay "
         f"{table.money(each.value)} {table.a_unit} more ({table.money(each.ci_low)} to "
         f"{table.money(each.ci_high)}): "
         f"{table.money(total)} in all, "
-        f"{percent(of_all.value / table.mean_price)} of all that is charged."
+        f"{percent(of_all.value / table.mean_price)} of all premiums."
     )
 
 
 def _segments_in_words(most: pd.DataFrame, count: int, data: AuditData) -> str:
     if not count:
-        return "There is no other column to look for segments in."
+        return "There is no other column to form segments from."
     first = most.iloc[0]
     if first["shown"] <= 0:
-        return f"None of {counted(count, 'segment')} of 20 rows or more stands out beyond noise."
-    against = "rows alike in that column" if data.cost is None else "what is earned"
+        return f"None of {counted(count, 'segment')} of 20 rows or more differs beyond noise."
+    against = "rows alike in that column" if data.cost is None else "what cost justifies"
     return (
-        f"Of {counted(count, 'segment')} of 20 rows or more, the one that is shown to be affected most is "
+        f"Of {counted(count, 'segment')} of 20 rows or more, the one shown to be affected most is "
         f"“{data.table.columns.sensitive}” {data.table.s_range(first['s_low'], first['s_high'])} with "
         f"“{first['column']}” {first['level']}: "
         f"{data.table.money(first['per_head'])} {data.table.a_unit_of_exposure} against "
@@ -108,7 +108,7 @@ def _segments_in_words(most: pd.DataFrame, count: int, data: AuditData) -> str:
 
 
 def above_base(price: Array, cost: Array | None, weight: Array, *, within: Index | None = None) -> Array:
-    """What each row pays above its base, (n,), per unit of exposure.
+    """Payment of each row above its base, (n,), per unit of exposure.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def above_base(price: Array, cost: Array | None, weight: Array, *, within: Index
 def amounts(
     table: AuditTable, groupings: list[tuple[Index, Array]], *, random_state: int | None = 0
 ) -> pd.DataFrame:
-    """What groups pay above their base, with limits that hold for all groups at once.
+    """Payments of groups above their base, with simultaneous limits.
 
     Parameters
     ----------
@@ -183,7 +183,8 @@ def amounts(
 
 
 def _reach(gram: Array, random_state: int | None) -> float:
-    """How many standard errors hold for all groups at once: the 95 % quantile of the largest of them."""
+    """Number of standard errors for simultaneous limits of all groups: the 95 % quantile of the largest of
+    them."""
     _, root = root_of(gram)
     drawn = rng_of(Stream.AUDIT_SEGMENTS, random_state).normal(size=(_DRAWS, len(root))) @ root.T
     return float(np.quantile(np.abs(drawn).max(axis=1), _LEVEL)) if len(root) else np.nan
@@ -192,7 +193,7 @@ def _reach(gram: Array, random_state: int | None) -> float:
 def along_s(
     table: AuditTable, price: Array, cost: Array | None, *, base: bool = True, random_state: int | None = 0
 ) -> pd.DataFrame:
-    """What is paid above the base in bands of about equal exposure along s.
+    """Payments above the base in bands of about equal exposure along s.
 
     Parameters
     ----------
@@ -226,7 +227,7 @@ def segments(
     base: bool = True,
     random_state: int | None = 0,
 ) -> tuple[pd.DataFrame, int]:
-    """The segments that are affected most: fifths of s crossed with the levels or fifths of another column.
+    """Segments affected most: fifths of s crossed with the levels or fifths of another column.
 
     They are in order of the amount per head that is shown at the least, the limit nearest to 0, so that a
     small segment is not first by noise; where that is 0, of the amount in standard errors.
@@ -300,7 +301,7 @@ def levels_of(columns: pd.DataFrame, weight: Array) -> Iterator[tuple[str, Index
 def moved(
     table: AuditTable, basis: Basis, price: Array, cost: Array | None
 ) -> tuple[Estimate, Estimate, float]:
-    """What is paid above the base where the curve of the other half says that s pays more than it.
+    """Payments above the base where the curve of the other half of the rows lies above it.
 
     Learned on other rows, the side says nothing of a row's own noise: without a link it is 0 on average.
 

@@ -15,14 +15,16 @@ from fairdash.errors import StorageError
 
 #: Bytes of a model's file, and columns that it takes.
 LARGEST, MOST_INPUTS = 50 * 10**6, 1_000
-_NO_ONNX = "Export the model as ONNX, such as by skl2onnx; pickles can run any program and are never loaded."
+_NO_ONNX = (
+    "Export the model as ONNX, for example with skl2onnx. Pickles can run any program and are never loaded."
+)
 _TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64}
 
 
 def onnx_model(
     source: bytes | str | PathLike[str], columns: list[str]
 ) -> Callable[[pd.DataFrame], NDArray[np.float64]]:
-    """What prices a frame by an ONNX file.
+    """Pricing of a frame by an ONNX file.
 
     Parameters
     ----------
@@ -52,7 +54,7 @@ def onnx_model(
     try:
         session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # Its errors have no base of their own; the cause is kept.
-        raise _refused("it is no ONNX model that stands by itself") from error
+        raise _refused("it is not a self-contained ONNX model") from error
     inputs = session.get_inputs()
     if not 0 < len(inputs) <= MOST_INPUTS or any(
         each.type not in (*_TYPES, "tensor(string)") for each in inputs

@@ -1,4 +1,4 @@
-"""What an audit is asked: columns, the primary criterion and the threshold, written down before any result.
+"""Plan of an audit: columns, primary criterion and threshold, fixed before any result.
 
 Nothing heavy is imported here, so that a form can be drawn and a plan kept by what never carries one out.
 """
@@ -19,7 +19,7 @@ from fairdash.utils.text import percent
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """Which column of a table is what to an audit; names as they stand in the table.
+    """Roles of a table's columns in an audit; names as in the table.
 
     Parameters
     ----------
@@ -127,12 +127,12 @@ class Question:
     missing: str = ""
 
     def is_answerable(self, columns: Columns) -> bool:
-        """Whether the columns that it needs are named."""
+        """Return whether the columns that it needs are named."""
         return not self.needs or bool(getattr(columns, self.needs))
 
     @property
     def answer(self) -> Callable[..., Any]:
-        """What answers it; imported here, so that a form is drawn without it."""
+        """Function that answers it; imported on use, so that a form works without it."""
         file, _, function = self.implementation.partition(":")
         return getattr(import_module(f"fairdash.auditing.{file}"), function)
 
@@ -155,15 +155,15 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
                 ),
                 "dependence:does_it_follow",
             ),
-            Question(2, "Where?", ("curve", "dearest_curve"), "dependence:where"),
-            Question(3, "Is it earned?", ("bridge_points",), "decomposition:is_it_earned"),
+            Question(2, "Where?", ("curve", "dearest_curve", "crossed"), "dependence:where"),
+            Question(3, "Is it justified by cost?", ("bridge_points",), "decomposition:is_it_earned"),
             Question(
                 number=4,
-                title="Among equals?",
+                title="Does it hold among equals?",
                 tables=("controlled_curve",),
                 implementation="decomposition:among_equals",
                 needs="controls",
-                missing="Not asked: no factor is named as legitimate (controls).",
+                missing="Not asked: no legitimate factors (controls) are named.",
             ),
             Question(
                 number=5,
@@ -176,7 +176,12 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
                 needs="outcome",
                 missing="Not asked: there is no outcome, such as claims.",
             ),
-            Question(6, "Through what?", ("drivers", "proxies", "surrogate_fit"), "attribution:through_what"),
+            Question(
+                6,
+                "Through which columns?",
+                ("drivers", "proxies", "surrogate_fit"),
+                "attribution:through_what",
+            ),
             Question(7, "How much money, and whose?", ("money_along_s", "segments"), "money:how_much_money"),
             Question(
                 number=8,
@@ -186,7 +191,7 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
             ),
             Question(
                 number=9,
-                title="How sure?",
+                title="How certain is this?",
                 tables=("power", "missing_by_price", "reliability", "reliability_curve"),
                 implementation="power:how_sure",
             ),
@@ -251,8 +256,9 @@ CRITERIA: Mapping[str, Criterion] = MappingProxyType(
                 *("sufficiency", "Sufficiency", 5, "bias_surface"),
                 meaning="Among those who pay the same, expected cost does not depend on the sensitive "
                 "attribute.",
-                gap="root mean square, over cells of price and attribute, of how far cost differs from what "
-                "rows of that price cost; cost is at the price's level, and noise is taken off",
+                gap="root mean square, over cells of price and attribute, of the difference between their "
+                "cost and the cost of all rows at that price; cost is scaled to the price's level, and "
+                "noise is subtracted",
             ),
             Criterion(
                 *("equalized_residuals", "Equalized residuals", 5, "residual_curve"),
@@ -266,7 +272,7 @@ CRITERIA: Mapping[str, Criterion] = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class AuditPlan:
-    """What an audit is asked.
+    """Plan of an audit.
 
     Parameters
     ----------
@@ -282,7 +288,7 @@ class AuditPlan:
         Shares of the sensitive attribute's variance that are no error of measurement, in (0, 1]: what the
         curve would be without that error is asked at these and at usual ones; not asked where empty.
     random_state
-        Seeds folds and draws; without one they are drawn anew.
+        Seeds folds and draws; without one they are random.
     currency, period
         Of amounts of money in sentences, such as "€", and what a unit of exposure is, such as "year".
     cap
@@ -312,20 +318,20 @@ class AuditPlan:
         checks = Checks(OptionError)
         is_share = isinstance(self.max_gap, int | float) and 0 < self.max_gap < 1
         hint = "Give a number above 0 and below 1, such as 0.05 for 5 %."
-        checks.require(is_share, "max_gap", "It is no share of the mean price", hint)
+        checks.require(is_share, "max_gap", "It is not a share of the mean price", hint)
         question = QUESTIONS[primary.question]
         what = f"{primary.title} can't be the primary criterion without {question.needs}"
         hint = f"Name {question.needs}, or another criterion."
         checks.require(question.is_answerable(self.columns), "criterion", what, hint)
         are_shares = all(0 < each <= 1 for each in self.reliability)
         hint = "Give numbers above 0 and at most 1, such as 0.7."
-        checks.require(are_shares, "reliability", "It is no share of a variance", hint)
+        checks.require(are_shares, "reliability", "It is not a share of a variance", hint)
         hint = "Give an amount above 0, in the outcome's own unit."
         checks.require(self.cap is None or self.cap > 0, "cap", "It is no amount", hint)
         known, hint = set(self.questions) <= set(QUESTIONS), f"Name some of 1 to {max(QUESTIONS)}, or “all”."
         checks.require(known, "questions", "There is no such question", hint)
         hint = "Give a date and a time with its zone, such as 2026-01-31T12:00:00+00:00."
-        checks.require(not self.written or _is_time(self.written), "written", "It is no time", hint)
+        checks.require(not self.written or _is_time(self.written), "written", "It is not a time", hint)
         checks.finish()
 
     @classmethod
@@ -351,7 +357,7 @@ class AuditPlan:
 
     @property
     def thresholds(self) -> dict[str, Any]:
-        """What was fixed before any result, as the evidence states it."""
+        """Text of the plan for the evidence."""
         return {"criterion": self.criterion, "max_gap": self.max_gap}
 
     @property

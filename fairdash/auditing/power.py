@@ -44,12 +44,12 @@ SHARES = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
 MOST_ROWS = 100_000
 _MOST_DRAWS, _FEWEST_DRAWS, _ROWS_DRAWN = 40, 5, 400_000
 _NO_ORDER = (
-    "“{name}” holds classes, which have no order: nothing is asked of its percentiles, of a direction along "
-    "it or of its reliability."
+    "“{name}” holds classes, which have no order. The audit asks nothing about its percentiles, direction "
+    "or reliability."
 )
 _BERKSON = (
-    "That covers errors of the attribute around its true value, not an attribute that was imputed as its "
-    "mean given other columns (Berkson errors)."
+    "This covers errors of the attribute around its true value. It does not cover an attribute imputed as "
+    "its mean given other columns (Berkson errors)."
 )
 
 
@@ -81,7 +81,7 @@ def _power(data: AuditData, before: Answered) -> Part:
     enough = "these are enough" if needed <= n else f"about {amount(needed)} would be needed"
     said = (
         f"{CRITERIA[data.plan.criterion].title}: if there were no gap, {counted(n, 'row')} like these would "
-        f"show with probability .8 that it is below {percent(first.found.smallest / mean)} of "
+        f"show with probability 0.8 that it is below {percent(first.found.smallest / mean)} of "
         f"the mean price; for {data.plan.gap_in_words} {enough}."
     )
     return Part(sentences=(said,), tables={"power": pd.DataFrame(rows)})
@@ -108,24 +108,24 @@ def _reliable(data: AuditData) -> Part:
     if data.table.classes:
         return Part(sentences=(_NO_ORDER.format(name=name),))
     if not data.plan.reliability:
-        said = f"Errors in “{name}” itself are not looked at: state its reliability to have it corrected."
+        said = f"Errors in “{name}” itself are not considered: state its reliability to correct for them."
         return Part(sentences=(said,))
     data.say("Errors in the attribute", 9, 0.5)
     found = corrected(data.table, data.plan.reliability, random_state=data.seed)
     if found is None:
-        said = f"“{name}” has few values: errors in which of them a row has are not covered."
+        said = f"“{name}” has few values. Misclassified values are not covered."
         return Part(sentences=(said,))
     direction, curve, looked_at = found
     rows = [{"reliability": at} | data.measure("", each) for at, each in direction.items()]
     stated = min(data.plan.reliability)
     each, plain = direction[stated], direction[1.0]
-    drawn = f"Errors in the attribute: worked out on {looked_at:,} rows drawn at random."
+    drawn = f"Errors in the attribute: computed on a random sample of {looked_at:,} rows."
     return Part(
         sentences=(
-            f"If {percent(stated)} of the variance of {few([name])} is no error, the price would differ by "
+            f"If {percent(stated)} of the variance of {few([name])} is not error, the price would differ by "
             f"{within(each, mean)} from its 10th to its 90th percentile, in place of "
-            f"{percent(plain.value / mean)} (simulation and extrapolation by a parabola in the root of the "
-            "reliability).",
+            f"{percent(plain.value / mean)} (SIMEX: simulation and extrapolation by a parabola in the root "
+            "of the reliability).",
             _BERKSON,
         ),
         tables={
@@ -137,7 +137,7 @@ def _reliable(data: AuditData) -> Part:
 
 
 def without_sensitive(frame: pd.DataFrame, columns: Columns) -> tuple[Estimate, int, pd.DataFrame] | None:
-    """Whether rows in which s is missing pay otherwise.
+    """Compare the prices of rows with missing s with all others.
 
     Returns
     -------
@@ -235,7 +235,7 @@ def corrected(
 
 
 def _extrapolate(reliability: float) -> Array:
-    """What each change from the value as it stands counts in the extrapolated one, (variances,).
+    """Weight of each change from the observed value in the extrapolated one, (variances,).
 
     With t = 1 ÷ √(1 + added variance), the reliability is √ r = √reliability × t: the least-squares parabola
     in t through t = 1, read at t = 1 ÷ √reliability.

@@ -31,8 +31,8 @@ def along_probabilities(
         if off:
             known = table.known
             said = (
-                f"In {n_known:,} rows of known class the probabilities of {few(off)} are off, beyond noise. "
-                "They are mended by these rows; that is right if these rows are like all others."
+                f"In {n_known:,} rows of known class the probabilities of {few(off)} are wrong beyond noise. "
+                "These rows correct them. This is valid if they are like all other rows."
             )
     every = by_probability(
         table.price, p, names, table.weight, table.units, known=known, random_state=random_state
@@ -60,13 +60,13 @@ def along_probabilities(
         f"By the probabilities of {few(names)}, the price of “{most['class']}” differs most from that of all "
         f"others, by {value} of the mean price ({low} to {high}): if price and class are unrelated among "
         "rows of equal probability.",
-        f"Without that condition the difference lies between {least} and {greatest}, noise counted.",
+        f"Without that condition the difference is between {least} and {greatest}, including noise.",
     ]
     if most["bound_low"] <= 0 <= most["bound_high"]:
-        more.append("So these data alone do not say which side pays more.")
+        more.append("So these data alone do not show which side pays more.")
     if not np.isnan(most["likeliest"]):
         more.append(
-            f"With its likeliest class for each row it would be {likeliest}; that estimate can be off even "
-            "under the condition."
+            f"With the most likely class of each row it would be {likeliest}. This estimate can be wrong "
+            "even under the condition."
         )
-    return tables, (*more, said, "Nothing here says of which class a single row is."), notes
+    return tables, (*more, said, "These figures do not classify any single row."), notes

@@ -1,4 +1,4 @@
-"""What an audit has found as blocks, and its report: a page for a committee, then the technical part."""
+"""Result of an audit as blocks, and its report: a page for a committee, then the technical part."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _ORIGIN = {
     "sha256": "SHA-256 of the input file",
     "dataset": "Built-in data set",
     "options": "Its options",
-    "rows_sha256": "SHA-256 of the cells looked at",
-    "reading": "How the file was read",
+    "rows_sha256": "SHA-256 of the cells used",
+    "reading": "Reading of the file",
 }
 
 
@@ -87,7 +87,7 @@ def _chapters(result: Findings) -> Chapters:
         found[f"{answer.question}. {answer.title}"] = [unbroken(answer.text), *blocks]
     if result.since is not None:
         blocks = blocks_of(moved_tables(result), result, theme=LIGHT)
-        found["What has moved since"] = [unbroken(result.since.sentence), *blocks]
+        found["What has changed since"] = [unbroken(result.since.sentence), *blocks]
     return found
 
 
@@ -140,13 +140,13 @@ def _details(result: Findings) -> Table:
     rows = [{"criterion": CRITERIA[name].title, **each} for name, each in result.details.items()]
     frame = pd.DataFrame(rows)
     frame.columns = frame.columns.str.replace("_", " ")
-    return Table("Behind the verdicts, as shares of the mean price", frame)
+    return Table("Details of the verdicts, as shares of the mean price", frame)
 
 
 def decided_of(result: Findings) -> dict[str, str]:
-    """What was fixed before any result."""
+    """Plan fixed before any result."""
     plan = result.plan
-    written = "with the request; no time was kept"
+    written = "with the request; the time was not recorded"
     if plan.written:
         written = utc_time(plan.written)
     roles = {title: getattr(plan.columns, role) for title, role in _ROLES.items()}
@@ -158,7 +158,9 @@ def decided_of(result: Findings) -> dict[str, str]:
             title: (", ".join(column) if isinstance(column, tuple) else column) or "none named"
             for title, column in roles.items()
         },
-        "Seed": "none: it can't be made again" if plan.random_state is None else str(plan.random_state),
+        "Seed": "none: the audit can't be reproduced"
+        if plan.random_state is None
+        else str(plan.random_state),
     }
 
 

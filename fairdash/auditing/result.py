@@ -1,4 +1,4 @@
-"""What an audit has found: frozen, tidy, in words, and what has moved since another one.
+"""Result of an audit: frozen, tidy, in sentences, with the changes since another audit.
 
 Two results are held side by side without their rows. Both are taken as shares of their own mean price, so
 that a rise of all prices is no drift, and as independent samples: the interval of a difference has the root
@@ -49,7 +49,7 @@ IN_SHORT = {
     BELOW: "shown below the threshold",
     ABOVE: "shown above the threshold",
     UNDECIDED: "not decided by these rows",
-    NONE: "not asked, a column is missing",
+    NONE: "not asked: a column is missing",
 }
 #: Points that are the mean of all rows beyond the range.
 TAILS = ("below", "above")
@@ -59,7 +59,7 @@ MOVED, MOVED_CURVE = "moved", "moved_curve"
 
 @dataclass(frozen=True, kw_only=True)
 class Drift:
-    """What has moved since another audit.
+    """Changes since another audit.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class Answer:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Findings:
-    """What an audit has found; :class:`~fairdash.auditing.evidence.AuditResult` keeps and compares it, too.
+    """Result of an audit; :class:`~fairdash.auditing.evidence.AuditResult` also saves and compares it.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class Findings:
     made_with
         Versions, processor and threads of the process that has found it.
     since
-        What has moved since another audit, where one was given; its tables are ``moved`` and
+        What has changed since another audit, where one was given; its tables are ``moved`` and
         ``moved_curve``.
     """
 
@@ -184,7 +184,7 @@ class Findings:
 
     @property
     def view(self) -> AuditView:
-        """What figures need to know besides their table."""
+        """Values that figures need besides their table."""
         # Charts take long to import, and a result is read without them.
         from fairdash.figures.audit_traces import AuditView
 
@@ -282,7 +282,7 @@ def primary(row: Mapping[Any, Any], plan: AuditPlan) -> str:
 
 
 def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift, dict[str, pd.DataFrame]]:
-    """What has moved, and its tables.
+    """Changes, and their tables.
 
     Returns
     -------
@@ -299,7 +299,7 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
     """
     name, other = now.plan.columns.sensitive, before.plan.columns.sensitive
     if name != other:
-        what = f"The other audit is of “{other}”, this one of “{name}”"
+        what = f"The other audit uses “{other}”, this one “{name}”"
         raise OptionError.of(what, "Compare audits of the same sensitive attribute.", column="against")
     curve = _curves(now, before)
     if curve.empty:
@@ -327,8 +327,8 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
         else f" The primary verdict was “{was}” and is “{is_now}”."
     )
     if before.plan.thresholds != now.plan.thresholds:
-        verdict += " The two were not asked for the same criterion and threshold."
-    begin = "The curve has moved" if off.any() else "No move of the curve is shown; where it is clearest"
+        verdict += " The two audits have different criteria or thresholds."
+    begin = "The curve has changed" if off.any() else "No change of the curve is shown; where it is clearest"
     if now.origin.get("rows_sha256") == before.origin.get("rows_sha256"):
         verdict += " Both audits saw the same rows."
     since = Drift(has_moved=bool(off.any()), sentence=f"{begin}: {said}.{verdict}", sha256=sha256)

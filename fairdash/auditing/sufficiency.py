@@ -119,7 +119,7 @@ def _in_words(
     cells = surface.cells
     worst = cells.iloc[int(np.argmax(cells["b"] / cells["standard_error"].clip(lower=1e-300)))]
     place = (
-        f"The clearest undercharge: a row costs {table.money(worst['b'])} more than others of the same "
+        f"The clearest undercharge: rows cost {table.money(worst['b'])} more than others of the same "
         f"price, at prices from {table.money(worst['price_low'])} to "
         f"{table.money(worst['price_high'])} and “{name}” "
         f"{'' if table.classes else 'from '}{table.s_range(worst['s_low'], worst['s_high'])}."
@@ -128,8 +128,8 @@ def _in_words(
     return (
         f"Among those who pay the same, expected cost differs along “{name}” by "
         f"{table.money(surface.value)} a row, {_of_mean(surface, mean)}.",
-        f"Cost is {percent(table.loss_ratio)} of what is charged; it is brought to the price's level before "
-        "the two are compared.",
+        f"Cost is {percent(table.loss_ratio)} of what is charged; it is scaled to the price's level before "
+        "the comparison.",
         "The figure is the root mean square over cells of price and attribute, without noise "
         f"(p = {surface.p_value:.2g}).",
         *([place] if is_clear else []),
@@ -149,7 +149,10 @@ def _of_mean(found: Estimate, mean: float) -> str:
 def _calibration(found: Surface, mean: float) -> str:
     """Autocalibration, which is no statement on the sensitive attribute."""
     if found.p_value > LEVEL:
-        return f"Autocalibration: no price is shown to miss what its rows cost (p = {found.p_value:.2g})."
+        return (
+            "Autocalibration: no price is shown to differ from the cost of its rows (p = "
+            f"{found.p_value:.2g})."
+        )
     bands = found.cells
     low, high = bands["b"].iloc[0], bands["b"].iloc[-1]
     slope = {
@@ -157,7 +160,7 @@ def _calibration(found: Surface, mean: float) -> str:
         (False, True): " Low prices are too high and high prices too low.",
     }.get((bool(low > 0), bool(high > 0)), "")
     return (
-        "Autocalibration, whatever the attribute: rows of one price cost more or less than it by "
+        "Autocalibration, over all values of the attribute: the cost of rows at one price differs from it by "
         f"{_of_mean(found, mean)} (p = {found.p_value:.2g}).{slope}"
     )
 
@@ -181,7 +184,7 @@ def bias_surface(table: AuditTable, delta: float, *, random_state: int | None = 
 
 
 def autocalibration(table: AuditTable, delta: float, *, random_state: int | None = 0) -> Surface:
-    """How far the cost of a price, brought to the level of prices, is from that price; likewise."""
+    """Distance of the cost at a price, scaled to the level of prices, from that price; likewise."""
     bands, _ = _price_bands(table)
     return _surface(table, bands, {"price": table.price}, None, delta, random_state=random_state)
 

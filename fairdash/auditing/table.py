@@ -1,4 +1,4 @@
-"""What an audit looks at: the columns of a table by what they are to it, checked, in an order of their own.
+"""Table of an audit: its columns by role, checked, in a canonical order.
 
 Rows are sorted by the sensitive attribute and then by a hash of what they hold, so that nothing depends on
 the order in which they came; what is dealt to folds is dealt by that hash, so that a row with a weight of 2
@@ -100,7 +100,7 @@ class AuditTable:
 
     @property
     def n_distinct(self) -> int:
-        """How many different units there are."""
+        """Number of distinct units."""
         return int(self.distinct.max()) + 1
 
     @property
@@ -127,7 +127,7 @@ class AuditTable:
         return float(np.sqrt(of_units @ of_units))
 
     def folds(self, count: int) -> Index:
-        """Which of `count` folds a row is in, (n,); a unit is in one."""
+        """Fold of each row, (n,), out of `count`; a unit is in one fold."""
         return np.floor(self.deal * count).astype(np.intp)
 
     @property
@@ -258,13 +258,13 @@ class AuditTable:
                 numbers[role] = numbers[role] / weight
             elif role == "outcome" and columns.exposure is not None and looks_like_total(used[name]):
                 notes.append(
-                    f"“{name}” is taken as it stands, as an amount per unit of exposure. "
-                    "If it is a sum over the exposure, name it among the totals."
+                    f"“{name}” is used as an amount per unit of exposure. If it is a total over the "
+                    "exposure, name it among the totals."
                 )
             if role == "outcome" and (below := int((numbers[role] < 0).sum())):
                 notes.append(
-                    f"“{name}” is below zero in {counted(below, 'row')}, and counts as it is there, as a "
-                    "recovery does."
+                    f"“{name}” is below zero in {counted(below, 'row')}. These amounts are used unchanged, "
+                    "as recoveries."
                 )
         controls = pd.DataFrame(
             {name: _as_control(used[name]) for name in columns.controls}, index=used.index
@@ -324,7 +324,7 @@ def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: 
 def _too_few(count: int, what: str, notes: list[str]) -> DataError:
     """With what was left out, which is mostly why there are so few."""
     said = " ".join([f"An audit needs {FEWEST} {what}, and there are {count}.", *notes])
-    return DataError.of(said.rstrip("."), "Give more rows, or leave out columns that are seldom filled in.")
+    return DataError.of(said.rstrip("."), "Give more rows, or leave out columns with many missing cells.")
 
 
 def _as_control(column: pd.Series) -> pd.Series:
@@ -362,7 +362,7 @@ def _dealt(hashes: NDArray[np.uint64], key: int) -> Array:
 
 
 def feature_names(frame: pd.DataFrame, columns: Columns) -> tuple[str, ...]:
-    """The features that were named, or every column that has no other role and says something."""
+    """The features that were named, or every column without another role and says something."""
     if columns.features is not None:
         return columns.features
     taken = {*columns.numbers().values(), columns.groups, *columns.probabilities, columns.known_class}

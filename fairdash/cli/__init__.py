@@ -44,12 +44,12 @@ _READER_GONE = 141
 #: nothing, and on a busy machine it waits for its turn in each of them.
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
-_AUDIT = """Audit a price that exists against a sensitive column of its table.
+_AUDIT = """Audit an existing price against a sensitive column of its table.
 
-Exit status: 0 shown below the gap allowed, 1 shown above, 3 not decided, 2 bad input."""
+Exit status: 0 below the allowed gap, 1 above it, 3 not decided, 2 bad input."""
 _CHECK = """Look for columns of a file that give the target away.
 
-Exit status: 0 none for certain, 1 a column gives the target away, 2 bad input."""
+Exit status: 0 no column certainly gives the target away, 1 one does, 2 bad input."""
 _PURPOSE = "Explore the trade-off between accuracy and fairness when the sensitive attribute is continuous."
 #: Verb to the function that carries it out and what help says of it; the list of verbs has the first line.
 _VERBS = {
@@ -61,10 +61,10 @@ _VERBS = {
     "check": ("measuring:check", _CHECK),
     "search": ("training:search", "Compare settings of the networks by cross-validation."),
     "find-lam": ("training:find_lam", "Find the weight λ that meets a target."),
-    "reproduce": ("serving:reproduce", "Make a table or figure of the paper again."),
-    "worker": ("serving:worker", "Work at the jobs that the apps of several machines ask for."),
-    "report": ("running:report", "Write what a finished run has found as one HTML file."),
-    "runs": ("running:runs", "List, show, resume, delete and carry runs."),
+    "reproduce": ("serving:reproduce", "Reproduce a table or figure of the paper."),
+    "worker": ("serving:worker", "Run the jobs queued by the apps of several machines."),
+    "report": ("running:report", "Write the report of a finished run as one HTML file."),
+    "runs": ("running:runs", "List, show, resume, delete, export and import runs."),
 }
 
 
@@ -95,7 +95,7 @@ def command_line(name: str = "fairdash", *, boxes: bool = False) -> App:
 
 
 def help_text(cli: App, verbs: Sequence[str], *, width: int = 80) -> str:
-    """What help says of a verb, or of the program where there is none, as plain text."""
+    """Help of a verb, or of the program, as plain text."""
     from rich.console import Console
 
     text = io.StringIO()
@@ -117,7 +117,7 @@ def help_of_every_verb(cli: App, *verbs: str, width: int = 80) -> Iterator[tuple
 
 
 def _shown(default: object) -> str | None:
-    """What help says of a default; nothing of a flag that is off, nor of an empty list."""
+    """Help text of a default; empty for a flag that is off and for an empty list."""
     return str(default) if default or (default == 0 and default is not False) else None
 
 
@@ -148,7 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _is_closed(stream: TextIO) -> bool:
-    """Whether the stream is a pipe that nobody reads any more."""
+    """Return whether the stream is a pipe that nobody reads any more."""
     try:
         place = stream.fileno()
     except io.UnsupportedOperation:  # a text in memory
@@ -178,7 +178,7 @@ def _carry_out(words: list[str]) -> int:
     except FairdashError as error:
         said = str(error)
     except UnusedCliTokensError as error:
-        said = f"There is no place for {few(error.unused_tokens or ())}."
+        said = f"Unexpected argument: {few(error.unused_tokens or ())}."
     except CycloptsError as error:
         said = f"{error} See {' '.join([name, *verbs])} --help."
     print(visible(said), file=sys.stderr)
@@ -186,7 +186,7 @@ def _carry_out(words: list[str]) -> int:
 
 
 def _no_command(group: App, rest: list[str]) -> OptionError:
-    what = f"“{rest[0]}” is not a known command" if rest else "No command is named"
+    what = f"“{rest[0]}” is not a known command" if rest else "Give a command"
     known = ", ".join(name for name in group if not name.startswith("-"))
     return OptionError.of(what, f"Choose one of: {known}.")
 
@@ -216,9 +216,7 @@ Words = Annotated[list[str] | None, Parameter(converter=_words, metavar="WORD,WO
 Numbers = Annotated[list[float] | None, Parameter(converter=_numbers, metavar="NUMBER,NUMBER")]
 Share = Annotated[float, Parameter(converter=_share, metavar="SHARE")]
 Columns = Annotated[tuple[str, ...], Parameter(metavar="COLUMN")]
-AsJson = Annotated[
-    bool, Parameter(name="--json", negative=(), help="Print all figures for a program to read.")
-]
+AsJson = Annotated[bool, Parameter(name="--json", negative=(), help="Print all figures as JSON.")]
 
 
 def say(found: Any, lines: Iterable[str], *, as_json: bool) -> None:

@@ -62,40 +62,40 @@ def audit(
     governance: Path | None = None,
     as_json: AsJson = False,
 ) -> int:
-    """Audit a price that exists against a sensitive column of its table.
+    """Audit an existing price against a sensitive column of its table.
 
     Parameters
     ----------
     file
-        A table with a header, such as a CSV or XLSX file; none for the plan of a built-in data set.
+        Table with a header, such as a CSV or XLSX file; omit it for the plan of a built-in data set.
     plan
-        plan.json of an audit's evidence, or its zip: asks the same again, and takes no other question.
+        plan.json of an audit's evidence, or its zip: repeats that audit without other options.
     price
         Column of the price, per unit of exposure.
     sensitive
-        Column that the price must not follow; may come again.
+        Column that the price must not follow; repeatable.
     model
-        An ONNX file that makes the price, which --price then names; pickles are never loaded.
+        ONNX model of the price, which --price then names. Pickles are never loaded.
     model_column
-        A column that the model takes, in its order; may come again.
+        Input column of the model, in its order; repeatable.
     customer
-        Number of the row, from 0, whose price by the model is explained.
+        Row, from 0, whose price by the model is explained.
     exposure
-        Column that says how much a row counts.
+        Column of row weights (exposure).
     outcome
         Column of claims or cost, per unit of exposure.
     control
-        A factor that is legitimate; may come again.
+        Legitimate factor; repeatable.
     expected_cost
         Column of your own expected cost.
     candidate
         Column of a second price.
     group
-        Column of what rows share, such as a policy.
+        Column that groups rows, such as a policy number.
     total
-        One of these that is a sum over the exposure, and is divided by it; may come again.
+        One of these columns that is a total over the exposure, to be divided by it; repeatable.
     feature
-        What the price may be made of, by default every column without another role; may come again.
+        Rating factor; by default every column without another role; repeatable.
     coverage
         One of these columns, by which losses and the gap are split.
     cap
@@ -105,28 +105,28 @@ def audit(
     period
         What a unit of exposure is, such as year.
     probability
-        Probability of a class, one of several columns that add up to 1; comes for each class.
+        Column of a class's probability, one per class; they add up to 1; repeatable.
     known_class
-        Column of the true class where it is known.
+        Column of the true class, where known.
     criterion
-        The primary one: independence, conditional_independence, sufficiency or equalized_residuals.
+        Primary criterion: independence, conditional_independence, sufficiency or equalized_residuals.
     max_gap
-        Largest gap allowed, of the mean price: 5% or 0.05.
+        Largest acceptable gap as a share of the mean price: 5% or 0.05.
     question
-        Answer these alone; may come again.
+        Question to answer; all by default; repeatable.
     reliability
-        Share of the sensitive column's variance that is no error: adds the curve without it; may come again.
+        Share of the sensitive column's variance that is not error. Adds the corrected curve; repeatable.
     random_state
-        Seed of everything that is drawn.
+        Seed of all random draws.
     against
-        The evidence of an audit before: adds what moved since.
+        Evidence of an earlier audit: adds what has changed since.
     out
-        .zip for the evidence, .html for the filing alone, or folder for answers and tables.
+        .zip for the evidence, .html for the filing alone, or a folder for answers and tables.
     template
-        Also writes the audit under a rule's headings, beside --out or into it; `rules` lists them.
+        Rule for a filing: writes the audit under its headings, beside --out or into it; `rules` lists them.
     governance
-        YAML of what only you can write there, by default governance.yaml beside the filing; written with
-        blanks if it is not there.
+        YAML with the text that only you can write, by default governance.yaml beside the filing. Created
+        with blanks if missing.
     """
     place = None if template is None else _place_of_filing(template, out)
     if model is not None and plan is None:
@@ -134,13 +134,13 @@ def audit(
     if plan is not None:
         if price or sensitive:
             raise OptionError.of(
-                "The plan has its columns already", "Name --plan, or columns.", column="plan"
+                "The plan already has its columns", "Name --plan, or columns.", column="plan"
             )
         kept = read_plan(plan)
     else:
         for name, given in (("price", price), ("sensitive", sensitive or probability)):
             if not given:
-                hint = f"Give --{name}, or the --plan of an audit before."
+                hint = f"Give --{name}, or the --plan of an earlier audit."
                 raise OptionError.of("No column is named", hint, column=name)
         columns = columns_of(
             str(price),
@@ -233,7 +233,7 @@ def _sentences(result: AuditResult) -> Iterator[str]:
             yield from ("", f"Along “{each.plan.columns.sensitive}”:")
         yield from (f"{own.question}. {own.title} {own.text}" for own in each.answers)
     if result.since is not None:
-        yield f"Since the audit before: {result.since.sentence}"
+        yield f"Since the earlier audit: {result.since.sentence}"
     yield from ("", "As shares of the mean price:")
     verdicts = result.tables["by_sensitive"] if result.others else result.verdicts
     yield from verdicts.to_string(index=False, float_format="{:.3g}".format).split("\n")

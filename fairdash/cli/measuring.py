@@ -53,21 +53,21 @@ def measure(
     measure
         Id of the measure: hgr_spline, hgr_kde, pearson, …
     file
-        A table with a header, such as a CSV file.
+        Table with a header, such as a CSV file.
     u
         Column of predictions, residuals or outcomes.
     v
         Column of the sensitive attribute.
     exposure
-        Column that says how much a row counts.
+        Column of row weights (exposure).
     group
-        Column of what rows share, such as a policy.
+        Column that groups rows, such as a policy number.
     given
-        Test among rows alike in this column as well; may come again.
+        Column to condition on in a further test; repeatable.
     permutations
-        Behind floor and p-value.
+        Number of permutations for floor and p-value.
     bootstrap
-        Half-samples behind the interval.
+        Number of half-samples for the interval.
     random_state
         Seed of permutations and half-samples.
     """
@@ -129,15 +129,15 @@ def check(
     Parameters
     ----------
     file
-        A table with a header, such as a CSV file.
+        Table with a header, such as a CSV file.
     target
         Column to predict.
     sensitive
-        Column that must not matter; may come again.
+        Sensitive column; repeatable.
     exposure
-        Column that says how much a row counts.
+        Column of row weights (exposure).
     price
-        A prediction that is there already.
+        Existing prediction.
     """
     frame, _ = read_table(file)
     columns = {str(name): name for name in frame.columns}
@@ -181,14 +181,15 @@ def _refuse_without_evidence(u: pd.Series, v: pd.Series, exposure: pd.Series | N
     checks.require(
         n >= FEWEST_SHOWN,
         None,
-        f"A measure needs {FEWEST_SHOWN} complete rows that count, and there {'is' if n == 1 else 'are'} {n}",
+        f"A measure needs {FEWEST_SHOWN} complete rows with weight, and there {'is' if n == 1 else 'are'} "
+        f"{n}",
         "Give more rows, or choose columns with fewer missing cells.",
     )
     for column in (u, v):
         checks.require(
             n == 0 or column[counting].nunique() > 1,
             str(column.name),
-            "It holds the same value in every complete row, so dependence on it is undefined",
+            "It has the same value in every complete row, so dependence on it is undefined",
             "Choose a column that varies.",
         )
     checks.finish()
@@ -214,7 +215,7 @@ def _sentences(
             yield f"interval     {estimate.ci_low:.4g} to {estimate.ci_high:.4g} (95 %)"
         yield f"             of {estimate.interval_of}"
     if estimate.subsampled:
-        yield f"All of the above is from {estimate.n_used:,} rows drawn at random."
+        yield f"All values above use a random sample of {estimate.n_used:,} rows."
     draws = "random signs of scores" if verdict.by_multipliers else "permutations"
     yield (
         f"verdict      {'link found' if verdict.has_link else 'no link found'} at 5 %: one test of "
@@ -222,8 +223,8 @@ def _sentences(
     )
     every, one = verdict.p_at_best
     yield (
-        f"             so many {draws} give p = {every:.2g} at best if every measure sees the link, "
-        f"{one:.2g} if one alone does"
+        f"             with so many {draws} the smallest p is {every:.2g} if every measure finds the link, "
+        f"{one:.2g} if only one does"
     )
     if among_equals is not None:
         yield from _of_equals(among_equals)
@@ -233,8 +234,8 @@ def _sentences(
 
 def _of_equals(found: ConditionalDependence) -> Iterator[str]:
     differs = "" if found.varies_with is None else f", most where it differs along {found.varies_with}"
-    yield f"Among rows alike in {', '.join(found.given)}:"
-    yield f"size         {found.size:.4g} (partial correlation ratio on rows that did not fit)"
+    yield f"Conditional on {', '.join(found.given)}:"
+    yield f"size         {found.size:.4g} (partial correlation ratio on held-out rows)"
     yield (
         f"p-value      {found.p_value:.3g} (largest |t| {found.statistic:.3g} of {found.n_products}{differs})"
     )

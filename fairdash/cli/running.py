@@ -49,7 +49,7 @@ def list_all(*, owner: Owner = LOCAL, as_json: AsJson = False) -> None:
 
 @runs.command
 def show(run: RunId, /, *, owner: Owner = LOCAL, as_json: AsJson = False) -> None:
-    """What a run has to do, and how far it is."""
+    """Show a run's plan and its progress."""
     found = Run(run, owner=check_owner(owner))
     about = _about(found) | {
         "doing": found.status.doing,
@@ -72,7 +72,7 @@ def _facts(about: dict[str, Any]) -> Iterator[str]:
 
 
 def _about(run: Run) -> dict[str, Any]:
-    """What there is to say of a run."""
+    """Description of a run."""
     spec, status = run.spec, run.status
     return {
         "id": run.id,
@@ -94,15 +94,16 @@ def _about(run: Run) -> dict[str, Any]:
 
 @runs.command
 def resume(run: RunId, /, *, owner: Owner = LOCAL, as_json: AsJson = False) -> None:
-    """Let a run that was stopped, or failed, go on."""
+    """Resume a run that was stopped or failed."""
     found = Run(run, owner=check_owner(owner))
     if not found.status.is_over or not found.can_go_on:
         raise RunError.of(
-            "there is nothing to go on with: the run is done, at work, or was stopped before a unit was done",
-            "See how far it is with fairdash runs show, or start it again on the Runs page.",
+            "there is nothing to resume: the run is done, at work, or was stopped before its first step "
+            "was done",
+            "See its progress with fairdash runs show, or start it again on the Runs page.",
         )
     go_on(found)
-    said = f"{run} goes on after its last finished unit; fairdash runs show {run} says how far it is."
+    said = f"{run} resumes after its last finished step; see its progress with fairdash runs show {run}."
     say({"id": run, "goes_on": True}, [said], as_json=as_json)
 
 
@@ -122,7 +123,7 @@ def delete(
         print(what_goes(going))
     if not yes:
         if as_json or not sys.stdin.isatty():
-            raise OptionError.of("nobody can be asked here", "Say --yes to delete it.", column="yes")
+            raise OptionError.of("there is no terminal to ask", "Add --yes to delete it.", column="yes")
         if input("Delete it? [y/N] ").strip().lower() not in ("y", "yes"):
             print("Nothing was deleted.")
             return 1
@@ -143,16 +144,16 @@ def confirm(
     owner: Owner = LOCAL,
     as_json: AsJson = False,
 ) -> None:
-    """Open the rows set aside, once, for the point that was chosen.
+    """Open the rows set aside, once, for the chosen point.
 
     Parameters
     ----------
     lam
         Weight λ of the point: trained, or a blend.
     method
-        Of the point; the first fair one.
+        Method of the point; by default the first fair one.
     objective
-        The one that was trained for.
+        Objective; by default the one trained for.
     """
     opened = Run(run, owner=check_owner(owner))
     fair = [each for each in opened.spec.plan.methods if each != STANDARD]
@@ -190,13 +191,13 @@ def _note_written(run: Run, content: bytes, place: Path, owner: str, *, as_json:
 
 @runs.command(name="import")
 def bring_in(
-    file: Annotated[Path, Parameter(help="The file; every hash in it is checked.")],
+    file: Annotated[Path, Parameter(help="File to import; every hash in it is checked.")],
     /,
     *,
     owner: Owner = LOCAL,
     as_json: AsJson = False,
 ) -> None:
-    """Bring in what export has written."""
+    """Import a run written by export."""
     try:
         with file.open("rb") as opened:
             content = opened.read(LARGEST + 1)
@@ -220,22 +221,22 @@ def report(
     owner: Owner = LOCAL,
     as_json: AsJson = False,
 ) -> None:
-    """Write what a finished run has found as one HTML file.
+    """Write the report of a finished run as one HTML file.
 
     Parameters
     ----------
     method
-        Whose path; the first fair one.
+        Method of the path; by default the first fair one.
     lam
-        A trained weight λ or a blend; a middle one.
+        Weight λ, trained or a blend; by default a middle one.
     against
-        Compare with: standard, or such as hgr_nn:0.5.
+        Point to compare with: standard, or for example hgr_nn:0.5.
     objective
-        The one that was trained for.
+        Objective; by default the one trained for.
     measure
-        In view; hgr_spline.
+        Measure shown; by default hgr_spline.
     sensitive
-        Column in view; the first one.
+        Sensitive column shown; by default the first one.
     out
         File to write; fairdash-<run>.html.
     """

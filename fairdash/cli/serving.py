@@ -26,25 +26,25 @@ def app(*, port: int = 8501) -> None:
     Parameters
     ----------
     port
-        Where it is served on this machine.
+        Port on this machine.
     """
     if find_spec("streamlit") is None:
         raise FairdashError(
             Problem(what="The app needs Streamlit", hint="Install it: python -m pip install 'fairdash[app]'")
         )
     enter_app_folder()
-    # In this process, so that whoever stops it stops the server.
+    # In this process, so that stopping it stops the server.
     sys.argv = ["streamlit", *arguments_to_serve(port)]
     runpy.run_module("streamlit", run_name="__main__")
 
 
 def worker(*, database: str | None = None, lanes: Words = None) -> int:
-    """Work at the jobs that the apps of several machines ask for.
+    """Run the jobs queued by the apps of several machines.
 
     Parameters
     ----------
     database
-        postgresql://… that the apps name in FAIRDASH_DATABASE; theirs here.
+        postgresql://… as in the apps' FAIRDASH_DATABASE; by default the value set here.
     lanes
         long, quick, studies, comma-separated; all by default.
     """
@@ -73,34 +73,34 @@ def reproduce(
     out: Path | None = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a table or figure of the paper again.
+    """Reproduce a table or figure of the paper.
 
     Parameters
     ----------
     study
         table1, household, fig1, fig2 or fig3.
     dataset
-        Of table1: crime, motor, census, …
+        For table1: crime, motor, census, …
     all_rows
-        Of table1 on motor: all 100,021 policies.
+        For table1 on motor: use all 100,021 policies.
     methods
-        Of table1: these rows only, comma-separated.
+        For table1: these rows only, comma-separated.
     objectives
-        Of table1: these only, comma-separated.
+        For table1: these objectives only, comma-separated.
     features_seen
-        Of household: all or surface.
+        For household: all or surface.
     spread
-        Of household, N(40, 5): sd or variance.
+        For household, second number in N(40, 5): sd or variance.
     rooms
-        Of household: 4 or 5 at most.
+        For household: at most 4 or 5 rooms.
     processes
-        How much at a time: 1 or 2.
+        Number of parallel processes: 1 or 2.
     out
-        Folder for the result; fairdash's own.
+        Folder for the result; by default fairdash's own.
     """
     if not (_ABOVE / "benchmarks" / "paper").is_dir():
         raise OptionError.of(
-            "An installed package has the paper's results, and not the studies that make them",
+            "The installed package has the paper's results but not the studies that produce them",
             "Run the same command in a checkout of fairdash, whose folder benchmarks/paper has them.",
         )
     # An installed command does not look for modules in the folder that it is started in.

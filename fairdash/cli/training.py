@@ -46,29 +46,29 @@ class DataOptions:
     dataset
         Id in the catalogue: household, crime, motor, …
     file
-        A table with a header, such as a CSV file.
+        Table with a header, such as a CSV file.
     predict
-        Of a file: column to predict.
+        For a file: column to predict.
     sensitive
-        Of a file: column that must not matter; may come again.
+        For a file: sensitive column; repeatable.
     exposure
-        Of a file: column that says how much a row counts.
+        For a file: column of row weights (exposure).
     per_exposure
         Predict target ÷ exposure; by default for counts and sums.
     price
-        Of a file: a prediction that is there already.
+        For a file: column of an existing prediction.
     row_id
-        Of a file: column that names the rows.
+        For a file: column of row ids.
     group
-        Of a file: what rows have in common, such as a policy.
+        For a file: column that groups rows, such as a policy number.
     time
-        Of a file: when a row was, a number or a date.
+        For a file: column of time, a number or a date.
     features
-        Of a file: what the model may see; by default all but what gives the target away or names policies.
+        For a file: feature columns; by default all except those that give the target away or name policies.
     leave_out
-        Of a file: no feature; may come again.
+        For a file: column to leave out of the features; repeatable.
     below_zero
-        Of a file: amounts below zero, such as recoveries, are used as they are, counted as 0, or left out.
+        For a file: use amounts below zero (recoveries) unchanged, count them as 0, or leave their rows out.
     """
 
     dataset: str | None = None
@@ -105,7 +105,7 @@ class DataOptions:
             raise OptionError.of("One table is needed", "Name it with --dataset, or with --file.")
         if self.predict is None or not self.sensitive:
             raise OptionError.of(
-                "A file needs to be told which column is predicted and which must not matter",
+                "A file needs a target and a sensitive column",
                 "Add --predict and --sensitive.",
             )
         frame, report = read_table(self.file)
@@ -146,7 +146,7 @@ class DataOptions:
         given = [f"--{each.replace('_', '-')}" for each in own if getattr(self, each) not in (None, ())]
         if given:
             raise OptionError.of(
-                f"{', '.join(given)} says something of a file, and “{dataset}” has its own roles",
+                f"{', '.join(given)} applies to a file only: “{dataset}” has its own roles",
                 "Name a file with --file, or leave it out.",
             )
         return load_dataset(dataset)
@@ -160,7 +160,7 @@ class DataOptions:
             if name in given.to_be_said or given.left_out.get(name) == NAMES_POLICIES
         }
         for name, why in out.items():
-            _note(f"“{name}” is no feature: {why}. Name --features to decide yourself.")
+            _note(f"“{name}” is not used as a feature: {why}. Decide yourself with --features.")
         features = tuple(name for name in others if name not in out)
         for each in find_suspects(frame, target, features, beside=self.sensitive):
             _note(f"“{each.column}” looks too good to be true: {each.sentence}.")
@@ -171,26 +171,26 @@ def _with_option(problem: Problem) -> Problem:
     """Name the option by which a command line answers what a page asks with buttons."""
     if not any(fix.kind in _BELOW_ZERO.values() for fix in problem.fixes):
         return problem
-    return replace(problem, hint=f"{problem.hint} Say which with --below-zero.")
+    return replace(problem, hint=f"{problem.hint} Choose with --below-zero.")
 
 
 @Parameter(name="*", group="Training")
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    """How models are trained; what is not named is the library's to choose.
+    """Training options; the library chooses those not given.
 
     Parameters
     ----------
     objective
         demographic_parity or equalized_residuals.
     epochs
-        Rounds over the training rows.
+        Passes over the training rows.
     loss
-        squared_error, poisson, tweedie or gamma; what suits the target by default.
+        squared_error, poisson, tweedie or gamma; by default chosen by the target.
     balance
-        Whether predictions add up to the target; by default with a log link.
+        Make predictions add up to the target; by default with a log link.
     random_state
-        Seed of everything that is drawn.
+        Seed of all random draws.
     device
         auto, cpu, cuda or mps.
     """
@@ -203,7 +203,7 @@ class TrainingOptions:
     device: str = "auto"
 
     def of(self, dataset: Dataset) -> dict[str, Any]:
-        """What the library's verbs are asked with."""
+        """Arguments for the library's functions."""
         settings: TrainingSettings = default_settings(dataset, loss=self.loss)
         if self.balance is not None:
             settings = replace(settings, balance=self.balance)
@@ -242,23 +242,23 @@ def sweep(
     Parameters
     ----------
     methods
-        By default those that a run trains, comma-separated.
+        Methods, comma-separated; by default those of a run.
     lams
         Weights λ, comma-separated.
     splits
-        Splits into training and test rows.
+        Number of splits into training and test rows.
     validation
-        Share of the rows that are not test rows, for choices.
+        Share of the non-test rows used for validation.
     split
         random, group or time; by default group where there are groups.
     confirmation
-        Share of rows to confirm by.
+        Share of rows set aside to confirm the choice.
     measures
         Measures of dependence, comma-separated.
     tune
         Find learning rate and weight decay on validation rows first.
     tariff
-        Whether tariffs are fitted beside the networks; by default with a log link.
+        Fit tariffs beside the networks; by default with a log link.
     """
     dataset = data.load()
     result = api.sweep(
@@ -306,13 +306,13 @@ def search(
     Parameters
     ----------
     method
-        Way of training.
+        Training method.
     lam
-        Weight λ at which they are compared.
+        Weight λ of the comparison.
     grid
         default or small.
     folds
-        Parts of the rows, each of which is held out once.
+        Number of folds of the cross-validation.
     """
     result = api.search(
         **training.of(data.load()),
@@ -341,15 +341,15 @@ def find_lam(
     Parameters
     ----------
     target
-        Such as hgr_spline<=0.05, hgr_spline<=floor+0.02 or error<=+10%.
+        For example hgr_spline<=0.05, hgr_spline<=floor+0.02 or error<=+10%.
     method
-        Way of training.
+        Training method.
     lams
-        Weights λ to try, comma-separated.
+        Weights λ to try, comma-separated; by default eight that a pilot finds.
     refine
-        Weights to try in a second, finer round.
+        Number of weights to try in a second, finer round.
     folds
-        Parts of the rows, each of which is held out once.
+        Number of folds of the cross-validation.
     """
     choice = api.find_lam(
         **training.of(data.load()),

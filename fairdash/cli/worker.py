@@ -94,7 +94,7 @@ def carry_out(place: str, part: str) -> int:
     place
         ``"<folder>/<id>"``.
     part
-        ``"first"`` for a run's first look, else nothing.
+        ``"first"`` for a run's preview, else nothing.
     """
     from fairdash.runs import worker as runs
     from fairdash.runs.store import FIRST, Run
@@ -110,7 +110,7 @@ def carry_out(place: str, part: str) -> int:
     while (status := runs.work_at(job, runs.WORK[type(job)], unit=unit)) == 0:
         if job.status_if_over is not None:
             break
-        # Of a machine that counts as dead, and is not: if it does die, this one is there.
+        # Take over jobs of workers that stopped sending heartbeats.
         time.sleep(SECONDS_BETWEEN_LOOKS)
     return status
 
@@ -129,7 +129,7 @@ def _work(lane: str, parent: int | None) -> None:
     from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, error
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
-    # That a job was stopped is no fault; whoever stopped it has said so.
+    # Stopping a job is no error; the log names who stopped it.
     logging.getLogger("dbos").addFilter(
         lambda record: (
             not (record.exc_info and isinstance(record.exc_info[1], error.DBOSAwaitedWorkflowCancelledError))
@@ -181,7 +181,7 @@ def _work(lane: str, parent: int | None) -> None:
 
 
 def _stand_by(lane: str, parent: int | None) -> None:
-    """Leave the work to DBOS until there was none for a while, or whoever wanted it has died.
+    """Let DBOS work until the queue was empty for a while, or the parent process has died.
 
     A database that is away ends nothing: DBOS has each job wait for it, and so does this.
     """
@@ -223,7 +223,7 @@ def _import_all(lane: str) -> None:
 
 
 def _rehearse() -> None:
-    """Carry out the smallest first look: torch and others load much of themselves when it is first used."""
+    """Run the smallest preview: torch and others load much of themselves when it is first used."""
     from fairdash.data.source import CatalogueSource
     from fairdash.evaluation.execute_sweep import execute_sweep
     from fairdash.training.sweep import default_plan, preview_of

@@ -96,7 +96,7 @@ def build_dataset(
     Raises
     ------
     DataError
-        With every problem that was found, not only the first.
+        Lists every problem, not only the first.
     """
     check_roles(list(frame.columns), roles)
     check_fixes(frame, fixes)
@@ -230,7 +230,7 @@ class _Table(NamedTuple):
         return columns, classes
 
     def unusable_rows(self, outcomes: Mapping[str, pd.Series], drop_missing: bool) -> np.ndarray:
-        """Which rows are left out, as the user has agreed."""
+        """Rows left out with the user's agreement."""
         unusable, without = np.zeros((2, len(self.frame)), dtype=bool)
         dropped, notes = self.fixed("drop_rows"), self.notes
         for column, values in outcomes.items():
@@ -279,9 +279,9 @@ class _Table(NamedTuple):
         is_total = looks_like_total(target)
         if roles.weight is not None and not roles.rate and is_total:
             self.notes.append(
-                f"“{roles.target}” looks like a sum over the exposure, and is used as if it were per unit of "
-                f"“{roles.weight}” already. If it is a sum, predict it per unit of exposure: its averages "
-                "mean nothing otherwise."
+                f"“{roles.target}” looks like a total over the exposure, but is used as a rate per unit of "
+                f"“{roles.weight}”. If it is a total, predict it per unit of exposure. Otherwise its "
+                "averages are meaningless."
             )
         if not (target < 0).any():
             return []
@@ -300,7 +300,7 @@ class _Table(NamedTuple):
         roles = self.roles
         played = {column for role, part in roles.parts.items() if role != FEATURE for column in part}
         free = [str(name) for name in self.frame.columns if name not in played]
-        is_so = {True: "a feature all the same", False: "no feature"}
+        is_so = {True: "still a feature", False: "not a feature"}
         self.notes.extend(
             f"“{name}” gives the target away and is {is_so[name in features]}: {why}."
             for name, why in certain_leaks(self.frame, roles.target, free, exposure=roles.weight).items()
@@ -328,7 +328,7 @@ def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Se
         what, hint = f"{must} this column holds bands", "Use their order, or choose a column of numbers."
         fixes = () if role in (EXPOSURE, PREDICTION) else (Fix("order", name),)
     elif kind != "text":
-        what, hint = f"{must} this column holds other things", "Choose a column of numbers."
+        what, hint = f"{must} this column holds other values", "Choose a column of numbers."
     else:
         fixes = (Fix("convert", name),) if can_convert(values) else ()
         cells = values.astype(object)
@@ -365,8 +365,8 @@ def _negative_problem(target: pd.Series, exposure: pd.Series, lines: np.ndarray 
         amount(float(cells[rows].sum() / w[rows].sum())) if rows.any() else "nothing" for rows, cells in ways
     ]
     return Problem(
-        what="amounts below zero, such as recoveries, are to be divided by the exposure",
-        hint=f"Divide them as they are (“{column}” ÷ “{exposure.name}” is {rates[0]} over all rows; only "
+        what="amounts below zero, such as recoveries, would be divided by the exposure",
+        hint=f"Divide them unchanged (“{column}” ÷ “{exposure.name}” is {rates[0]} over all rows; only "
         f"squared error can learn it), count them as 0 ({rates[1]}), or leave these rows out "
         f"({rates[2]}).",
         column=column,
@@ -394,7 +394,7 @@ def _negative_note(target: pd.Series, kind: str | None, lines: np.ndarray | None
     done = {
         FLOOR: "They count as 0.",
         DROP_NEGATIVE: "These rows are left out.",
-    }.get(kind or "", "They are used as they are: only squared error can learn from them.")
+    }.get(kind or "", "They are used unchanged. Only squared error can learn from them.")
     return (
         f"“{target.name}” is below zero in {counted(n_below, 'row')}{where}, and adds up to "
         f"{amount(float(target[below].sum()))} there. {done}"
@@ -428,7 +428,7 @@ def _rescale(columns: dict[str, pd.Series], units: dict[str, str], notes: list[s
         if exponent:
             columns[column] = values / 10.0**exponent
             units[column] = f"10^{exponent} {units.get(column, '')}".rstrip()
-            notes.append(f"“{column}” is divided by 10^{exponent}: training works in single precision.")
+            notes.append(f"“{column}” is divided by 10^{exponent} because training uses single precision.")
 
 
 def _needless_exponent(values: pd.Series) -> int:

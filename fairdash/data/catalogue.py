@@ -56,7 +56,7 @@ class CatalogueOption:
             if type(value) is int and self.minimum <= value <= self.maximum:
                 return None
             wanted = f"a whole number from {self.minimum:,} to {self.maximum:,}"
-        return Problem(what=f"the option {self.name} can't take this value", hint=f"Choose {wanted}.")
+        return Problem(what=f"the option {self.name} does not accept this value", hint=f"Choose {wanted}.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,11 +113,11 @@ class CatalogueEntry:
 
     @property
     def needs_download(self) -> bool:
-        """Whether fairdash fetches the files unless they are on hand."""
+        """Return whether fairdash fetches the files if they are missing."""
         return bool(self.download)
 
     def is_local(self) -> bool:
-        """Whether it can be loaded at this moment without a connection."""
+        """Return whether it can be loaded now without a network."""
         return not self.files or find_folder(self.folder, self.files) is not None
 
     def how_to_bring(self) -> str:
@@ -241,7 +241,7 @@ def load_dataset(
     dataset_id
         A key of :data:`CATALOGUE`.
     progress
-        Called with bytes done and bytes expected while something is downloaded.
+        Called with bytes done and bytes expected during a download.
     **options
         What the entry offers; see :attr:`CatalogueEntry.options`.
 
@@ -250,7 +250,7 @@ def load_dataset(
     OptionError
         Unknown id, unknown option, or a value that an option can't take.
     DownloadError
-        The files can't be had, have to be brought, or are not the published ones.
+        The files can't be downloaded, must be provided by the user, or are not the published ones.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""What a column holds: the kind of its cells, a line on it for a preview, and what to know before training.
+"""Profile of a column: the kind of its cells, a line for the preview, and notes before training.
 
 >>> target_remarks(pd.Series([0.0] * 880 + [100.0] * 120, name="cost"))
-('“cost” is zero in 88 % of the rows: a squared error then follows the few others.',)
+('“cost” is zero in 88 % of the rows: squared error then depends mostly on the few others.',)
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Kind = Literal["number", "whole number", "truth value", "text", "date", "other"]
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnProfile:
-    """What a column holds.
+    """Profile of a column.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def target_remarks(target: pd.Series) -> tuple[str, ...]:
     if zeros >= _MANY_ZEROS:
         found.append(
             f"“{target.name}” is zero in {100 * zeros:.0f} % of the rows: "
-            "a squared error then follows the few others."
+            "squared error then depends mostly on the few others."
         )
     sizes = np.sort(np.abs(cells - np.median(cells)))[::-1]
     top = max(len(cells) // 100, 1)
@@ -166,7 +166,7 @@ def target_remarks(target: pd.Series) -> tuple[str, ...]:
 
 
 def quantile_support(values: pd.Series) -> int:
-    """How many of `GROUPS_WANTED` quantile groups are left, as equal values are never parted.
+    """Number of distinct groups among `GROUPS_WANTED` quantile groups: equal values stay together.
 
     Parameters
     ----------
@@ -183,8 +183,8 @@ def support_sentence(values: pd.Series) -> str:
     if len(counts) == len(values):
         ties = "no two rows are tied"
     else:
-        ties = f"the commonest stands in {100 * counts.max() / len(values):.2g} % of the rows"
+        ties = f"the most common is in {100 * counts.max() / len(values):.2g} % of the rows"
     return (
-        f"{len(counts):,} different values; {ties}. Of {GROUPS_WANTED} quantile groups "
-        f"{quantile_support(values)} can be told apart."
+        f"{len(counts):,} different values; {ties}. {quantile_support(values)} of {GROUPS_WANTED} quantile "
+        "groups are distinct."
     )

@@ -1,4 +1,4 @@
-"""What keeps a column from its part: one description for the data page, a data set and the estimators."""
+"""Requirements of a column's role, shared by the data page, data sets and the estimators."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def group_problems(values: pd.Series, lines: np.ndarray | None = None) -> Iterat
     if missing.any():
         yield Problem(
             what="rows without a group",
-            hint="Fill these cells in the file; a row that stands for itself takes a value of its own.",
+            hint="Fill these cells in the file. Give a row without a group its own value.",
             column=str(values.name),
             lines=first_lines(missing, lines),
             count=int(missing.sum()),
@@ -160,12 +160,12 @@ def _too_large(values: pd.Series) -> Iterator[Problem]:
 
 
 def is_number(values: pd.Series) -> bool:
-    """Whether a column holds real numbers or truth values, whatever their type."""
+    """Return whether a column holds real numbers or truth values, of any type."""
     return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_complex_dtype(values)
 
 
 def _has_levels(values: pd.Series, levels: type | tuple[type, ...]) -> bool:
-    """Whether a column holds categories or text."""
+    """Return whether a column holds categories or text."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         return all(isinstance(level, levels) for level in values.cat.categories.tolist())
     if values.dtype == object:
@@ -254,7 +254,7 @@ def sensitive_table(values: Any, *, name: str, fewest: int = FEWEST_ROWS) -> NDA
         elif holds_text(column) and not _are_numbers(column):
             classes = classes_of(column, fewest=fewest)
             if (why := why_no_classes(classes)) is not None:
-                hint = "Join classes, or turn the column into numbers."
+                hint = "Merge classes, or turn the column into numbers."
                 checks.require(False, title, f"it is read as classes, and {why}", hint)
             numbers = classes.columns(title)
         else:
@@ -278,7 +278,7 @@ def _as_numbers_or_text(column: pd.Series) -> pd.Series:
 
 
 def _are_numbers(column: pd.Series) -> bool:
-    """Whether half of a column's texts, or more, are numbers."""
+    """Return whether half of a column's texts, or more, are numbers."""
     known = column.dropna().astype(object)
     return bool(2 * pd.to_numeric(known, errors="coerce").notna().sum() >= len(known))
 
@@ -315,12 +315,12 @@ def codes_of(classes: Classes, values: pd.Series, role: str) -> pd.Series | Prob
     if (why := why_no_classes(classes)) is None:
         codes = np.where(classes.codes < 0, np.nan, classes.codes)
         return pd.Series(codes, index=values.index, name=values.name)
-    hint = "Join classes in the file, or choose another column."
+    hint = "Merge classes in the file, or choose another column."
     return Problem(what=f"the {role} is read as classes, and {why}", hint=hint, column=str(values.name))
 
 
 def texts_of(texts: Mapping[str, str], classes: Iterable[str], columns: Iterable[str]) -> dict[str, str]:
-    """What is said of columns by name, and of those made of classes: their column's, with the class.
+    """Notes on columns by name; for columns made of classes, the note of their column with the class.
 
     >>> texts_of({"region": "Region of residence"}, ["region"], ["region: north"])["region: north"]
     'Region of residence: north'

@@ -46,40 +46,40 @@ FEWEST_GROUPS = 200
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Dataset:
-    """A table with its roles; what every later step takes in.
+    """A table with its roles, the input of every later step.
 
-    The rows of the parts are aligned by position and numbered 0 … n-1. The frames are cheap copies:
-    what a caller later does to his own does not reach in here.
+    The rows of the parts are aligned by position and numbered 0 … n-1. The frames are cheap copies: later
+    changes to the caller's frames have no effect.
 
     Parameters
     ----------
     name
         Short name, for file names and run lists (``"crime"``).
     features : DataFrame, shape (n, p)
-        The columns a predictor may see: numbers, booleans, categories or text, with missing cells allowed.
+        The columns a predictor may use: numbers, booleans, categories or text, with missing cells allowed.
         A categorical column carries its whole level set in its dtype, so that its one-hot width is known.
     target : Series, shape (n,)
         float64, finite, not constant.
     sensitive : DataFrame, shape (n, d)
-        float64, finite, no column constant. Never among the features. Classes stand here as columns of 0 and
-        1: two as one column, more as one column each, called ``"region: north"``.
+        float64, finite, no column constant. Never among the features. Classes are columns of 0 and 1: two as
+        one column, more as one column each, named ``"region: north"``.
     weight : Series, shape (n,), optional
-        How much a row counts, such as its exposure in years: float64, finite, above 0, with a name of its
-        own. None if all rows count alike.
+        Row weights, such as exposures in years: float64, finite, above 0, with a name of its
+        own. None for equal weights.
     prediction : Series, shape (n,), optional
-        A prediction or price that is there already: float64, finite.
+        An existing prediction or price: float64, finite.
     row_id : Series, shape (n,), optional
-        What names each row; of any type, and never looked at.
+        Row ids, of any type, never used by models.
     group : Series, shape (n,), optional
-        What rows have in common that belong together, such as a policy's number; of any type, none missing.
+        Group of each row, such as a policy number; of any type, none missing.
         Splits by group and all folds keep such rows together, and permutations exchange them together.
     time : Series, shape (n,), optional
-        When each row was: float64, finite, such as a year. Splits by time train before and test after.
+        Time of each row, such as a year: float64, finite. Splits by time train before and test after.
     per_exposure
-        Whether the target is a count or a sum that was divided by the weight: a rate, whose weighted mean is
-        the sum over all rows divided by their exposure.
+        The target is a count or total divided by the weight: a rate, whose weighted mean is the total over
+        all rows divided by their exposure.
     title
-        The name that people read; `name` where it is left out.
+        The display name; by default `name`.
     description
         A sentence or two on what a row is and where the table comes from.
     units
@@ -87,16 +87,16 @@ class Dataset:
     meanings
         Column to its meaning in plain words.
     names
-        Column to what sentences and axes call it, where that is not its header.
+        Column to its display name, if other than its header.
     classes
-        Sensitive column of the table that holds classes to these, in order; of two the second is 1.
+        Sensitive column with classes to their names, in order; of two, the second is 1.
     notes
-        Whole sentences on what was done to the table on the way here.
+        Sentences about changes made to the table.
 
     Raises
     ------
     DataError
-        With every problem that was found, not only the first.
+        Lists every problem, not only the first.
 
     Examples
     --------
@@ -151,7 +151,7 @@ class Dataset:
 
     @property
     def roles(self) -> Roles:
-        """Which column plays which part."""
+        """Roles of the columns."""
         return Roles(
             target=str(self.target.name),
             sensitive=tuple(self.sensitive.columns),
@@ -190,13 +190,13 @@ class Dataset:
         return pd.concat([self.features, self.sensitive, self.target, *others], axis=1)
 
     def take(self, rows: NDArray[np.int64]) -> Dataset:
-        """The data set of these rows alone, in their order; `rows` holds row numbers, (m,)."""
+        """Select rows of the data set, in the given order; `rows` has row numbers, (m,)."""
         parts = ("features", "target", "sensitive", *(role for role, _ in self._extra()))
         return replace(self, **{part: getattr(self, part).iloc[rows] for part in parts})
 
     @property
     def groups(self) -> NDArray[Any] | None:
-        """The group of each row, (n,); None if each row stands for itself."""
+        """Group of each row, (n,); None without groups."""
         return None if self.group is None else self.group.to_numpy()
 
     def label(self, column: str) -> str:
@@ -261,7 +261,7 @@ def _check(dataset: Dataset) -> None:
     checks.require(texts, None, "a column's name is not text", "Give every column a text as its name.")
     for name, times in Counter(names).items():
         several = "the name is used for several columns or roles"
-        hint = "A column can be the target, sensitive, a feature or the exposure: one of these only."
+        hint = "A column can have one role only: target, sensitive, feature or exposure."
         checks.require(times == 1, str(name), several, hint)
     for part, what in ((features, FEATURE), (outcomes[1:], SENSITIVE)):
         checks.require(part, None, f"there is no {what}", f"Choose at least one {what}.")
@@ -271,7 +271,7 @@ def _check(dataset: Dataset) -> None:
         f"{', '.join(parts)} and sensitive columns have {', '.join(counts[:-1])} and {counts[-1]} rows"
     )
     alike = len(set(counts)) == 1
-    checks.require(alike, None, they_have, "Cut all of them from the same table.")
+    checks.require(alike, None, they_have, "Take all of them from the same table.")
     some = len(dataset.target) > 0 or not alike
     checks.require(some, None, "there are no rows", "Choose a table with rows.")
     for role, values in (*outcomes, *others.items()):

@@ -1,4 +1,4 @@
-"""Which columns can help to predict, which are left out or in doubt, and how those could be brought in.
+"""Features of a table: columns used, left out or in doubt, and fixes to include them.
 
 A feature is in doubt if it is the sensitive column under another name: copied, rescaled, recoded or more
 finely cut.
@@ -35,7 +35,7 @@ MOST_LEVELS = 500
 Columns = pd.DataFrame | Mapping[str, pd.Series]
 
 DATES, TEXT_DATES = "dates", "dates written as text"
-IDENTIFIER = "nearly as many levels as rows, like an identifier"
+IDENTIFIER = "almost as many levels as rows, like an identifier"
 
 #: A coincidence rarer than this is none.
 CHANCE = 1e-6
@@ -132,9 +132,9 @@ def leakage_problems(
     }
     for name, column in find_leakage(features, sound):
         yield Problem(
-            what=f"the sensitive column “{column}” can be read off this feature: it is a copy, rescaled, "
-            "recoded or more finely cut",
-            hint="Leave it out, or keep it if that is what you want to study.",
+            what=f"the sensitive column “{column}” can be recovered from this feature: it is a copy, "
+            "rescaled, recoded or more finely divided",
+            hint="Leave it out, or keep it to study this effect.",
             column=name,
             fixes=(Fix("leave_out", name), Fix("keep", name)),
         )
@@ -156,17 +156,17 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
                 continue
             what, hint = (
                 "the feature holds numbers as text",
-                "Convert it; cells that are no numbers become missing.",
+                "Convert it. Cells that are not numbers become missing.",
             )
             if pd.to_numeric(values.astype(object), errors="coerce")[values.notna()].notna().all():
                 what = "the feature holds numbers that are kept as categories"
-                hint = "Convert it if their size says something, or leave it if they are codes."
+                hint = "Convert it if their size has meaning, or leave it if they are codes."
             ways = (Fix("convert", name),)
         elif why in (DATES, TEXT_DATES) and (ways := date_fixes(values)):
             doubt, hint = use_of_dates(ways)
             what = f"the dates are left out{doubt and ': '}{doubt}"
         elif why == IDENTIFIER and values.nunique() <= MOST_LEVELS:
-            what, hint = "the column is left out: it looks like an identifier", "Keep it if it is none."
+            what, hint = "the column is left out: it looks like an identifier", "Keep it if it is not one."
             ways = (Fix("keep", name),)
         else:
             continue

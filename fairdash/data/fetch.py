@@ -80,14 +80,14 @@ def fetch_files(
 
 
 def _fault(content: bytes | None, checksum: str) -> str:
-    """What is wrong with a file that has arrived, if anything."""
+    """Problem of a downloaded file, if any."""
     if content is None:
         return "is not in the archive"
-    return "" if is_published(content, checksum) else "has changed: its checksum is not the known one"
+    return "" if is_published(content, checksum) else "has changed: its checksum is not the expected one"
 
 
 def is_published(content: bytes, checksum: str) -> bool:
-    """Whether a file is the published one, by its SHA-256 or, of 40 digits, by the name that git gives it."""
+    """Return whether a file is the published one, by its SHA-256 or, with 40 digits, its git hash."""
     return checksum == (git_blob_id(content) if len(checksum) == 40 else sha256(content))
 
 
@@ -157,7 +157,7 @@ def read_verified(
 def _downloaded(
     url: str, publisher: str, advice: str, progress: DownloadProgress | None, timeout: float
 ) -> bytes:
-    """What an address sends."""
+    """Content of an address."""
     import requests
 
     content = bytearray()
@@ -168,13 +168,13 @@ def _downloaded(
             for chunk in response.iter_content(2**16):
                 content += chunk
                 if len(content) > LARGEST_ARCHIVE:
-                    raise DownloadError.of("the server sends far more than the data set holds", advice)
+                    raise DownloadError.of("the server sends far more data than the data set has", advice)
                 if progress is not None:
                     # What was sent packed is longer than its announced length.
                     progress(min(len(content), total or len(content)), total or None)
     except requests.RequestException as error:
         raise DownloadError.of(
-            f"{publisher} could not be reached or broke off ({type(error).__name__})", advice
+            f"{publisher} could not be reached, or the connection broke off ({type(error).__name__})", advice
         ) from error
     return bytes(content)
 
@@ -190,5 +190,7 @@ def _unpacked(archive: bytes, names: Iterable[str], publisher: str, advice: str)
                     contents[name] = opened.read(info)
     # What zipfile raises on damaged, encrypted or oddly packed archives.
     except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError) as error:
-        raise DownloadError.of(f"what {publisher} sent is not a whole zip archive", advice) from error
+        raise DownloadError.of(
+            f"the download from {publisher} is not a complete zip archive", advice
+        ) from error
     return contents

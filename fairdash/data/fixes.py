@@ -1,4 +1,5 @@
-"""What a click does to a column: text read as numbers, bands as their order, dates as a year or an age."""
+"""Fixes that one click applies to a column: text read as numbers, bands as their order, dates as a year or
+an age."""
 
 from __future__ import annotations
 
@@ -119,7 +120,7 @@ def _in_order(values: pd.Series) -> tuple[pd.Series, str]:
     order = bands_in_order(values.dropna().unique().tolist())
     assert order is not None
     place = {band: float(k) for k, band in enumerate(order, start=1)}
-    note = f"“{values.name}” is used as the place of its bands in their order, from 1 to {len(order)}."
+    note = f"“{values.name}” is used as the rank of its bands, from 1 to {len(order)}."
     return values.astype(object).map(place).astype(float), note
 
 
@@ -128,13 +129,16 @@ def _convert(values: pd.Series) -> tuple[pd.Series, str]:
     numbers = to_numbers(values)
     lost = int((numbers.isna() & values.notna()).sum())
     note = f"“{values.name}” is converted from text to numbers"
-    return numbers, f"{note}; {counted(lost, 'cell')} that are none become missing." if lost else f"{note}."
+    return (
+        numbers,
+        f"{note}; {counted(lost, 'cell')} that are not numbers become missing." if lost else f"{note}.",
+    )
 
 
 def date_fixes(values: pd.Series) -> tuple[Fix, ...]:
     """Ways to use a column's dates, typed or written as text; none if it holds something else.
 
-    Where day and month can't be told apart there are ways for either order, see :func:`use_of_dates`.
+    Where day and month are ambiguous there are fixes for either order, see :func:`use_of_dates`.
     """
     orders = _orders(values)
     return tuple(
@@ -145,10 +149,10 @@ def date_fixes(values: pd.Series) -> tuple[Fix, ...]:
 
 
 def use_of_dates(ways: Sequence[Fix]) -> tuple[str, str]:
-    """What is in doubt about dates that the ways of :func:`date_fixes` would use, if anything, and a hint."""
+    """Ambiguity of dates that :func:`date_fixes` would use, if any, and a hint."""
     if any(_OF_DATES[way.kind][1] for way in ways):
-        doubt = "day and month can't be told apart, as neither is ever above 12"
-        return doubt, "Say which comes first, and use them as a year or as an age."
+        doubt = "day and month are ambiguous: neither is ever above 12"
+        return doubt, "Choose which comes first, and use them as a year or as an age."
     return "", "Use them as a year or as an age."
 
 

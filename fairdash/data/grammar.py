@@ -1,4 +1,4 @@
-"""How numbers, dates, bands and names are written: one grammar for what is read and what is converted.
+"""Grammar of numbers, dates, bands and names, for reading and for conversion.
 
 The patterns hold for a whole cell, and for Python's engine as for Arrow's.
 

@@ -1,4 +1,4 @@
-"""What a column's header says, in six languages: the words stand in ``header_words.json``.
+"""Meaning of a column's header, in six languages; ``header_words.json`` has the words.
 
 A phrase there is one word or several, each of which must be among the header's, in any order; ``*`` stands
 for any letters. Accents, capitals and what parts the words don't count, and ä may be written ae. A header
@@ -58,7 +58,7 @@ def meanings_of(header: object) -> Mapping[str, int]:
 
 
 def other_words(header: object, concept: str, of: str) -> bool:
-    """Whether a header speaks of `of` by words that are not those by which it speaks of `concept`.
+    """Return whether a header names `of` by other words than those that name `concept`.
 
     >>> other_words("policy holder age", "driver_age", "thing"), other_words("car_age", "age", "thing")
     (False, True)
@@ -118,7 +118,7 @@ def _clearness(words: tuple[str, ...], joined: str, phrase: _Phrase) -> int:
 
 
 def _holds(parts: Iterable[re.Pattern[str]], words: Collection[str]) -> bool:
-    """Whether each word of a phrase is among a header's."""
+    """Return whether each word of a phrase is among a header's."""
     return all(any(part.fullmatch(word) for word in words) for part in parts)
 
 

@@ -1,4 +1,4 @@
-"""Which columns of a table give the target away, for certain or by suspicion.
+"""Check for columns that give the target away, certainly or possibly.
 
 >>> rng = np.random.default_rng(0)
 >>> amount = np.where(rng.random(500) < 0.1, rng.gamma(2, 400, 500), 0.0)
@@ -25,14 +25,14 @@ from fairdash.errors import Checks, DataError
 
 @dataclass(frozen=True, kw_only=True)
 class DataCheck:
-    """What :func:`fairdash.check_data` has found.
+    """Result of :func:`fairdash.check_data`.
 
     Parameters
     ----------
     target
-        The column that is predicted.
+        The column to predict.
     columns
-        Those that were looked at.
+        The columns checked.
     n
         Rows of the table.
     findings
@@ -61,7 +61,7 @@ class DataCheck:
         return tuple(each.column for each in self.findings if each.level == SUSPECT)
 
     def sentences(self) -> tuple[str, ...]:
-        """A sentence a finding, or one that there is none."""
+        """One sentence per finding, or one that there is none."""
         if not self.findings:
             return (
                 f"No column of {len(self.columns)} gives “{self.target}” away or looks too good to be true.",
@@ -79,29 +79,30 @@ def check_data(
     price: str | None = None,
     columns: Iterable[str] | None = None,
 ) -> DataCheck:
-    """Look for columns that give the target away, as a model that saw them would be right for a wrong reason.
+    """Check for columns that give the target away: a model that used them would be right for the wrong
+    reason.
 
     Two levels. *Certain* are copies of the target (exact, ranked, rounded, affine, coded), columns whose
     missing cells, zeros or other values follow its zeros, and dates that bound the exposure: fairdash leaves
-    them out unless somebody brings them back. *Suspect* are columns that alone explain most of what all do
-    while the others speak against them as a cause, numbers of rows that follow the target, and averages of
-    the target over at most 20 rows: look at them. What follows the sensitive attribute is no leak, and no
-    more is an existing price.
+    them out unless you restore them. *Suspect* are columns that alone explain most of what all columns
+    explain while the others contradict a causal role, row numbers that follow the target, and averages of
+    the target over at most 20 rows: check them. A column related to the sensitive attribute is not a leak,
+    nor is an existing price.
 
     Parameters
     ----------
     frame
         The table, shape (n, columns), with unique names.
     target
-        What is predicted: a column of numbers. Rows in which it is missing don't count.
+        The column to predict, numeric. Rows without it don't count.
     sensitive
-        What a prediction must not depend on; never suspected.
+        The sensitive columns; never suspected.
     exposure
         How much a row counts.
     price
-        A prediction or price that is there already; never suspected.
+        An existing prediction or price; never suspected.
     columns
-        Those to look at; by default all without one of the roles above.
+        Columns to check; by default all without one of the roles above.
 
     Returns
     -------
@@ -114,7 +115,7 @@ def check_data(
 
     Notes
     -----
-    Suspects are looked for in at most 8,000 rows, those of a fixed seed: the same table gives the same
+    Suspects are searched in at most 8,000 rows, drawn with a fixed seed: the same table gives the same
     answer.
 
     Examples

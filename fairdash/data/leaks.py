@@ -6,7 +6,7 @@ here; what merely looks too good is the business of :mod:`fairdash.data.suspects
 >>> amount = pd.Series([0.0, 0.0, 812.5, 0.0, 44.1, 0.0] * 60) * (1 + np.arange(360))
 >>> claim = (amount > 0).astype(int)
 >>> target_leak(claim, amount), target_leak(100 * amount, amount)
-('it is 0 exactly where the target is', 'the target can be read off it')
+('it is 0 exactly where the target is', 'the target can be recovered from it')
 >>> target_leak(amount.where(amount > 0), claim)
 'it is missing exactly where the target is 0'
 >>> target_leak(pd.Series(np.arange(360) % 7), amount) is None
@@ -28,18 +28,18 @@ from fairdash.data.features import CHANCE, a_few, determines, is_function, same_
 from fairdash.data.fixes import can_convert, on_a_line
 from fairdash.data.grammar import to_numbers
 
-READ_OFF = "the target can be read off it"
+READ_OFF = "the target can be recovered from it"
 SAME_ZEROS = "it is 0 exactly where the target is"
-TELLS_ZEROS = "it tells in every row whether the target is 0"
+TELLS_ZEROS = "it shows in every row whether the target is 0"
 MISSING_WITH_ZERO = "it is missing exactly where the target is 0"
 MISSING_WITHOUT_ZERO = "it is missing exactly where the target is not 0"
 KNOWN_WITHOUT_ZERO = "it is known only where the target is not 0"
 LACKS_WITHOUT_ZERO = "it is missing only where the target is not 0"
-NOT_ZERO_WITHOUT_ZERO = "it is other than 0 only where the target is"
-RARE_WITHOUT_ZERO = "it leaves its commonest value only where the target is not 0"
-MISSING_TELLS = "whether it is known tells which side of a limit the target is on"
-CLASSES = "it is the target, rounded or cut into classes"
-BOUNDS = "it says when the exposure began or ended"
+NOT_ZERO_WITHOUT_ZERO = "it is nonzero only where the target is"
+RARE_WITHOUT_ZERO = "it differs from its most common value only where the target is not 0"
+MISSING_TELLS = "its missing cells show on which side of a limit the target is"
+CLASSES = "it is the target, rounded or divided into classes"
+BOUNDS = "it gives the start or end of the exposure"
 
 #: What tells a zero does so by this many levels at most: a scale that zeros part in two is an honest one.
 _FEW_LEVELS = 5
@@ -77,8 +77,8 @@ Codes = NDArray[np.intp]
 def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | None = None) -> str | None:
     """Say how a feature gives the target away, or None if it does not.
 
-    It does if the target can be read off it, if it is a coarser target, or if its zeros, its missing cells or
-    another of its values follow the target's zeros, in more rows than chance would bring about; see
+    It does if the target can be recovered from it, if it is a coarser target, or if its zeros, its missing
+    cells or another of its values follow the target's zeros, in more rows than chance would bring about; see
     :func:`~fairdash.data.features.determines`. That a cell is missing is a value like another.
 
     Parameters
@@ -152,7 +152,7 @@ def certain_leaks(
 
 
 def _digest(values: pd.Series) -> bytes:
-    """What stands for a column's cells, in their order, and their type."""
+    """Codes of a column's cells, in their order, and their type."""
     cells = pd.util.hash_pandas_object(values, index=False).to_numpy()
     return hashlib.sha256(f"{values.dtype}\n".encode() + cells.tobytes()).digest()
 
@@ -206,7 +206,7 @@ def _goes_with(length: np.ndarray, w: np.ndarray, edge: float, ends: tuple[np.nd
 
 
 def _of_zeros(f: pd.Series, y: pd.Series) -> str | None:
-    """How a column's values, missing cells among them, follow the zeros of the target."""
+    """Relation of a column's values, including missing cells, to the zeros of the target."""
     zero = (y == 0).to_numpy()
     if zero.all() or not zero.any():
         return None
@@ -249,7 +249,7 @@ def _are_zero(levels: pd.Index) -> NDArray[np.bool_]:
 def _only_without_zero(
     with_zero: Codes, without: Codes, rest: NDArray[np.bool_], share: float, *, slips: float
 ) -> bool:
-    """Whether the rows outside of these levels are all without a zero, but for a few slips."""
+    """Return whether the rows outside of these levels are all without a zero, but for a few slips."""
     from scipy.stats import binom
 
     wrong, n = int(with_zero[~rest].sum()), int((with_zero + without)[~rest].sum())
@@ -257,7 +257,8 @@ def _only_without_zero(
 
 
 def _orders_alike(f: pd.Series, y: pd.Series) -> bool:
-    """Whether a column puts the rows that don't hold the target's commonest value in the target's order."""
+    """Return whether a column puts the rows that don't hold the target's commonest value in the target's "
+    "order."""
     if kind_of(f) not in NUMBERS:
         return False
     x = as_floats(f)
@@ -272,7 +273,8 @@ def _orders_alike(f: pd.Series, y: pd.Series) -> bool:
 
 
 def _is_cut(f: pd.Series, y: pd.Series) -> bool:
-    """Whether a column is the other cut into classes: each a stretch of it, and the next begins right there.
+    """Return whether a column is the other cut into classes: each a stretch of it, and the next begins "
+    "right there.
 
     Strong columns part the target into stretches as well, such as grades of pay with a noise below their
     steps; those leave gaps.
@@ -307,7 +309,8 @@ def _is_cut_of(f: pd.Series, y: pd.Series, *, for_sure: bool) -> bool:
 
 
 def _touch(places: Floats, changes: Codes) -> bool:
-    """Whether the gaps between classes are no wider than others beside them, nor much than those within.
+    """Return whether the gaps between classes are no wider than others beside them, nor much than those "
+    "within.
 
     A noise that just fills the step between two grades thins out where they meet.
     """
@@ -336,7 +339,7 @@ def _geometric_mean(ratios: list[float]) -> float:
 
 
 def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
-    """Whether a column is the target rounded to even steps, up or down, perhaps rescaled.
+    """Return whether a column is the target rounded to even steps, up or down, perhaps rescaled.
 
     Of amounts that spread widely most steps hold a row or two, and that they touch can't be seen.
     """

@@ -1,8 +1,8 @@
-"""Who carries the sensitive attribute? Each feature's dependence on it, and that of all together.
+"""Proxies of the sensitive attribute: its dependence on each feature, and on all together.
 
 A predictor that never sees a sensitive column can still follow it through the features that do. Each
 feature's spline HGR with the sensitive column stands beside what independence would give, and a p-value
-corrected for having looked at many features; all together are judged by how well they foretell the column
+corrected for having looked at many features; all together are evaluated by how well they predict the column
 on rows that were not learned from.
 """
 
@@ -40,7 +40,7 @@ Step = tuple[float, str, pd.DataFrame]
 
 @dataclass(frozen=True)
 class ProxyRanking:
-    """What the features tell of a sensitive column.
+    """Dependence of a sensitive column on the features.
 
     Parameters
     ----------
@@ -87,9 +87,9 @@ def rank_proxies(
     dataset
         The table with its roles.
     sensitive
-        Which sensitive column; the first by default.
+        Sensitive column; by default the first.
     max_rows
-        Rows measured at most, drawn at random. Copies are looked for in all.
+        Largest number of rows to measure, drawn at random. All rows are searched for copies.
     n_permutations
         Permutations of the sensitive column, the same for each feature.
     random_state
@@ -106,12 +106,12 @@ def rank_proxies(
 
     Notes
     -----
-    Rows of one group of the data set exchange the sensitive column together, and none of a group is foretold
+    Rows of one group of the data set exchange the sensitive column together, and none of a group is predicted
     from another of it.
 
     The corrected p-value of the j-th strongest feature compares it with the largest of those that are not
     stronger, in each permutation; all are measured in standard deviations of their own floor, so that no
-    feature drowns the others (Westfall and Young 1993, algorithm 2.8).
+    feature dominates the others (Westfall and Young 1993, algorithm 2.8).
 
     Examples
     --------
@@ -182,8 +182,8 @@ def ranking_steps(
         permuted[place] = hgr_of_bases(_basis_of(features[name]), in_other_orders)
     p_value, p_corrected = corrected_p_values(values, permuted)
     yield 0.8, "predicting it from all features", known
-    foretold, r2 = foretell(features, s, random_state=random_state, groups=groups)
-    together = hgr_of_bases(number_basis(foretold), g.reordered(orders))
+    predicted, r2 = predict_column(features, s, random_state=random_state, groups=groups)
+    together = hgr_of_bases(number_basis(predicted), g.reordered(orders))
     table = pd.DataFrame(
         {
             "feature": names,
@@ -235,7 +235,7 @@ def corrected_p_values(values: Array, permuted: Array) -> tuple[Array, Array]:
     return p_value, np.maximum(p_corrected, p_value)
 
 
-def foretell(
+def predict_column(
     features: pd.DataFrame, s: Array, *, random_state: int = 0, groups: NDArray[np.intp] | None = None
 ) -> tuple[Array, float]:
     """Predict the ranks of a sensitive column from all features, each row by trees that did not see it.
@@ -245,7 +245,7 @@ def foretell(
     features : DataFrame, shape (n, p)
     s : (n,) array
     groups : (n,) array, optional
-        Rows that belong together are foretold by trees that saw none of them.
+        Rows that belong together are predicted by trees that saw none of them.
 
     Returns
     -------

@@ -173,12 +173,12 @@ def motor(
     notes = [
         "The paper names the table pg15pricing, which has no claims: this is pg15training of the same game.",
         "2 columns left out: the policy's number, and its year, as a price is for a year to come.",
-        f"{len(CLAIMS)} columns of claims are no features: they are known only when the year is over.",
+        f"{len(CLAIMS)} columns of claims are not features: they are known only at the end of the year.",
     ]
     left_out = ["PolNum", "CalYear", "Exppdays", *CLAIMS, MOTOR_SENSITIVE]
     if subregion == "drop":
         left_out.append(SUBREGION)
-        notes.append("The subregion is left out: each has a density of its own, which is kept.")
+        notes.append("The subregion is left out: each has its own density, which is kept.")
     twice = int(policies["PolNum"].duplicated().sum())
     notes.append(
         f"{twice} policies are in the file twice, with the cost of their claims and without; both are kept."
@@ -195,7 +195,7 @@ def motor(
     nothing = "claim" if source == "Numtppd" else "cost"
     notes.append(f"{(amount == 0).mean():.0%} of the policies have no {nothing}.")
     if by_year:
-        notes.append("A policy counts by the years it was insured.")
+        notes.append("Policies are weighted by their insured years.")
     return entry.dataset(
         features=policies.drop(columns=left_out),
         target=(amount / years if by_year else amount).rename(name),
@@ -315,7 +315,7 @@ def parse_census(content: bytes, *, dataset_id: str, of: str) -> Dataset:
         notes=(
             f"{len(whole) - len(frame):,} of {len(whole):,} {of} left out: a cell is missing.",
             f"{len(left_out)} columns left out: they only name or number the row ({', '.join(left_out)}).",
-            "Poverty is left out: it is nearly the target. So are Men and Women, of which the sensitive "
-            "column is made (Women / TotalPop).",
+            "Poverty is left out: it is nearly the target. Men and Women are left out too: they define the "
+            "sensitive column (Women / TotalPop).",
         ),
     )

@@ -30,12 +30,12 @@ OF_NEGATIVES = (AS_THEY_ARE, FLOOR, DROP_NEGATIVE)
 
 
 def can_be_rate(target: pd.Series) -> bool:
-    """Whether a column may be divided by an exposure: it holds numbers."""
+    """Return whether a column can be divided by an exposure: it holds numbers."""
     return kind_of(target) in NUMBERS
 
 
 def looks_like_total(target: pd.Series) -> bool:
-    """Whether a column holds counts or sums that grow with the exposure, and is not a rate already.
+    """Return whether a column holds counts or totals that grow with the exposure, and not a rate.
 
     Whole numbers from zero up, or amounts that are zero in at least half of the rows and of which fewer than
     half of the others are below zero, as recoveries are; never where the name says that it is a rate.
@@ -50,6 +50,6 @@ def looks_like_total(target: pd.Series) -> bool:
 
 
 def holds_counts(cells: np.ndarray) -> bool:
-    """Whether all numbers of an array are whole and none is below zero."""
+    """Return whether all numbers of an array are whole and none is below zero."""
     finite = cells[np.isfinite(cells)]
     return len(finite) > 0 and bool((finite >= 0).all() and (finite == np.round(finite)).all())

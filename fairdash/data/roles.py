@@ -1,4 +1,4 @@
-"""Which column of a table plays which part."""
+"""Roles of a table's columns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SINGLE = {"weight": EXPOSURE, "prediction": PREDICTION, "row_id": ROW_ID, "group
 
 @dataclass(frozen=True, kw_only=True)
 class Roles:
-    """The parts that a table's columns play.
+    """Roles of a table's columns.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ class Roles:
     features
         What a predictor may see.
     weight
-        How much a row counts: its exposure, such as the years that a policy ran. None if all rows count
-        alike. No predictor sees it.
+        How much a row counts: its exposure, such as the years that a policy ran. None for equal weights. No
+        predictor sees it.
     prediction
         A prediction or a price that is there already, to be audited beside the models. None if there is
         none. No predictor sees it.
@@ -40,7 +40,7 @@ class Roles:
         nothing does. No predictor sees it.
     group
         What rows have in common that belong together, such as the number of a policy that runs for years: no
-        split parts them, and tests take them as one witness. None if each row stands for itself. No
+        split parts them, and tests count them as one unit. None if each row stands for itself. No
         predictor sees it.
     time
         When a row was, as a number or a date, to train before and test after. None if that is not known. No
@@ -78,7 +78,8 @@ class Roles:
         }
 
     def reads(self, sensitive: Sequence[str]) -> bool:
-        """Whether a data set's sensitive columns are of these roles: classes have several columns there."""
+        """Return whether a data set's sensitive columns have these roles: classes have several columns
+        there."""
         return tuple(dict.fromkeys(column_of(each, self.sensitive) for each in sensitive)) == self.sensitive
 
 

@@ -79,10 +79,10 @@ def household(
     cost = 150 + 0.0005 * np.exp(0.07 * surface + 0.08 * building_age + 0.4 * n_rooms)
 
     features = pd.DataFrame({"Rooms": n_rooms.astype(np.int64), "Surface": surface, "BldgAge": building_age})
-    notes = [f"N(40, 5) and N(30, 10) are read as mean and {'sd' if spread == 'sd' else 'variance'}."]
+    notes = [f"N(40, 5) and N(30, 10) give mean and {'sd' if spread == 'sd' else 'variance'}."]
     if features_seen == "surface":
         features = features[["Surface"]]
-        notes.append("The predictor sees the surface alone, not the rooms or the building's age.")
+        notes.append("The predictor uses the surface only, not the rooms or the building's age.")
     return CATALOGUE["household"].dataset(
         features=features,
         target=pd.Series(cost, name="Cost"),
@@ -131,7 +131,7 @@ def portfolio(*, n: int = N_DRIVERS, random_state: int = 0) -> Dataset:
         sensitive=pd.DataFrame({AGE: age}),
         weight=pd.Series(years, name=EXPOSURE),
         prediction=glm_premiums(features, claims.astype(float), cost, years),
-        notes=("Simulated: no policy here is anybody's.",),
+        notes=("Simulated: no real policies.",),
     )
 
 

@@ -1,4 +1,4 @@
-"""How to get a data set again: a small recipe that fits into JSON, an address and a run's folder.
+"""Recipe to load a data set again, small enough for JSON, an address and a run's folder.
 
 >>> source = CatalogueSource(dataset="household", options={"n": 200})
 >>> DatasetSource.from_json(source.to_json()) == source
@@ -67,7 +67,7 @@ class DatasetSource(ABC):
 
     @abstractmethod
     def load(self, *, progress: DownloadProgress | None = None, owner: str | None = None) -> Dataset:
-        """Make the data set anew, of a file that `owner` holds, or whoever if None."""
+        """Build the data set again from a file of `owner`, or of anyone if None."""
 
     @abstractmethod
     def table(self, *, owner: str | None = None) -> pd.DataFrame:
@@ -285,7 +285,7 @@ def _id_of(content: bytes) -> str:
 
 
 def sources_folder(owner: str) -> Path:
-    """Where somebody's recipes are kept; it need not exist yet."""
+    """Folder of an owner's recipes; it need not exist yet."""
     folder = data_folder("sources")
     return folder if check_owner(owner) == LOCAL else folder / owner
 
@@ -327,7 +327,7 @@ def load_source(source_id: str, *, owner: str = LOCAL) -> DatasetSource:
                 raise _damaged(source_id)
             return source
     raise StorageError.of(
-        "this address names a data set that is not kept here", "Choose the data again on the data page."
+        "this address names a data set that is not stored here", "Choose the data again on the data page."
     )
 
 

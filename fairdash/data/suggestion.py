@@ -30,8 +30,8 @@ _SENSITIVE = ("driver_age", "age protected", "income")
 #: A thing has an age and a price as well, and they are not a person's and no target.
 _OF_PEOPLE = ("driver_age", "age", "protected", "income", "price")
 NAMES_POLICIES = "names policies or people"
-NAMES_PLACES = "its numbers are codes of places, so their size says nothing"
-OTHER_CLAIMS = "known only once claims are, as the target is"
+NAMES_PLACES = "its numbers are codes of places, so their size has no meaning"
+OTHER_CLAIMS = "known only after claims, like the target"
 
 
 #: Each target of pricing as its title, and the concepts of its target and of its weight.
@@ -190,7 +190,7 @@ def named_most_like(names: Iterable[str], concept: str) -> str | None:
 
 
 def is_of_claims(name: object) -> bool:
-    """Whether a header speaks of a row's claims: their count, their cost, or whether there is one."""
+    """Return whether a header names a row's claims: their number, their cost, or an indicator."""
     return not set(CLAIMS).isdisjoint(meanings_of(name))
 
 
@@ -226,7 +226,7 @@ def _most_like(names: Iterable[str], concepts: Sequence[str]) -> str | None:
 
 
 def _likeness(name: str, concepts: Sequence[str]) -> tuple[int, int]:
-    """How well the best concept suits that a name speaks of, and how clearly it does; (0, 0) if none does."""
+    """Score and clarity of the best concept that a name fits; (0, 0) without one."""
     found = meanings_of(name)
     return max(
         (

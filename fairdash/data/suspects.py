@@ -42,7 +42,7 @@ _MUCH, _MOST = 0.3, 0.7
 #: formula says hardly anything they don't speak.
 _AGAINST, _TOLD_AT_MOST, _TOLD_AT_LEAST = 0.1, 0.5, 0.05
 _NOTHING = 0.02
-#: Others foretell a cause that they work through better than the target, by this at least.
+#: Other columns predict a cause on their path better than the target, by this at least.
 _THROUGH = 0.005
 #: Where the others say nothing no honest column explains so much.
 _ALONE = 0.75
@@ -150,7 +150,7 @@ def _too_good(frame: pd.DataFrame, y: pd.Series, columns: list[str], beside: lis
                 column=name,
                 level=SUSPECT,
                 sentence=f"it numbers the rows and alone explains {_percent(alone[name])} of the target's "
-                "order; look whether the file was sorted or put together by what came of the rows",
+                "order. Check whether the file was sorted or assembled by outcome",
                 number=alone[name],
             )
     zeros = float((y == 0).mean())
@@ -177,11 +177,13 @@ def _too_good(frame: pd.DataFrame, y: pd.Series, columns: list[str], beside: lis
         if not trees.speak_against(f, rest, found):
             if at_most is None or not trees.beat_chance(f, rest, counts, at_most):
                 continue
-            why += f", where chance leaves {_percent(max(at_most, 0.0))} of counts like these to be explained"
+            why += (
+                f", although chance leaves only {_percent(max(at_most, 0.0))} of such counts to be explained"
+            )
         yield Finding(
             column=name,
             level=SUSPECT,
-            sentence=f"{why}; look whether it is known before the target is",
+            sentence=f"{why}. Check whether it is known before the target",
             number=found[0],
         )
         # Weaker ones are judged without it: it knows of the target what they do, and hides what else speaks.
@@ -208,12 +210,12 @@ class _Trees(NamedTuple):
         return self.explain(columns, y - _predicted([known], y, self.fold))
 
     def look(self, f: Floats, rest: list[Floats], alone: float, of_all: float) -> Shares:
-        """What a column explains of the target's order, the others, and all."""
+        """Share of the target's order explained by a column, by the others, and by all."""
         own = max(alone, self.explain([f]), 0.0)
         return own, max(self.explain(rest), 0.0), max(of_all, own)
 
     def speak_against(self, f: Floats, rest: list[Floats], found: Shares) -> bool:
-        """Whether a column seems to be made from the target, rather than the target from it."""
+        """Return whether a column seems to be made from the target, rather than the target from it."""
         own, without, together = found
         if self.many_zeros and max(own, together - without) >= self.too_much + _BESIDE_OTHERS:
             return True
@@ -230,11 +232,11 @@ class _Trees(NamedTuple):
             return own >= self.too_much and max(told, left, without) < _NOTHING
         if told >= _AGAINST * min(expected, _TOLD_AT_MOST):
             return False
-        # Others that work through the column foretell it better than what comes of it.
+        # Other columns that act through it predict it better than its consequences.
         return self.explain(rest, ranks) <= without + _THROUGH
 
     def beat_chance(self, f: Floats, rest: list[Floats], counts: Floats, at_most: float) -> bool:
-        """Whether counts are explained better than any cause can, and only with a column."""
+        """Return whether counts are explained better than any cause can, and only with a column."""
         limit = at_most + max(_ABOVE_CHANCE, _ERRORS * np.sqrt(2 / len(counts)))
         if self.explain([f], counts) > limit:
             return True
@@ -284,7 +286,7 @@ def _shallow(x: Floats, ranks: Floats, fold: Codes) -> float:
 
 
 def _predicted(columns: list[Floats], y: Floats, fold: Codes) -> Floats:
-    """What boosted trees of several columns foretell of each row, grown on the other rows."""
+    """Out-of-fold predictions of boosted trees on several columns."""
     from sklearn.ensemble import HistGradientBoostingRegressor
 
     def trees() -> HistGradientBoostingRegressor:
@@ -322,7 +324,7 @@ def _share(y: Floats, predicted: Floats) -> float:
 
 
 def _numbers_rows(values: pd.Series) -> bool:
-    """Whether a column holds whole numbers, each once, as a row's number does."""
+    """Return whether a column holds whole numbers, each once, as a row's number does."""
     if kind_of(values) not in ("number", "whole number") or values.isna().any() or not values.is_unique:
         return False
     cells = as_floats(values).to_numpy()
@@ -345,13 +347,13 @@ def _averages(frame: pd.DataFrame, y: Floats, columns: list[str]) -> Iterator[Fi
                 column=name,
                 level=SUSPECT,
                 sentence="it follows the target's averages over small groups of rows more closely than "
-                "chance allows; look whether it was made from the target of these very rows",
+                "chance allows. Check whether it was computed from the target of these rows",
                 number=share,
             )
 
 
 def _small_groups(values: pd.Series) -> Codes | None:
-    """Which group each row is in, if a column names small ones, of 20 rows at most on average."""
+    """Group of each row, if a column names small ones, of 20 rows at most on average."""
     if kind_of(values) not in ("text", "whole number"):
         return None
     codes = pd.factorize(values)[0].astype(np.intp)
@@ -360,7 +362,8 @@ def _small_groups(values: pd.Series) -> Codes | None:
 
 
 def _without_the_row(cells: Floats, y: Floats, codes: Codes) -> bool:
-    """Whether a column is the average of a row's group without the row: it falls as its target rises."""
+    """Return whether a column is the average of a row's group without the row: it falls as its target "
+    "rises."""
     fine = (codes >= 0) & np.isfinite(cells)
     if fine.sum() < _FEWEST_GROUPS:
         return False
@@ -374,7 +377,7 @@ def _without_the_row(cells: Floats, y: Floats, codes: Codes) -> bool:
 
 
 def _misses_averages(cells: Floats, y: Floats) -> float | None:
-    """How far averages of the target miss a column, as a share of what chance makes them; None if by enough.
+    """Distance of the target's averages from a column, as a share of that by chance; None if by enough.
 
     A group is the rows of one value. Averages of a honest column's rows scatter about what it says by the
     scatter within groups over the root of their size; those that it was made from do not.
@@ -412,7 +415,7 @@ def _misses_averages(cells: Floats, y: Floats) -> float | None:
 
 
 def _are_fractions(levels: Floats) -> bool:
-    """Whether nearly all numbers are fractions of whole numbers, below the line 20 at most.
+    """Return whether nearly all numbers are fractions of whole numbers, below the line 20 at most.
 
     Perhaps rounded, to four decimals at least: two of these fractions are never closer than 1/380.
     """

@@ -124,7 +124,7 @@ def list_uploads(*, owner: str | None = LOCAL) -> tuple[Upload, ...]:
 
 
 def holders_of(digest: str) -> frozenset[str]:
-    """Who holds a file; nobody if it is not kept."""
+    """Owners of a stored file; empty if it is not stored."""
     path = _path(digest)
     if not path.is_file():
         return frozenset()
@@ -161,7 +161,7 @@ def table_of_upload(
     name
         To go by in the report.
     owner
-        Who must hold it; None: whoever.
+        Required owner; None for anyone.
 
     Returns
     -------
@@ -200,12 +200,12 @@ def forget_tables() -> None:
 
 
 def check_kept(digest: str, *, owner: str | None = None) -> None:
-    """Refuse a file that is not kept (any more), for whoever has its table in memory.
+    """Refuse a file that is not kept (any more), for processes with its table in memory.
 
     Parameters
     ----------
     owner
-        Who must hold it; None: whoever.
+        Required owner; None for anyone.
 
     Raises
     ------
@@ -244,7 +244,7 @@ def delete_upload(digest: str, *, owner: str | None = None) -> None:
 
 
 def delete_expired(*, now: datetime | None = None, delete: Callable[..., object] = delete_upload) -> int:
-    """Delete the files whose term is over, whoever's; how many they were.
+    """Delete all files past their term, of all owners; return their number.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ def check_sha256(digest: str) -> str:
 
 def no_longer_kept() -> StorageError:
     """The error of a file that was deleted."""
-    return StorageError.of("the uploaded file is not kept here any more", "Upload it again.")
+    return StorageError.of("the uploaded file is not stored here any more", "Upload it again.")
 
 
 def _description(path: Path, owner: str) -> Path:
@@ -290,7 +290,7 @@ def _describe(path: Path, owner: str, name: str, keep_days: int | None, kept_at:
 
 
 def _begun(path: Path) -> list[Path]:
-    """What a process that was killed has left of writing this very file."""
+    """Temporary files of this file left by a killed process."""
     parts = [part for part in _folder().glob(".*.part") if part.stat().st_size]
     if not parts or not path.is_file():
         return []

@@ -26,7 +26,7 @@ _PIECE = 8_000_000
 #: Rows that a distinct value of a discrete variable must have on average: with fewer, a table of counts
 #: is mostly chance.
 _ROWS_A_VALUE = 5
-#: What an implementation is given by the machinery, and no option of whoever asks.
+#: Arguments supplied internally to an implementation, not options of the caller.
 _NO_OPTIONS = {"sample_weight", "random_state", "groups", "permutations", "weight_moves"}
 
 
@@ -40,7 +40,7 @@ def measure(
     random_state: int | None = None,
     **options: Any,
 ) -> float:
-    """One measure of dependence between two variables.
+    """Measure the dependence between two variables.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ def measure(
     sample_weight : (n,) array, optional
         Non-negative; refused where it has no meaning.
     groups : (n,) array, optional
-        Which rows belong together, such as a policy's: cross-fitting keeps them in one fold, so that nothing
-        is scored on rows of a group that it learned from. Nothing else of a value depends on it.
+        Groups of rows, such as policies: cross-fitting keeps them in one fold, so that no group is used for
+        both fitting and evaluation. A value depends on groups in no other way.
     random_state
         The seed of measures that draw. The same seed gives the same value.
     **options
@@ -64,7 +64,7 @@ def measure(
     Returns
     -------
     float
-        What 0 and 1 mean is in the registry. A constant input gives 0.
+        The registry describes 0 and 1. A constant input gives 0.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def measure_many(
     random_state: int | None = None,
     **options: Any,
 ) -> Array:
-    """One measure of dependence for each pair of a stack, in one computation.
+    """Measure the dependence of each pair of a stack, in one computation.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def learned_functions(
     Raises
     ------
     OptionError
-        If the measure learns no such functions, or an input is constant: there is nothing to learn then.
+        The measure learns no such functions, or an input is constant.
 
     Examples
     --------
@@ -290,7 +290,7 @@ class Pairs:
         return Pairs(self.u[:, index], self.v[:, index], weight, groups)
 
     def varying(self) -> NDArray[np.bool_]:
-        """Which pairs have no constant side, (K,); rows without weight don't count."""
+        """Mask of pairs without a constant side, (K,); rows without weight don't count."""
         columns = self.v[None] if self.v.ndim == 2 else np.moveaxis(self.v, 2, 0)
         return varies(self.u, self.weight) & np.any([varies(x, self.weight) for x in columns], axis=0)
 
@@ -323,7 +323,7 @@ class Estimator:
 
         A weight that depends on one of the two variables must not be torn from it: otherwise the permuted
         data have other weighted margins than the real ones. So there are two null distributions, the weight
-        kept with u and kept with v, and whoever asks whether a value is noise takes the larger p-value. That
+        kept with u and kept with v, and a test for noise takes the larger p-value. That
         holds its level where the weight depends on u alone, on v alone or on neither; a weight that depends
         on both is not covered by either.
         """
@@ -391,7 +391,8 @@ def keywords(implementation: Callable[..., Any]) -> set[str]:
 
 
 def _keep_margin(permutations: Index, groups: Index | None) -> bool:
-    """Whether every row comes once in each order, (B, n); that of groups of unlike sizes repeats some."""
+    """Return whether every row comes once in each order, (B, n); that of groups of unlike sizes repeats "
+    "some."""
     n = permutations.shape[1]
     return groups is None or all(np.bincount(order, minlength=n).max() == 1 for order in permutations)
 
@@ -401,7 +402,7 @@ def _refuse(measure: Measure, u: Array, v: Array, *, n_classes: int) -> None:
         able = ", ".join(one.id for one in REGISTRY.values() if one.multivariate)
         one_column = "one class as 1 and the others as 0" if n_classes else "one column"
         what = f"{measure.title} takes one sensitive column"
-        what += f", and {n_classes} classes are several" if n_classes else ""
+        what += f", and {n_classes} classes need several" if n_classes else ""
         raise _fault("v", what, f"Give {one_column}, or choose {able}.")
     if not measure.discrete:
         return
@@ -412,7 +413,7 @@ def _refuse(measure: Measure, u: Array, v: Array, *, n_classes: int) -> None:
             if distinct > max(len(x) / _ROWS_A_VALUE, 2):
                 what = (
                     f"This measure is for discrete variables, but {name} has {distinct:,} distinct values in "
-                    f"{len(x):,} rows; of a continuous one it would read 1 whatever the dependence"
+                    f"{len(x):,} rows; for a continuous one it would give 1 at any dependence"
                 )
                 raise _fault(name, what, "Choose hgr_spline, hgr_kde or hgr_nn, or group the values first.")
 
@@ -423,12 +424,12 @@ def _weights(sample_weight: ArrayLike | None, shape: tuple[int, ...]) -> Array |
         return None
     weight = _numbers(sample_weight, "sample_weight")
     if weight.shape not in (shape, shape[-1:]):
-        raise _fault("sample_weight", "There are not as many weights as rows", "Give one weight a row.")
+        raise _fault("sample_weight", "There are not as many weights as rows", "Give one weight per row.")
     if negative := int((weight < 0).sum()):
         raise _fault("sample_weight", "A weight is negative", "Weights must be at least 0.", negative)
     weight = np.broadcast_to(weight, shape)
     if not (weight.sum(axis=-1) > 0).all():
-        raise _fault("sample_weight", "All weights are zero", "At least one row must count.")
+        raise _fault("sample_weight", "All weights are zero", "At least one row must have a weight above 0.")
     return weight
 
 

@@ -172,7 +172,7 @@ def standardised(x: Array, sample_weight: Array | None = None) -> Array:
 
 
 def _share(x: Array, sample_weight: Array | None) -> Array | float:
-    """What each row of (..., n) counts for; all together 1."""
+    """Weights of the rows of (..., n), with sum 1."""
     if sample_weight is None:
         return 1 / x.shape[-1]
     share: Array = sample_weight / sample_weight.sum(axis=-1, keepdims=True)
@@ -190,7 +190,7 @@ class RankLink:
     stays_within
         What its size stays below under independence, in 19 of 20 tables of so many rows.
     smallest
-        The smallest size that would be told from independence, at that level, in 4 of 5 such tables.
+        The smallest size that such tables would detect, at that level, in 4 of 5 cases.
     n
         Rows.
     """

@@ -54,7 +54,7 @@ _FEWEST_ROWS = 50
 
 @dataclass(frozen=True, kw_only=True)
 class ConditionalDependence:
-    """Whether u follows s among rows alike in the given columns, and how closely.
+    """Test of u's dependence on s among rows alike in the given columns, and its size.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ def assess_conditional_dependence(
     sample_weight : (n,) array, optional
         Non-negative, such as exposure: of the regressions and of the mean products.
     groups : (n,) array, optional
-        Which rows belong together, such as a policy's: folds do not part them, and they are one witness.
+        Which rows belong together, such as a policy's: folds keep them together, and they count as one unit.
     regression
         ``"splines"``: ridges on splines of ranks, means of levels and products of pairs of columns.
         ``"trees"``: gradient boosted trees on all columns at once, on at most 20,000 rows drawn at random;
@@ -224,7 +224,7 @@ def assess_conditional_dependence(
 
 @dataclass(frozen=True, eq=False)
 class DoubleResiduals:
-    """What C leaves of u and of functions of s, each taken off on rows that did not fit.
+    """Residuals of u and of functions of s given C, cross-fitted.
 
     Attributes
     ----------
@@ -264,7 +264,7 @@ def double_residuals(
     regression: Literal["splines", "trees"] = "splines",
     random_state: int | None = 0,
 ) -> DoubleResiduals:
-    """What C leaves of u and of functions of s; see :func:`assess_conditional_dependence`.
+    """Residuals of u and of functions of s given C; see :func:`assess_conditional_dependence`.
 
     The conditional mean of u along s among equals is to be fitted on these (Robinson 1988, Econometrica 56).
 
@@ -310,7 +310,7 @@ def double_residuals(
     kept = (share[1:] > _LEFT_OF_S) & (spread[1:] > 0)
     if not (kept & smooth).any():
         raise OptionError.of(
-            "The given columns tell the sensitive one: rows that are alike in them do not differ in it",
+            "The given columns determine the sensitive one: rows equal in them do not differ in it",
             "Give fewer columns.",
             column="given",
         )

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairdash.dependence.api import Pairs
+from fairdash.dependence.permuted import weighted_orders
 from fairdash.dependence.ranks import mid_ranks
 from fairdash.errors import require_count
 
@@ -49,9 +50,9 @@ def fairquant(
     u : (n,) array
         Predictions (demographic parity) or residuals (equalized residuals).
     s : (n,) array
-        The sensitive attribute; only its order matters, and equal values are never parted.
+        The sensitive attribute; only its order matters, and equal values stay together.
     n_quantiles
-        Groups wanted; fewer are used where there are fewer rows or ties leave groups empty.
+        Number of groups; fewer with fewer rows or if ties leave groups empty.
     cumulative
         ``False``: the paper's text, 1/Q Σ|m_i − m| over the groups. ``True``: the authors' code, where group
         i holds every row up to the i-th quantile.
@@ -125,12 +126,13 @@ def fairquant_values(
     sample_weight: Array | None = None,
     n_quantiles: int = 50,
     permutations: Index | None = None,
+    weight_moves: bool = False,
 ) -> Array:
     """The text's :func:`fairquant` of each pair, or of each permutation (B, n) of v, in the units of u.
 
     ``(K, n), (K, n) -> (K,)``, or ``(K, B)``.
     """
-    return _values(u, v, sample_weight, n_quantiles, permutations, cumulative=False)
+    return _values(u, v, sample_weight, n_quantiles, permutations, weight_moves, cumulative=False)
 
 
 def fairquant_cumulative_values(
@@ -140,9 +142,10 @@ def fairquant_cumulative_values(
     sample_weight: Array | None = None,
     n_quantiles: int = 50,
     permutations: Index | None = None,
+    weight_moves: bool = False,
 ) -> Array:
     """The cumulative :func:`fairquant`, otherwise as :func:`fairquant_values`."""
-    return _values(u, v, sample_weight, n_quantiles, permutations, cumulative=True)
+    return _values(u, v, sample_weight, n_quantiles, permutations, weight_moves, cumulative=True)
 
 
 def _values(
@@ -151,10 +154,25 @@ def _values(
     weight: Array | None,
     n_quantiles: int,
     permutations: Index | None,
+    weight_moves: bool,
     *,
     cumulative: bool,
 ) -> Array:
-    groups = quantile_groups(v, n_quantiles, sample_weight=weight)
+    def groups_of(x: Array, mass: Array | None) -> Index:
+        return quantile_groups(x, n_quantiles, sample_weight=mass)
+
+    if permutations is not None and weight is not None:
+        return weighted_orders(
+            groups_of,
+            lambda x, groups, mass: _gap(np.broadcast_to(x, mass.shape), groups, mass, cumulative),
+            *(u, v, weight, permutations),
+            weight_moves=weight_moves,
+            prepared_u=lambda x, _: x,
+        )
+    alike = all(each is None or (each[1:] == each[:1]).all() for each in (v, weight))
+    # Models are judged by one s.
+    groups = groups_of(v[:1], None if weight is None else weight[:1]) if alike else groups_of(v, weight)
+    groups = np.broadcast_to(groups, u.shape)
     if permutations is None:
         return _gap(u, groups, weight, cumulative)
     # The groups of permuted s are the permuted groups.

@@ -1,6 +1,6 @@
 """Rows that belong together: exchanged, resampled and folded as whole groups.
 
-Where the rows of a policy share what drives u, and share s, single rows are no separate witnesses: permuting
+Where the rows of a policy share what drives u, and share s, single rows are not independent: permuting
 them makes independence look as if there were as many witnesses as rows, and a test cries wolf. Here whole
 groups change places, as exchangeability blocks (Winkler et al. 2015, "Multi-level block permutation",
 NeuroImage 123; Good 2005, "Permutation, parametric and bootstrap tests of hypotheses", chapter 3).
@@ -27,7 +27,7 @@ _FEWEST_ORDERS = 20
 
 
 def as_groups(groups: ArrayLike | None, n: int) -> Index | None:
-    """Which of the groups 0 … G-1 each row belongs to, (n,); ``None`` stays ``None``.
+    """Group of each row, from 0 to G-1, (n,); ``None`` stays ``None``.
 
     Raises
     ------
@@ -120,7 +120,7 @@ class Blocks:
         return index
 
     def _orders_suffice(self) -> bool:
-        """Whether there are at least twenty orders: m groups of a stratum have m! of them."""
+        """Return whether there are at least twenty orders: m groups of a stratum have m! of them."""
         orders = 1.0
         for count in np.bincount(self.strata):
             for factor in range(2, min(int(count), _FEWEST_ORDERS) + 1):

@@ -1,4 +1,4 @@
-"""How far a measured dependence can be trusted: floor, p-value and interval beside the value."""
+"""Inference for a measured dependence: floor, p-value and interval."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def independence_floor(
         Stays with u while v is permuted, and goes with v: see
         :meth:`fairdash.dependence.api.Estimator.null`.
     groups : (n,) array, optional
-        Which rows belong together, such as a policy's: whole groups exchange their values of v, see
+        Groups of rows, such as policies: whole groups exchange their values of v, see
         :class:`fairdash.dependence.grouping.Blocks`. Without it a floor of such rows is too low.
     random_state
         Seed of the permutations and of the measure.
@@ -164,13 +164,14 @@ class DependenceEstimate:
 
     @property
     def interval_of(self) -> str:
-        """What the interval covers: the measure's own quantity, or what its smoothing makes of it."""
+        """Quantity that the interval covers: the measure's own quantity, or what its smoothing makes of
+        it."""
         one = measure_of(self.id)
         return one.interval_of or one.title
 
     @property
     def subsampled(self) -> bool:
-        """Whether the numbers come from a random sample of the rows."""
+        """Return whether the numbers come from a random sample of the rows."""
         return self.n_used < self.n
 
 
@@ -200,18 +201,18 @@ def assess_dependence(
     n_bootstrap
         Half-samples for the interval; 0 leaves it out.
     max_rows
-        From more rows than this a random sample of this size is used throughout, because a floor only
-        fits the number of rows that it was made from. ``None``: always all rows.
+        With more rows than this, all values use a random sample of this size, because a floor only fits its
+        own number of rows. ``None``: always all rows.
     sample_weight : (n,) array, optional
         Permuted in two ways, kept with u and kept with v; floors and p-value are the larger of the two. They
         hold where the weight depends on u alone, on v alone or on neither, not where it depends on both.
     groups : (n,) array, optional
-        Which rows belong together, such as those of a policy over the years. Whole groups exchange their
+        Groups of rows, such as a policy over the years. Whole groups exchange their
         values of v behind floor and p-value (:class:`fairdash.dependence.grouping.Blocks` says when that is
         exact), half-samples and samples take whole groups, and folds keep them together. Without it rows
-        that are alike count as separate witnesses: floor, p-value and interval come out too small.
+        that are alike count as independent: floor, p-value and interval come out too small.
     random_state
-        Seed of everything that is drawn.
+        Seed of all random draws.
     **options
         Options of the measure.
 
@@ -227,10 +228,10 @@ def assess_dependence(
 
     Notes
     -----
-    A half-sample is drawn without replacement, so that no row comes twice: a copy would leak from one
-    fold into another, and be its own nearest neighbour. Its spread about the whole sample's value is
-    that of the value about the truth, and its bias is twice the value's: the interval is centred at
-    twice the value less the half-samples' mean (Politis, Romano and Wolf 1999, section 2).
+    A half-sample is drawn without replacement, so that no row is repeated: a copy would leak from one fold
+    into another, and be its own nearest neighbour. Its spread about the whole sample's value is that of the
+    value about the truth, and its bias is twice the value's: the interval is centred at twice the value less
+    the half-samples' mean (Politis, Romano and Wolf 1999, section 2).
 
     Examples
     --------

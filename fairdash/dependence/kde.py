@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from hashlib import sha256
 from typing import Any, Literal
 
 import numpy as np
@@ -32,6 +33,9 @@ Grid = Literal["cover", "published"]
 #: How far beyond the outermost points the covering grid reaches, in bandwidths: 99.7 % of an outermost
 #: kernel.
 _REACH = 3.0
+#: Lines of a covering grid at most. It then reaches 50 standard deviations where a million equal rows count,
+#: further where fewer do; beyond k of them lies at most a share of 1/k² of the weight.
+_MOST_LINES = 1_000
 #: Marginal mass of a grid line under which it carries no information beyond rounding.
 _NO_MASS = 1e-12
 #: Added to the published density before it is normed for HGR, as the published code does.
@@ -63,7 +67,8 @@ def hgr_kde(
     sample_weight : (..., n) array, optional
         Non-negative weights of the rows.
     grid
-        ``"cover"``: spaced one bandwidth, three bandwidths beyond the data on either side. ``"published"``:
+        ``"cover"``: spaced one bandwidth, three bandwidths beyond the data on either side; 1,000 lines at
+        most, on whose ends lie the rows that are further from the mean. ``"published"``:
         at most 50 points on ±2.5 standard deviations, as in the published code; what lies outside it is not
         seen.
     permutations : (B, n) array, optional
@@ -83,7 +88,7 @@ def hgr_kde(
         If ``grid`` is not one of the two.
     """
     damping = _DAMPING if grid == "published" else 0.0
-    return _measured(_hgr_of, damping, u, v, sample_weight, grid, permutations, weight_moves)
+    return _measured(0, damping, u, v, sample_weight, grid, permutations, weight_moves)
 
 
 def chi2_kde(
@@ -104,7 +109,7 @@ def chi2_kde(
     (...) array, or (K, B) of permutations
         At least 0, without an upper end; at least the square of :func:`hgr_kde`.
     """
-    return _measured(_chi2_of, 0.0, u, v, sample_weight, grid, permutations, weight_moves)
+    return _measured(1, 0.0, u, v, sample_weight, grid, permutations, weight_moves)
 
 
 def hgr_kde_scores(
@@ -151,7 +156,7 @@ def hgr_kde_scores(
 
 
 def _measured(
-    value: Value,
+    which: int,
     damping: float,
     u: Any,
     v: Any,
@@ -160,20 +165,45 @@ def _measured(
     permutations: Any = None,
     weight_moves: bool = False,
 ) -> Any:
-    """The value of the smoothed law of each pair, (...), or of each permutation of v, (K, B)."""
+    """HGR, or χ² for `which` = 1, of the smoothed law of each pair, (...), or of each permutation, (K, B)."""
     xp = array_namespace(u, v)
-    if permutations is not None and sample_weight is not None:
-        return _weighted_orders(
-            value,
-            damping,
-            partial(_kernels, np, grid=grid),
-            (u, v, sample_weight, permutations),
-            weight_moves,
-        )
-    f, g = _kernels(xp, u, sample_weight, grid), _kernels(xp, v, sample_weight, grid)
-    if permutations is not None:
-        return _permuted(value, damping, f, g, permutations)
-    return value(xp, _joint(xp, _weighed(xp, f, sample_weight), g, damping))
+    if not isinstance(u, np.ndarray):
+        f, g = _kernels(xp, u, sample_weight, grid), _kernels(xp, v, sample_weight, grid)
+        return (_hgr_of, _chi2_of)[which](xp, _joint(xp, _weighed(xp, f, sample_weight), g, damping))
+    arrays = (u, v, sample_weight, permutations)
+    parts = (None if each is None else (each.shape, sha256(each.tobytes()).digest()) for each in arrays)
+    asked = (*parts, damping, grid, weight_moves)
+    found = _known.get(asked)
+    if found is None:
+        found = _known[asked] = _both(damping, u, v, sample_weight, grid, permutations, weight_moves)
+        if len(_known) > _MOST_KNOWN:
+            _known.pop(next(iter(_known)), None)
+    return found[..., which].copy()
+
+
+#: What was asked for last, and both values: where models are judged, the one is asked for soon after the
+#: other, and the law is nearly all of the work.
+_known: dict[tuple[object, ...], Array] = {}
+_MOST_KNOWN = 64
+
+
+def _both(
+    damping: float,
+    u: Array,
+    v: Array,
+    weight: Array | None,
+    grid: Grid,
+    orders: NDArray[np.intp] | None,
+    weight_moves: bool,
+) -> Array:
+    """HGR and χ² of each pair, (..., 2), or of each order of v, (K, B, 2)."""
+    if orders is not None and weight is not None:
+        kernels = partial(_kernels, np, grid=grid)
+        return _weighted_orders(_values_of, damping, kernels, (u, v, weight, orders), weight_moves)
+    f, g = _kernels(np, u, weight, grid), _kernels(np, v, weight, grid)
+    if orders is not None:
+        return _permuted(damping, f, g, orders)
+    return _values_of(np, _joint(np, _weighed(np, f, weight), g, damping))
 
 
 def _weighted_orders(
@@ -183,7 +213,7 @@ def _weighted_orders(
     of: tuple[Array, Array, Array, NDArray[np.intp]],
     weight_moves: bool,
 ) -> Array:
-    """The value at each order, (K, B), of u, v, their weights and the orders."""
+    """The value at each order, (K, B, ...), of u, v, their weights and the orders."""
 
     def at_orders(f: Array, g: Array, weight: Array) -> Array:
         result: Array = value(np, _joint(np, _weighed(np, f, weight[: len(f)]), g, damping))
@@ -192,7 +222,7 @@ def _weighted_orders(
     return weighted_orders(kernels, at_orders, *of, weight_moves=weight_moves)
 
 
-def _permuted(value: Value, damping: float, f: Array, g: Array, permutations: Any) -> Array:
+def _permuted(damping: float, f: Array, g: Array, permutations: Any) -> Array:
     """Permuting leaves the kernels (K or 1, G, n) as they are, so that only their product is formed again."""
     members, lines, n = f.shape
     at_once = max(1, _MOST_NUMBERS // (n * g.shape[1] + members * lines * g.shape[1]))
@@ -206,8 +236,8 @@ def _permuted(value: Value, damping: float, f: Array, g: Array, permutations: An
         else:
             products = np.concatenate([a @ b.T for a, b in zip(f, moved, strict=True)])
         joint = products.reshape(members, lines, g.shape[1], len(orders)).transpose(0, 3, 1, 2)
-        columns.append(value(np, _as_law(np, joint / n + damping)))
-    return np.concatenate(columns, axis=-1)
+        columns.append(_values_of(np, _as_law(np, joint / n + damping)))
+    return np.concatenate(columns, axis=1)
 
 
 def _kernels(xp: Any, x: Any, sample_weight: Any, grid: Grid) -> Any:
@@ -219,7 +249,7 @@ def _kernels(xp: Any, x: Any, sample_weight: Any, grid: Grid) -> Any:
 
 
 def _are_alike(x: Any) -> bool:
-    """Whether the rows of (K, n) are all the same; of nothing they are."""
+    """Return whether the rows of (K, n) are all the same; of nothing they are."""
     return x is None or bool((x[1:] == x[:1]).all())
 
 
@@ -230,6 +260,9 @@ def _kernels_at(xp: Any, x: Any, sample_weight: Any, n_effective: Any, grid: Gri
         z = _standardised(xp, x, sample_weight)
         # Silverman's rule in two dimensions, (n (d + 2) / 4)^(−1 / (d + 4)) with d = 2, in units of one sd.
         bandwidth = n_effective ** (-1 / 6)
+        farthest = (_MOST_LINES / 2 - _REACH) * bandwidth
+        if bool(xp.any(xp.abs(z) > farthest)):
+            z = xp.where(xp.abs(z) > farthest, xp.sign(z) * farthest, z)
         low = xp.min(z, axis=-1, keepdims=True) - _REACH * bandwidth
         high = xp.max(z, axis=-1, keepdims=True) + _REACH * bandwidth
         # One spacing a bandwidth integrates a Gaussian to 1e-8.
@@ -312,9 +345,18 @@ def _normed(xp: Any, joint: Any) -> tuple[Any, Any]:
     return residual, xp.sum(residual**2, axis=(-2, -1))
 
 
+def _values_of(xp: Any, joint: Any) -> Any:
+    """HGR and χ², (..., 2), from probabilities on the grid, (..., G, H)."""
+    residual, chi2 = _normed(xp, joint)
+    return xp.stack([_second_singular_value(xp, residual), chi2], axis=-1)
+
+
 def _hgr_of(xp: Any, joint: Any) -> Any:
-    """The second singular value of Q, from probabilities on the grid, (..., G, H)."""
-    residual, _ = _normed(xp, joint)
+    """The second singular value of Q, likewise."""
+    return _second_singular_value(xp, _normed(xp, joint)[0])
+
+
+def _second_singular_value(xp: Any, residual: Any) -> Any:
     if isinstance(residual, np.ndarray):
         # The largest singular value is as exact from the smaller Gram matrix, and takes a tenth of the time.
         across = np.swapaxes(residual, -2, -1)
@@ -327,6 +369,5 @@ def _hgr_of(xp: Any, joint: Any) -> Any:
 
 
 def _chi2_of(xp: Any, joint: Any) -> Any:
-    """ΣQ² − 1, likewise."""
     # ΣQ² − 1 = Σ(Q − √p(i)p(j))², because Σ Q √p(i)p(j) = 1.
     return _normed(xp, joint)[1]

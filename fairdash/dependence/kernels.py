@@ -47,7 +47,8 @@ def hsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     Returns
     -------
     (K,) array, or (K, B) of permutations
-        In [0, 1]; 1 when rows are as near in u as in v, up to scale. On few rows independence reads above 0.
+        In [0, 1]; 1 when rows are equally close in u and in v, up to scale. On few rows the value under
+        independence is above 0.
     """
     return _hsic(standardised(u), standardised(v), permutations)
 
@@ -93,7 +94,7 @@ def kcca(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
 
 def _hsic(u: Array, v: Array, permutations: Index | None) -> Array:
     def features(x: Array) -> Array:
-        """Whose inner product with another's is normalised HSIC."""
+        """Features whose inner product with another's is normalised HSIC."""
         factor = _factor(x, _median_distance(x))
         factor = factor - factor.mean(axis=0)
         return factor / np.sqrt(max(float(np.linalg.norm(factor.T @ factor)), 1e-300))
@@ -162,7 +163,8 @@ def distance_correlation(u: Array, v: Array) -> Array:
     Returns
     -------
     (K,) array
-        In [0, 1]; 1 when v is u times a number plus a number. On few rows independence reads well above 0.
+        In [0, 1]; 1 when v is u times a number plus a number. On few rows the value under independence is
+        well above 0.
     """
     u = standardised(u)
     if v.ndim == 3:

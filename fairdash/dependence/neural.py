@@ -1,4 +1,4 @@
-"""What the neural measures share: inputs, folds, networks, and stacked ascent with early stopping."""
+"""Shared parts of the neural measures: inputs, folds, networks, and stacked ascent with early stopping."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def transform_named(inputs: str) -> Transform:
 
 @dataclass(frozen=True)
 class Settings:
-    """How networks are trained: hidden units, steps, a seed for numpy and torch, and whether by folds."""
+    """Training of the networks: hidden units, steps, a seed for numpy and torch, and whether by folds."""
 
     hidden: tuple[int, ...]
     n_steps: int

@@ -74,13 +74,13 @@ _COMPONENTS = (
         id="line",
         title="Linear correlation (Pearson)",
         called="the linear correlation",
-        sees="averages that rise or fall in proportion, and single values far out",
+        sees="linear changes of the average, and outliers",
     ),
     Component(
         id="trend",
         title="Rank correlation (Spearman)",
         called="the rank correlation",
-        sees="whatever rises or falls, however unevenly",
+        sees="any rise or fall, however uneven",
     ),
     Component(
         id="smooth",
@@ -92,19 +92,19 @@ _COMPONENTS = (
         id="waves_of_v",
         title="The same with all 34 functions of v",
         called="the sum of squared correlations with fast curves along {v}",
-        sees="what goes up and down many times along v, and jumps",
+        sees="changes that alternate many times along v, and jumps",
     ),
     Component(
         id="waves_of_u",
         title="The same with all 34 functions of u",
         called="the sum of squared correlations with fast curves along {u}",
-        sees="what goes up and down many times along u, and jumps",
+        sees="changes that alternate many times along u, and jumps",
     ),
     Component(
         id="ends",
         title="The same with the top and bottom 3 % and 10 % of either",
-        called="the sum of squared correlations at the ends of the range",
-        sees="a few rows at the ends of the range that are unlike all others",
+        called="the sum of squared correlations in the tails",
+        sees="a few unusual rows in the tails",
     ),
 )
 #: The measures that the test is of, by id, in the order of every array of their values.
@@ -116,7 +116,7 @@ _PIECE = 250_000
 
 @dataclass(frozen=True, kw_only=True)
 class IndependenceTest:
-    """What one test of several measures has found.
+    """Result of one test of several measures.
 
     Attributes
     ----------
@@ -165,20 +165,20 @@ def independence_test(
     n_permutations: int | None = None,
     random_state: int | None = None,
 ) -> IndependenceTest:
-    """Whether u and v are independent: one p-value from all :data:`COMPONENTS`.
+    """Test the independence of u and v: one p-value from all :data:`COMPONENTS`.
 
     Parameters
     ----------
     u : (n,) array
         Finite numbers; a prediction, say.
     v : (n,) array
-        Finite numbers; the sensitive attribute, say. Text or categories are classes: two are 0 and 1; of more
-        every measure is one of u and of which class a row has, and their order says nothing.
+        Finite numbers; the sensitive attribute, say. Text or categories are classes: two are 0 and 1; with
+        more, every measure uses class membership, and their order has no effect.
     sample_weight : (n,) array, optional
         Non-negative; rows of weight 0 are left out. It is permuted in two ways, kept with u and kept with v,
         and the larger p-value counts: it holds where the weight depends on u alone, on v alone or on neither.
     groups : (n,) array, optional
-        Which rows belong together: whole groups exchange their values of v, see
+        Groups of rows: whole groups exchange their values of v, see
         :class:`fairdash.dependence.grouping.Blocks`, or their scores have one multiplier.
     n_permutations
         B; 999 by default, and 499 multipliers above 20,000 rows. In each of six measures one order comes
@@ -194,7 +194,7 @@ def independence_test(
     Raises
     ------
     OptionError
-        Inputs as :func:`~fairdash.dependence.measure` refuses them, fewer than one permutation, or too few
+        Inputs refused by :func:`~fairdash.dependence.measure`, fewer than one permutation, or too few
         groups that can exchange their values.
 
     Notes
@@ -267,7 +267,7 @@ def least_p(values: Array) -> tuple[float, Array]:
 
 
 def permuted_values(u: Array, v: Array | Side, orders: Index, *, weight: Array | None = None) -> Array:
-    """What each measure says of each u and of each order of v.
+    """Value of each measure for each u and each order of v.
 
     Parameters
     ----------

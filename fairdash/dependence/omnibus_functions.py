@@ -70,7 +70,7 @@ class Side(NamedTuple):
 
     @property
     def shapes(self) -> tuple[tuple[int, int], ...]:
-        """How many functions each block has of u and of v."""
+        """Number of functions of u and of v in each block."""
         return tuple((of_u.stop - of_u.start, of_v.stop - of_v.start) for of_u, of_v in self.blocks)
 
 

@@ -8,7 +8,7 @@ what is prepared of its orders serves every model.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,29 +23,32 @@ _PIECE = 200_000
 
 def weighted_orders(
     prepared: Callable[[Array, Array], Side],
-    value: Callable[[Side, Side, Array], Array],
+    value: Callable[[Any, Side, Array], Array],
     u: Array,
     v: Array,
     weight: Array,
     orders: Index,
     *,
     weight_moves: bool,
+    prepared_u: Callable[[Array, Array], Any] | None = None,
 ) -> Array:
-    """The value of each pair at each order of v, (K, B).
+    """The value of each pair at each order of v, (K, B); of several values each (K, B, ...).
 
     Parameters
     ----------
     prepared
         What the measure needs of one variable, from its values and weights (B, n).
     value
-        From what is prepared of u, of one member or of B, that of v and the weights: (B,).
+        From what is prepared of u, of one member or of B, that of v and the weights: (B, ...).
     u, v, weight : (K, n) arrays
     orders : (B, n) array
         Rows of v; one may come several times.
+    prepared_u
+        As `prepared`, where it needs something else of u.
     weight_moves
         Whether the weights of permuted rows go with v, or stay with u.
     """
-    found = np.empty((len(u), len(orders)))
+    found: list[list[Array]] = [[] for _ in u]
     step = max(1, _PIECE // u.shape[1])
     for start in range(0, len(orders), step):
         piece = orders[start : start + step]
@@ -56,9 +59,9 @@ def weighted_orders(
                 of_v = prepared(v[k][piece], own)
             # With the weights that stay every order has the same.
             fixed = np.broadcast_to(u[k], piece.shape) if weight_moves else u[k : k + 1]
-            of_u = prepared(fixed, own if weight_moves else own[:1])
-            found[k, start : start + step] = value(of_u, of_v, own)
-    return found
+            of_u = (prepared_u or prepared)(fixed, own if weight_moves else own[:1])
+            found[k].append(value(of_u, of_v, own))
+    return np.stack([np.concatenate(each) for each in found])
 
 
 def _is_as_before(x: Array, k: int) -> bool:

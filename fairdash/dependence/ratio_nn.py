@@ -65,8 +65,8 @@ def chi2_nn(
     Returns
     -------
     (K,) array
-        0 for independence, without an upper end. A lower bound on average: of Gaussians with ρ = .6
-        about a tenth is missing, with ρ = .9 two fifths.
+        0 for independence, without an upper end. A lower bound on average: of Gaussians with ρ = 0.6
+        about a tenth is missing, with ρ = 0.9 two fifths.
 
     Raises
     ------
@@ -102,7 +102,8 @@ def mi_mine(
 def chi2_nn_and_mi_mine(
     u: Array, v: Array, *, random_state: int | None = None, evaluation: Evaluation = "cross_fit"
 ) -> tuple[Array, Array]:
-    """What :func:`chi2_nn` and :func:`mi_mine` give with the same options, from one training: half the time.
+    """Results of :func:`chi2_nn` and :func:`mi_mine` with the same options, from one training in half the
+    time.
 
     Returns
     -------

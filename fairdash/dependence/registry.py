@@ -19,7 +19,7 @@ _PACKAGE = "fairdash.dependence"
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """What a measure of dependence is, and where its implementation lives.
+    """Registry of dependence measures, with their implementations.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ _MEASURES = (
         accepts_weights=True,
         zero="no linear link; a curved one may be there",
         one="all points on a rising line (−1: a falling one)",
-        fails_when="The link is curved: on a U shape it reads 0. One outlier can make it or hide it.",
+        fails_when="The link is curved: a U shape gives 0. One outlier can create or hide a correlation.",
         source="Pearson (1895)",
         implementation="classical:pearson",
     ),
@@ -142,7 +142,7 @@ _MEASURES = (
         accepts_weights=True,
         zero="no rising or falling trend; a U shape may be there",
         one="v always rises with u (−1: always falls)",
-        fails_when="The link is not monotone: on a U shape it reads 0.",
+        fails_when="The link is not monotone: a U shape gives 0.",
         source="Spearman (1904); mid-ranks for ties",
         implementation="classical:spearman",
     ),
@@ -156,7 +156,7 @@ _MEASURES = (
         rank_based_s=True,
         zero="as many pairs agree in order as disagree",
         one="every pair of rows agrees in order (−1: disagrees)",
-        fails_when="The link is not monotone: on a U shape it reads 0.",
+        fails_when="The link is not monotone: a U shape gives 0.",
         source="Kendall (1945), tie-corrected τ_b; scipy.stats.kendalltau",
         implementation="classical:kendall",
     ),
@@ -167,7 +167,7 @@ _MEASURES = (
         multivariate=True,
         zero="independent, in the limit of many rows",
         one="a straight line",
-        fails_when="Rows are few: noise reads .1 and more. A fast link reads little above that.",
+        fails_when="Rows are few: noise gives 0.1 or more. A fast link gives little more.",
         source="Székely, Rizzo and Bakirov (2007), V-statistic",
         implementation="kernels:distance_correlation",
         floats_per_row=40,
@@ -177,7 +177,7 @@ _MEASURES = (
         title="Kernel independence criterion (HSIC, normalised)",
         symbol="HSIC",
         zero="independent, in the limit of many rows",
-        one="rows are as near in u as in v",
+        one="rows are equally close in u and in v",
         fails_when="Tails are heavy: a bandwidth of the median distance is then too fine for the tail.",
         source="Gretton et al. (2005); normalised as in Cortes et al. (2012)",
         implementation="kernels:hsic",
@@ -190,7 +190,7 @@ _MEASURES = (
         rank_based=True,
         rank_based_s=True,
         zero="independent, in the limit of many rows",
-        one="rows are as near in u's ranks as in v's",
+        one="rows are equally close in the ranks of u and of v",
         fails_when="The link is fast: its waves are shorter than the bandwidth.",
         source="Póczos, Ghahramani and Schneider (2012)",
         implementation="kernels:chsic",
@@ -200,7 +200,7 @@ _MEASURES = (
         id="kcca",
         title="Kernel canonical correlation",
         symbol="KCCA",
-        zero="no smooth function of u goes with one of v",
+        zero="no smooth function of u is correlated with one of v",
         one="not reached: the regularisation keeps it below",
         fails_when="The link is fast or tails are heavy: functions steeper than the kernel are penalised.",
         source="Bach and Jordan (2002)",
@@ -217,7 +217,7 @@ _MEASURES = (
         accepts_weights=True,
         zero="independent",
         one="a function of u equals a function of v",
-        fails_when="A variable is continuous: the table of counts would read 1, so it is refused.",
+        fails_when="A variable is continuous: the table of counts would give 1, so it is refused.",
         source="Witsenhausen (1975); paper, section on HGR",
         implementation="classical:hgr_witsenhausen",
     ),
@@ -226,12 +226,12 @@ _MEASURES = (
         title="Maximal correlation by kernel density (HGR_KDE)",
         symbol="HGR_KDE",
         accepts_weights=True,
-        zero="the smoothed law is a product: independent as far as the bandwidth can see",
+        zero="the smoothed distribution is a product: independent at the resolution of the bandwidth",
         one="a function of u equals a function of v",
-        fails_when="The link is faster than the bandwidth: a fast cosine reads near 0. Or tails are heavy: "
-        "one outlier may read up to 1, and so may the floor.",
+        fails_when="The link is faster than the bandwidth: a fast cosine gives nearly 0. Or tails are heavy: "
+        "one outlier can give up to 1, and so can the noise floor.",
         source="Mary et al. (2019); Witsenhausen (1975)",
-        interval_of="the maximal correlation of the data as its kernels smooth them, which is below HGR",
+        interval_of="the maximal correlation of the kernel-smoothed data, which is below HGR",
         implementation="kde:hgr_kde",
         floats_per_row=130,
     ),
@@ -242,12 +242,13 @@ _MEASURES = (
         rank_based=True,
         rank_based_s=True,
         accepts_weights=True,
-        zero="the smoothed law of the ranks is a product: independent as far as the bandwidth can see",
+        zero="the smoothed distribution of the ranks is a product: independent at the resolution of the "
+        "bandwidth",
         one="a function of u equals a function of v",
-        fails_when="The link is faster than the bandwidth: of five waves and 300 rows its test misses some, "
-        "and ten waves read near 0.",
+        fails_when="The link is faster than the bandwidth: with 300 rows its test misses some links of five "
+        "waves, and ten waves give nearly 0.",
         source="Mary et al. (2019) on the normal scores of van der Waerden (1952)",
-        interval_of="the maximal correlation of the ranks as its kernels smooth them, which is below HGR",
+        interval_of="the maximal correlation of the kernel-smoothed ranks, which is below HGR",
         implementation="kde:hgr_kde_scores",
         floats_per_row=130,
     ),
@@ -259,10 +260,10 @@ _MEASURES = (
         rank_based_s=True,
         seeded=True,
         accepts_weights=True,
-        zero="no slow sine of the rank of u goes with one of the rank of v",
-        one="such sines, added up, agree",
-        fails_when="The link is fast or jumps: its sines are slow. Or it ranks ties in the order of the "
-        "rows: a Python port does, the authors' R code averages them.",
+        zero="no slow sine of the rank of u is correlated with one of the rank of v",
+        one="sums of such sines agree exactly",
+        fails_when="The link is fast or has jumps: its sines are slow. Or ties are ranked in row order, as "
+        "in a Python port; the authors' R code averages them.",
         source="Lopez-Paz, Hennig and Schölkopf (2013); mid-ranks",
         interval_of="the largest correlation of its random sines of the ranks, which is not above HGR",
         implementation="rdc:hgr_rdc",
@@ -280,10 +281,10 @@ _MEASURES = (
         quick=False,
         accepts_weights=True,
         multivariate=True,
-        zero="on new rows, no function that the networks found of u goes with one of v",
+        zero="on new rows, the learned functions of u and of v are uncorrelated",
         one="a function of u equals a function of v",
-        fails_when="It is scored in-sample: on 200 rows of pure noise it reads about 0.7, on 500 about 0.5. "
-        "Or rows are few for a fast link.",
+        fails_when="It is evaluated in-sample: 200 rows of pure noise give about 0.7, 500 rows about 0.5. Or "
+        "rows are few for a fast link.",
         source="paper, Algorithm 2",
         implementation="hgr_nn:hgr_nn",
         learned="hgr_nn:fitted_functions",
@@ -300,11 +301,12 @@ _MEASURES = (
         accepts_weights=True,
         multivariate=True,
         recorded="corrected by evidence",
-        zero="no link that these rows are evidence of; weak links can read 0, too",
+        zero="no evidence of a link in these rows; weak links can also give 0",
         one="a function of u equals a function of v",
         fails_when="The link has waves of fewer than 20 rows, over a hundred waves, or steps of fewer than "
-        "eight rows between its jumps: it then reads far less. A weak link may read 0.",
-        source="First canonical correlation of spline bases or of steps, without what noise adds to it (Bao, "
+        "eight rows between its jumps: it then gives far less. A weak link may give 0.",
+        source="First canonical correlation of spline bases or of steps, corrected for the contribution of "
+        "noise (Bao, "
         "Hu, Pan and Zhou 2019); or, by choice, cross-fitted",
         implementation="spline:hgr_spline",
         learned="spline:fitted_functions",
@@ -316,11 +318,11 @@ _MEASURES = (
         symbol="χ²_KDE",
         upper=math.inf,
         accepts_weights=True,
-        zero="the smoothed law is a product: independent as far as the bandwidth can see",
-        one="no special meaning: it has no upper end, and bounds HGR² from above",
+        zero="the smoothed distribution is a product: independent at the resolution of the bandwidth",
+        one="no special meaning: it is unbounded, and an upper bound of HGR²",
         fails_when="The link is strong: smoothing keeps it far below the true value, which goes to infinity.",
         source="Mary et al. (2019)",
-        interval_of="the χ² divergence of the data as its kernels smooth them, which is below χ²",
+        interval_of="the χ² divergence of the kernel-smoothed data, which is below χ²",
         implementation="kde:chi2_kde",
         floats_per_row=130,
     ),
@@ -335,9 +337,10 @@ _MEASURES = (
         fitted=True,
         seeded=True,
         quick=False,
-        zero="on new rows, the network finds no ratio but 1 between joint law and margins",
-        one="no special meaning: it has no upper end, and bounds HGR² from above",
-        fails_when="The link is strong: it is a lower bound, two fifths too low for Gaussians with ρ = .9.",
+        zero="on new rows, the network finds ratio 1 between the joint distribution and the product of the "
+        "margins",
+        one="no special meaning: it is unbounded, and an upper bound of HGR²",
+        fails_when="The link is strong: it is a lower bound, two fifths too low for Gaussians with ρ = 0.9.",
         source="paper, Algorithm 1 (dual form); ratio learned as in MINE",
         implementation="ratio_nn:chi2_nn",
         floats_per_row=400,
@@ -348,8 +351,8 @@ _MEASURES = (
         symbol="MI_KSG",
         upper=math.inf,
         zero="independent",
-        one="one nat; it has no upper end",
-        fails_when="The link is nearly deterministic: it grows with the number of rows only.",
+        one="one nat; it is unbounded",
+        fails_when="The link is nearly deterministic: the estimate then only grows with the number of rows.",
         source="Kraskov, Stögbauer and Grassberger (2004); ties as in Gao et al. (2017)",
         implementation="classical:mi_ksg",
     ),
@@ -364,9 +367,11 @@ _MEASURES = (
         fitted=True,
         seeded=True,
         quick=False,
-        zero="on new rows, the network finds no ratio but 1 between joint law and margins",
-        one="one nat; it has no upper end",
-        fails_when="The link is nearly deterministic: a sample shows at most the logarithm of its size.",
+        zero="on new rows, the network finds ratio 1 between the joint distribution and the product of the "
+        "margins",
+        one="one nat; it is unbounded",
+        fails_when="The link is nearly deterministic: the estimate is at most the logarithm of the number "
+        "of rows.",
         source="Belghazi et al. (2018)",
         implementation="ratio_nn:mi_mine",
         floats_per_row=400,
@@ -381,9 +386,9 @@ _MEASURES = (
         scale_free=False,
         accepts_weights=True,
         zero="every quantile group of s has the same average u",
-        one="one unit of u (euros, say) between a group and the whole, on average",
-        fails_when="Groups differ in spread, not in average: it is blind to that, and to a ring. Or they are "
-        "small: with 50 groups of 8 rows it reads mostly noise.",
+        one="groups differ from the overall average by one unit of u (such as 1 €), on average",
+        fails_when="Groups differ in spread but not in average, or the link is a ring: it misses both. Or "
+        "groups are small: with 50 groups of 8 rows it measures mostly noise.",
         source="paper, section Real-world Experiments: 1/50 Σ|m_i − m|",
         implementation="fairquant:fairquant_values",
     ),
@@ -396,10 +401,11 @@ _MEASURES = (
         rank_based_s=True,
         scale_free=False,
         accepts_weights=True,
-        zero="the average u below every quantile of s is the overall one",
-        one="one unit of u (euros, say) between “s below a quantile” and the whole, on average",
-        fails_when="Groups differ in spread, not in average: it is blind to that. Or they differ at the "
-        "top of s: cumulative averages dilute it, so it reads far less.",
+        zero="the average u below every quantile of s equals the overall average",
+        one="averages below a quantile of s differ from the overall average by one unit of u (such as 1 "
+        "€), on average",
+        fails_when="Groups differ in spread but not in average: it misses that. Or they differ at the top of "
+        "s: cumulative averages dilute the difference, so it gives far less.",
         source="the authors' public code: groups s ≤ quantile",
         implementation="fairquant:fairquant_cumulative_values",
     ),
@@ -409,10 +415,10 @@ _MEASURES = (
         symbol="JdCor",
         multivariate=True,
         zero="independent of the columns together, in the limit of many rows",
-        one="a straight line, of one column; with more it stays below: a coin that is the product of two "
-        "reads .76",
+        one="a straight line in one column; with more columns it stays below 1: a coin that is the product "
+        "of two gives 0.76",
         fails_when="Columns are many: a link with one is diluted by the products of all. Rows are few: noise "
-        "reads .1 and more. Its time grows with the square of the rows.",
+        "gives 0.1 or more. Its time grows with the square of the number of rows.",
         source="Terms with u of the joint distance covariance (c = 1) of Chakraborty and Zhang (2019)",
         implementation="kernels:joint_distance_correlation",
         floats_per_row=40,
@@ -426,9 +432,9 @@ REGISTRY: Mapping[str, Measure] = MappingProxyType({one.id: one for one in _MEAS
 #: What was written down of how a measure's values are estimated, in words.
 WAYS: Mapping[str, str] = MappingProxyType(
     {
-        "corrected by evidence": "corrected for what noise adds, and counts flexible functions as far as the "
-        "rows are evidence of them. A weak link can read 0; the test says whether there is one",
-        "corrected": "corrected for what noise adds, with an edge below which it is 0",
-        "": "cross-fitted: estimated on rows left out",
+        "corrected by evidence": "corrected for the contribution of noise, and uses flexible functions only "
+        "as far as the rows support them. A weak link can give 0; the test decides whether there is one",
+        "corrected": "corrected for the contribution of noise, and 0 below a threshold",
+        "": "cross-fitted: estimated on held-out rows",
     }
 )

@@ -61,8 +61,8 @@ def hgr_spline(
         ``"corrected"``: the in-sample value without what noise adds to it, as far as the rows are evidence
         of more than two functions a side, see :mod:`fairdash.dependence.spline_corrected`. Of one column v,
         step functions take part: they follow jumps, and the ends of the range. Over the links of
-        docs/estimators.md its error is the smallest of the three on average; independence reads 0 in about
-        three samples of five, and a test is needed to tell a link. ``"cross_fit"``: ten folds; the
+        docs/estimators.md its error is the smallest of the three on average; under independence it is 0 in
+        about three samples of five, and a test is needed to tell a link. ``"cross_fit"``: ten folds; the
         correlation of f(u) and g(v) on rows left out
         when f, g and their smoothness were chosen. Signed: noise gives values on either side of 0.
         ``"in_sample"``: the first canonical correlation on the rows that chose it; noise gives a positive
@@ -162,7 +162,7 @@ def scores(
 
 
 def _left_out(functions: Basis, coefficients: Array, place: Index) -> Array:
-    """What each fold's own combination says of its rows; ``(K, folds, P) -> (K, folds, size)``."""
+    """Value of each fold's combination on its rows; ``(K, folds, P) -> (K, folds, size)``."""
     _, folds, _ = place.shape
     result = np.empty(place.shape)
     # Every fold's function at every place, of which each fold takes those of its own rows.

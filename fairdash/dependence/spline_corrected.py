@@ -1,8 +1,8 @@
 """Spline HGR without what noise adds to the largest of many sample correlations.
 
-Two functions a side come first, and what they show is never taken away. More functions, and then steps, raise
-the value by what the rows tell of them: their gain is multiplied by a weight that goes from 0 to 1 as the
-evidence grows, so that a weak link is not read off the luckiest of many sizes, and no link has an edge at
+Two functions a side come first, and their contribution is never removed. More functions, and then steps,
+raise the value by what the rows tell of them: their gain is multiplied by a weight that goes from 0 to 1 as
+the evidence grows, so that a weak link is not read off the luckiest of many sizes, and no link has an edge at
 which the value jumps.
 """
 
@@ -60,7 +60,7 @@ def corrected(s: Array, p: Array, q: Array) -> Array:
         √r of the larger root r of s² = (r + p(1 − r))(r + q(1 − r)) / r: the sample's value converges to
         that s as rows and functions grow together (Bao, Hu, Pan and Zhou 2019, Annals of Statistics 47).
         Below s² = (√(p(1 − q)) + √(q(1 − p)))² no root is real, noise alone reaches s, and the value is 0;
-        just above it is (pq / ((1 − p)(1 − q)))^¼, .16 for 8 functions a side and 300 rows.
+        just above it is (pq / ((1 − p)(1 − q)))^¼, 0.16 for 8 functions a side and 300 rows.
     """
     a, b = np.maximum(1 - p, 1e-9), np.maximum(1 - q, 1e-9)
     # ab·r² + half·2r + pq = 0
@@ -72,7 +72,7 @@ def corrected(s: Array, p: Array, q: Array) -> Array:
 
 
 def evidence(s: Array, p: Array, q: Array, rows: Array) -> Array:
-    """How far the largest canonical correlation of a sample is beyond what independence gives.
+    """Excess of a sample's largest canonical correlation over its range under independence.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def _rows_of(
 ) -> tuple[Array, float]:
     """Effective rows of each pair, and the fewest that they could be, which cells are made for.
 
-    Rows of a group are no separate witnesses where both u and v are alike in it. An average of f(u)·g(v) has
+    Rows of a group are not independent where both u and v are alike in it. An average of f(u)·g(v) has
     the variance of 1 + (m − 1)·ρ_u·ρ_v times fewer rows, m the mean size of a row's group and ρ the
     intraclass correlations (Kish 1965, section 5.4, for a product), here of ranks.
     """
@@ -167,7 +167,7 @@ def _smooth(tall: Array, wide: Array, f: Basis, g: Basis, rows: Array, columns: 
 
 
 def _functions(x: Basis) -> Array:
-    """How many of the first 1, 2, … functions ties leave, (K or 1, P)."""
+    """Number of distinct functions among the first 1, 2, … with ties, (K or 1, P)."""
     counts = np.array([np.cumsum(table.any(axis=0)) for table in x.tables], dtype=float)
     return counts[x.member]
 

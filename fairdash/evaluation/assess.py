@@ -189,7 +189,7 @@ def assess_predictions(
 
 
 class Judge:
-    """What the figures of one data set's models have in common: objective, loss, measures and seeds."""
+    """Settings shared by the figures of one data set's models: objective, loss, measures and seeds."""
 
     def __init__(
         self,
@@ -228,7 +228,7 @@ class Judge:
     ) -> tuple[dict[str, Any], Nulls]:
         """Column to its K values, in one part of a split, of the models whose `predictions` (K, n) these are.
 
-        And what independence reads there. The split's number chooses the rows that are drawn from a large
+        And its values under independence. The split's number chooses the rows that are drawn from a large
         part; the permutations are the same for all splits. Without permutations the floors are NaN.
         """
         rows, train, y, weight = split.parts[part], split.train, self.y, self.weight
@@ -251,7 +251,7 @@ class Judge:
     def tested(
         self, predictions: NDArray[np.float64], split: Split, part: str, *, permuted: bool = True
     ) -> Nulls:
-        """What the measures of the verdict say of each order of each sensitive column: (W, M, K, B + 1).
+        """Values of the verdict's measures for each order of each sensitive column: (W, M, K, B + 1).
 
         Without permutations that of the order at hand alone, (W, M, K, 1). Orders, or signs where the table
         has more than 20,000 rows, are those of the whole table, the same for all splits.
@@ -309,7 +309,7 @@ class Judge:
     def _audited(
         self, predictions: NDArray[np.float64], split: Split, rows: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """What must not depend on the sensitive columns, (K, m); constant where it is but for rounding."""
+        """Audited quantity, (K, m); exactly constant where it is so up to rounding."""
         u = np.asarray(self.objective.audit(predictions[:, rows], self.y[rows]))
         # Networks compute in single precision and in these units.
         unit = TargetScale.of(self.y[split.train], self.loss, self.weight[split.train]).unit
@@ -349,7 +349,7 @@ class Judge:
 
 
 def _null_of(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -> NDArray[np.float64]:
-    """What independence gives to K models of one s, as :meth:`fairdash.dependence.api.Estimator.null`.
+    """Null values of K models for one s, as :meth:`fairdash.dependence.api.Estimator.null`.
 
     A measure of ranks has one law for all predictions without ties, as every order of the rows is as likely:
     one model's values are drawn for all. Where the weight stays with u, or rows belong together, the law is

@@ -1,4 +1,4 @@
-"""What a cap on changes of premium costs: error and dependence of a tariff before and after it."""
+"""Cost of a cap on changes of premium: error and dependence of a tariff before and after it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def cap_cost(
         premium's (mean squared error likewise for a loss without one); ``gap``, the largest difference
         between the averages of tenths by the sensitive column, of what the objective looks at, ÷ the mean
         premium, and ``gap_floor``, what that is on average with the column shuffled: few rows differ by
-        chance; ``dependence`` and its ``floor``, which independence reads; ``changed``, the share of the
+        chance; ``dependence`` and its ``floor``, the mean under independence; ``changed``, the share of the
         customers, by weight, whose premium changes by more than `max_change`; ``level``, ``at_lower`` and
         ``at_upper`` of the cap; and ``brought``, what today's price was multiplied by.
 
@@ -80,7 +80,7 @@ def cap_cost(
     """
     if dataset.prediction is None:
         raise DataError.of(
-            "There is no price that stands", "Give a data set with an existing prediction to cap against."
+            "There is no existing price", "Give a data set with an existing prediction to cap against."
         )
     existing = dataset.prediction.to_numpy(dtype=float)
     rows = np.unique(np.concatenate([split.test for split in splits]))
@@ -95,7 +95,7 @@ def cap_cost(
     checks.require(
         all((predictions[j, split.test] > 0).all() for j, split in enumerate(splits)),
         None,
-        "The tariff asks no amount above 0 of some rows",
+        "The tariff's premium is not above 0 for some rows",
         "Choose a loss whose premiums multiply, such as Poisson's.",
     )
     checks.finish()

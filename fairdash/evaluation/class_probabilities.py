@@ -115,7 +115,7 @@ def by_probability(
 
 
 def calibration(p: Array, known: Index, names: Sequence[str]) -> pd.DataFrame:
-    """Whether p (n, k) fits the true classes of the rows whose place `known` (n,) is not −1.
+    """Return whether p (n, k) fits the true classes of the rows whose place `known` (n,) is not −1.
 
     Returns
     -------
@@ -184,7 +184,7 @@ class _Binary(NamedTuple):
 
 
 def _highest(y: Array, q: Array, weight: Array) -> Array:
-    """What each row adds at the most to the class's sum of y, (n,), as far as q allows, bin by bin.
+    """Largest contribution of each row to the class's sum of y, (n,), as far as q allows, bin by bin.
 
     A bin's rows of highest y fill its mass Σ w q: their sum is the least of Σ w ((y − t)₊ + t q) over t
     (Rockafellar and Uryasev 2000), so that noise in t does not move it, to first order.

@@ -1,4 +1,4 @@
-"""What is usually said of classes: means by class, differences, ratios and impact ratios.
+"""Usual figures of classes: means by class, differences, ratios and impact ratios.
 
 The names are Fairlearn's (``MetricFrame``: by group, difference and ratio between groups) and those of the
 adverse impact ratio (Equal Employment Opportunity Commission 1978, 29 CFR 1607.4 D, the four-fifths rule).
@@ -60,8 +60,8 @@ def by_group(
         ``high``; against all other rows ``difference`` of means, its interval ``difference_low`` and
         ``difference_high``, and its ``p_value`` by Holm's method over the classes; ``ratio`` of means (1:
         alike); ``standardized_difference``, the difference ÷ √((variance + the others' variance) / 2) (0:
-        alike; .2 counts as small; Austin 2009). With a cut-off ``selection_rate``, the favourable share in
-        [0, 1], and ``adverse_impact_ratio``, that ÷ the largest of all classes, in [0, 1]: below .8 fails
+        alike; 0.2 counts as small; Austin 2009). With a cut-off ``selection_rate``, the favourable share in
+        [0, 1], and ``adverse_impact_ratio``, that ÷ the largest of all classes, in [0, 1]: below 0.8 fails
         the four-fifths rule. Ratios are NaN where their divisor is 0.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight

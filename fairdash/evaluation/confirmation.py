@@ -1,4 +1,4 @@
-"""Whether a chosen point holds on rows set aside: opened once, tested once, and counted when opened again."""
+"""Confirmation of a chosen point on rows set aside: one test, and a count of openings."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Link:
 
 @dataclass(frozen=True, kw_only=True)
 class Confirmation:
-    """What one opening of the rows set aside has shown.
+    """Result of one opening of the rows set aside.
 
     Parameters
     ----------
@@ -88,18 +88,18 @@ class Confirmation:
 
     @property
     def p_value(self) -> float:
-        """Of all attributes together: the smallest, times their number (Bonferroni), at most 1."""
+        """p-value over all attributes: the smallest, times their number (Bonferroni), at most 1."""
         tests = {link.attribute or link.column for link in self.links}
         return min(1.0, len(tests) * min(link.p_value for link in self.links))
 
     @property
     def finds_link(self) -> bool:
-        """Whether the test finds a link at the 5 % level."""
+        """Return whether the test finds a link at the 5 % level."""
         return self.p_value <= ALPHA
 
     @property
     def is_first(self) -> bool:
-        """Whether the rows had not been opened before: later figures are no confirmation."""
+        """Return whether this was the first opening: later figures are no confirmation."""
         return self.number == 1
 
     @property
@@ -108,7 +108,7 @@ class Confirmation:
         return self.error / self.error_of_standard - 1 if self.error_of_standard > 0 else 0.0
 
     def is_of(self, *, method: str, lam: float, objective: str) -> bool:
-        """Whether it is of this point; λ = 0 is the standard model, whatever the method."""
+        """Return whether it belongs to this point; λ = 0 is the standard model for every method."""
         same = self.method == method or self.lam == lam == 0
         return same and (self.lam, self.objective) == (lam, objective)
 
@@ -213,7 +213,7 @@ def _predictions(aside: SetAside, method: str, lam: float) -> NDArray[np.float64
     if place is None or not {place.low, place.high} <= own.keys():
         raise OptionError.of(
             f"There is no point λ = {lam:g} of “{method}” to confirm",
-            "Choose a trained weight, or a blend that the trade-off page has, whose models did not diverge.",
+            "Choose a trained weight, or a blend of the Trade-off page, whose models did not diverge.",
             column="lam",
         )
     return blend(aside.predictions[own[place.low]], aside.predictions[own[place.high]], place.share)

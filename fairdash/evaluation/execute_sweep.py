@@ -1,4 +1,4 @@
-"""What a plan of a sweep comes to: train, assess by both objectives, walk between the weights, references."""
+"""Execution of a sweep's plan: training, assessment by both objectives, blends, references."""
 
 from __future__ import annotations
 
@@ -14,17 +14,25 @@ from numpy.typing import NDArray
 from fairdash._version import versions
 from fairdash.data.dataset import Dataset, draw_rows
 from fairdash.dependence import REGISTRY
-from fairdash.evaluation.assess import DEFAULT_MEASURE, DEFAULT_MEASURES, N_PERMUTATIONS, assess_predictions
+from fairdash.evaluation.assess import (
+    DEFAULT_MEASURE,
+    DEFAULT_MEASURES,
+    MOST_WEIGHTED_PERMUTATIONS,
+    N_PERMUTATIONS,
+    assess_predictions,
+)
 from fairdash.evaluation.result import Gain, ReferenceResult, SweepResult, gain_over_mean
-from fairdash.evaluation.tradeoff_curve import PARTS, assess_curve
+from fairdash.evaluation.tradeoff_curve import PARTS, assess_curve, curve_points
+from fairdash.evaluation.work import Work
 from fairdash.jobs.steps import Found, Unit, at_once, within
 from fairdash.tariff.plan import fit_path, lams_of_tariffs, tariffs_of_plan
 from fairdash.tariff.repaired import repaired_prices
 from fairdash.training.baselines import LINEAR, TREES, train_baselines
 from fairdash.training.crossvalidation import LEARNING_RATE
+from fairdash.training.defaults import training_rows
 from fairdash.training.device import TITLES
 from fairdash.training.methods import FAIR_TARIFF, METHODS
-from fairdash.training.models import TrainedModels
+from fairdash.training.models import TrainedModels, seconds_of
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.pilot import find_lams
 from fairdash.training.references import DEFAULT_STRENGTHS
@@ -41,10 +49,6 @@ PREVIEW_PERMUTATIONS, SAMPLE_PERMUTATIONS = 39, 19
 QUICK_MEASURES = (DEFAULT_MEASURE, "fairquant")
 #: References train five more models a split: left out beyond so many rows.
 MOST_ROWS_FOR_REFERENCES = 30_000
-#: Shares of a run's time, for the estimate of the time left.
-TRAINING_SHARE, REFERENCES_SHARE = 0.65, 0.1
-#: Of the training's share, what finding its settings takes.
-TUNING_SHARE = 0.15
 
 Array = NDArray[np.float64]
 #: Hears what is being done and the share of the work that is done.
@@ -71,7 +75,7 @@ def execute_sweep(
     measures
         Ids in :data:`fairdash.dependence.REGISTRY`.
     importance
-        Whether to find the permutation importance of every feature in every model.
+        Compute the permutation importance of every feature in every model.
     references
         Whether prices that are told s are trained, where the table is one for them.
     is_preview
@@ -96,35 +100,36 @@ def execute_sweep(
         dataset = dataset.take(rows)
     if is_preview and FAIR_TARIFF in plan.methods:
         measures = QUICK_MEASURES
-    plan = with_lams_found(dataset, plan, progress=progress, unit=unit)
     n_permutations = N_PERMUTATIONS
     if is_preview:
         is_small = rows is None and FAIR_TARIFF not in plan.methods
         n_permutations = PREVIEW_PERMUTATIONS if is_small else SAMPLE_PERMUTATIONS
-    parts = _Parts(dataset, plan, measures, is_preview=is_preview, progress=progress, unit=unit)
-    with_references = references and not is_preview and parts.has_references
-    tuned = TUNING_SHARE if plan.tune else 0.0
+    with_references = references and not is_preview and _has_references(dataset)
+    work = work_of_plan(dataset, plan, n_permutations, is_preview=is_preview, references=with_references)
+    plan = with_lams_found(
+        dataset, plan, progress=lambda doing, at: progress(doing, work.done("pilot", at)), unit=unit
+    )
+    parts = _Parts(
+        dataset, plan, measures, is_preview=is_preview, progress=progress, done=work.done, unit=unit
+    )
 
     def on_training(at: SweepProgress) -> None:
         if at.curve is not None:
             on_curve(at.curve)
-        if at.phase == "tuning":
-            progress("finding weight decay on validation rows", TRAINING_SHARE * tuned * at.fraction)
-        else:
+        doing = "finding weight decay on validation rows"
+        if at.phase != "tuning":
             doing = f"training {METHODS[at.method].title} on {TITLES[at.device]}"
-            progress(doing, TRAINING_SHARE * (tuned + (1 - tuned) * at.fraction))
+        progress(doing, work.done(at.phase, at.fraction))
 
     def on_measuring(first: int, step: int, share: float) -> None:
         # Frames and paths, of two objectives each.
-        left = 1 - TRAINING_SHARE - (REFERENCES_SHARE if with_references else 0.0)
-        progress("measuring", TRAINING_SHARE + left * (first + step + share) / 4)
+        progress("measuring", work.done("measuring", (first + step + share) / 4))
 
     if FAIR_TARIFF in plan.methods:
 
         def on_step(share: float) -> None:
-            progress(
-                "fitting tariffs to all rows" if rows is None else "fitting tariffs", TRAINING_SHARE * share
-            )
+            doing = "fitting tariffs to all rows" if rows is None else "fitting tariffs"
+            progress(doing, work.done("training", share))
 
         trained = fit_path(dataset, plan, parts.splits, confirms=not is_preview, on_step=on_step, unit=unit)
     else:
@@ -189,7 +194,7 @@ def lend_a_hand(dataset: Dataset, plan: Sweep, *, unit: Unit) -> None:
     plan = with_lams_found(dataset, plan, unit=unit)
     parts = _Parts(dataset, plan, unit=unit)
     parts.baselines()
-    if parts.has_references:
+    if _has_references(dataset):
         parts.references(parts=("test",))
     if FAIR_TARIFF in plan.methods:
         trained = fit_path(dataset, plan, parts.splits, unit=unit)
@@ -202,7 +207,7 @@ def lend_a_hand(dataset: Dataset, plan: Sweep, *, unit: Unit) -> None:
 def reference_prices(
     dataset: Dataset, plan: Sweep, *, measures: Sequence[str], strengths: Sequence[float]
 ) -> ReferenceResult:
-    """What :func:`fairdash.references` gives: the references of a plan's splits, measured on all parts."""
+    """References of a plan's splits, measured on all parts, for :func:`fairdash.references`."""
     check_groups(dataset)
     parts = _Parts(dataset, plan, measures)
     frame, predictions, members, price = parts.references(strengths)
@@ -211,8 +216,39 @@ def reference_prices(
     return ReferenceResult(frame, predictions, members, parts.splits, price)
 
 
+def work_of_plan(
+    dataset: Dataset,
+    plan: Sweep,
+    n_permutations: int = N_PERMUTATIONS,
+    *,
+    is_preview: bool = False,
+    references: bool = False,
+) -> Work:
+    """Work of a plan on these rows; arguments as :func:`execute_sweep` has them."""
+    models, n = plan.models(), dataset.n_rows
+    weighted = min(n_permutations, MOST_WEIGHTED_PERMUTATIONS)
+    of_tariffs = FAIR_TARIFF in plan.methods
+    return Work(
+        n,
+        plan.n_splits,
+        training=None if of_tariffs else seconds_of(models, training_rows(n)),
+        models=len(models) // plan.n_splits,
+        blends=sum(not each.is_trained for each in curve_points(plan.lams)) * (len(plan.methods) - 1),
+        orders=n_permutations if dataset.weight is None else 2 * weighted,
+        is_tuned=plan.tune,
+        is_piloted=plan.find_lams,
+        confirms=plan.confirmation_share > 0 and not is_preview,
+        is_preview=is_preview,
+        with_references=references,
+    )
+
+
+def _has_references(dataset: Dataset) -> bool:
+    return dataset.sensitive.shape[1] == 1 and dataset.n_rows <= MOST_ROWS_FOR_REFERENCES
+
+
 def _objectives(plan: Sweep) -> list[str]:
-    """What models are assessed by, their own objective first."""
+    """Objectives of the assessment, the models' own first."""
     return sorted(OBJECTIVES, key=lambda each: each != plan.objective)
 
 
@@ -244,7 +280,7 @@ def with_lams_found(
             objective=plan.objective,
             random_state=plan.random_state,
             device=plan.device,
-            progress=lambda _: progress(doing, 0.0),
+            progress=partial(progress, doing),
         )
         return {"lams": np.array(plan.lams if found is None else found)}
 
@@ -262,11 +298,11 @@ class _Parts:
         *,
         is_preview: bool = False,
         progress: Progress = lambda *_: None,
+        done: Callable[[str], float] = lambda _: 0.0,
         unit: Unit = at_once,
     ) -> None:
         self.dataset, self.plan, self.is_preview = dataset, plan, is_preview
-        self.progress, self.unit = progress, unit
-        self.has_references = dataset.sensitive.shape[1] == 1 and dataset.n_rows <= MOST_ROWS_FOR_REFERENCES
+        self.progress, self.done, self.unit = progress, done, unit
         is_hasty = is_preview and FAIR_TARIFF in plan.methods
         #: Parts that models are assessed on: a look at all rows leaves those out that were fitted to.
         self.parts = PARTS if is_hasty else ("train", *PARTS)
@@ -337,7 +373,7 @@ class _Parts:
             plan,
             self.splits,
             lams=tuple(dict.fromkeys((0.0, *lams))),
-            on_step=lambda _: self.progress("fitting tariffs", TRAINING_SHARE),
+            on_step=lambda _: self.progress("fitting tariffs", self.done("beside")),
             unit=within(self.unit, "tariffs"),
         )
         return (
@@ -351,7 +387,7 @@ class _Parts:
         """The references' frame, predictions and members, and the price of independence."""
 
         def on_step(*_: object) -> None:
-            self.progress("training references that use the sensitive attribute", 1 - REFERENCES_SHARE)
+            self.progress("training references that use the sensitive attribute", self.done("references"))
 
         on_step()
         members, predictions, price = train_references(
@@ -387,7 +423,7 @@ class _Parts:
 
 
 def _gain(dataset: Dataset, plan: Sweep, trained: TrainedModels) -> Gain | None:
-    """What the standard models that did not diverge gain over the average; None if there are none."""
+    """Gain of the standard models that did not diverge over the average; None without any."""
     members = trained.members
     own = np.flatnonzero((members["method"] == STANDARD) & ~members["diverged"])
     if not len(own):

@@ -1,4 +1,4 @@
-"""What insurers look at: actual ÷ expected, Lorenz curve and Gini index, double lift; all by exposure.
+"""Actuarial figures: actual ÷ expected, Lorenz curve and Gini index, double lift; all by exposure.
 
 >>> import numpy as np
 >>> price, cost, years = np.array([1.0, 2.0, 3.0]), np.array([0.0, 2.0, 4.0]), np.ones(3)
@@ -46,7 +46,8 @@ def lorenz(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
 def gini(price: Array, outcome: Array, weight: Array) -> float:
     """Gini index: 1 − 2 × the area under :func:`lorenz`; 0 where the price tells nothing, at most 1.
 
-    Below 0, the dearest cost least (Denuit, Sznajder and Trufin 2019; scikit-learn's Tweedie example).
+    Below 0, the highest prices have the least cost (Denuit, Sznajder and Trufin 2019; scikit-learn's Tweedie
+    example).
     """
     curve = lorenz(price, outcome, weight)
     return 1 - 2 * float(np.trapezoid(curve["outcome"], curve["exposure"]))
@@ -142,7 +143,7 @@ def deviances(prices: Mapping[str, Array], outcome: Array, weight: Array) -> pd.
 
 
 def murphy(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
-    """How much of a price's score is miscalibration, and how much it tells rows apart (Murphy 1973).
+    """Decomposition of a price's score into miscalibration and discrimination (Murphy 1973).
 
     The recalibrated price is the isotonic regression of the outcome on the price (Dimitriadis, Gneiting and
     Jordan 2021). It is fitted on the rows that it is scored on, so that chance adds a little to

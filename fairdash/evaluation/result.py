@@ -1,4 +1,4 @@
-"""What a sweep has found: what was trained, what it is worth beside noise, and the rows behind it."""
+"""Result of a sweep: the trained models, their figures beside noise, and their rows."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ ALPHA = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class Gain:
-    """How much less a model errs than the average of its training rows, on test rows.
+    """Gain of a model over the average of its training rows, on test rows.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def gain_over_mean(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SweepResult(TrainedModels):
-    """What a sweep has found: what was trained, what it is worth, and the rows behind it.
+    """Result of a sweep: the trained models, their figures, and their rows.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class SweepResult(TrainedModels):
         Measure to how its values are estimated, :attr:`fairdash.dependence.registry.Measure.recorded`; empty
         in a run of before it was written down.
     rows
-        (n,) which rows of the data set these are, counted from 0, where a first look saw only some of them,
+        (n,) which rows of the data set these are, counted from 0, where a preview saw only some of them,
         drawn at random; None where they are all.
     drawn_from
         How many rows the data set has; None likewise.
@@ -239,7 +239,7 @@ class SweepResult(TrainedModels):
 
 @dataclass(frozen=True)
 class ReferenceResult:
-    """What prices that are told s would reach; never to be mixed with models that do not see it.
+    """Figures of prices that use s, kept apart from models that do not.
 
     Parameters
     ----------

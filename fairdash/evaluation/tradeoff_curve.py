@@ -64,7 +64,7 @@ class CurvePoint:
 
     @property
     def is_trained(self) -> bool:
-        """Whether a model was trained at this very weight."""
+        """Return whether a model was trained at this very weight."""
         return self.share == 0
 
 
@@ -291,7 +291,7 @@ def _of_trained(frame: pd.DataFrame, of_split: pd.DataFrame, split: int, part: s
 
 @dataclass(frozen=True)
 class Choice:
-    """What was found.
+    """Result.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ The verdict, ``verdict_p``, is one test of several quick measures (:mod:`fairdas
 averaged over the splits. Beside it every measure that is drawn has a test of its own, whose edge is the null
 of what is drawn.
 
-The splits of a run share rows, so their figures are no separate witnesses: a majority of single tests misses
+The splits of a run share rows, so their figures are not independent: a majority of single tests misses
 a link that all rows together show. Here s is permuted once over all rows of the table, every split sees its
 own test rows of that one permuted column, and the statistic is the mean over the splits, as it is drawn.
 
@@ -109,7 +109,7 @@ def with_verdict(
         One row a model and part, as :func:`fairdash.evaluation.assess_predictions` makes it; in each split
         and part the models stand in the order of the nulls.
     nulls
-        Split and part to what independence reads there; parts without permutations are left out.
+        Split and part to the values under independence; parts without permutations are left out.
     signed
         The columns whose sign is a direction: the size of the mean is what is tested.
     tests
@@ -206,7 +206,7 @@ def verdict_of(row: pd.Series) -> float:
 
 
 def is_link(p_value: float) -> bool:
-    """Whether a verdict says that there is a link, at 5 %; a mean of equal numbers may be rounded."""
+    """Return whether a verdict says that there is a link, at 5 %; a mean of equal numbers may be rounded."""
     return p_value <= ALPHA + _ROUNDING
 
 
@@ -238,7 +238,7 @@ def edge_and_p(value: float, permuted: NDArray[np.float64]) -> tuple[float, floa
     Notes
     -----
     p = (1 + b) / (1 + B) with b of B null values reaching the value. The edge is the null value that is
-    reached by just too many, so that a value beyond it has p ≤ .05 and no other has; infinite where B < 19
+    reached by just too many, so that a value beyond it has p ≤ 0.05 and no other has; infinite where B < 19
     permutations can't reach 5 %.
     """
     count = permuted.shape[1]

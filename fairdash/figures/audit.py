@@ -1,4 +1,4 @@
-"""What an audit has found, drawn: a figure a table, in one registry that pages and reports loop over."""
+"""Figures of an audit, one per table, in a registry for pages and reports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _AROUND = 150
 
 @dataclass(frozen=True, kw_only=True)
 class AuditFigure:
-    """How a table of an audit is drawn.
+    """Figure of an audit's table.
 
     Parameters
     ----------
@@ -72,10 +72,10 @@ def audit_figure(
     return figure, f"{words['title']}: {one.alt}"
 
 
-_BANDED = "With a 95 % band for smooth curves; diamonds: all rows beyond"
-_OF_CLASSES = "95 % intervals that hold for all classes at once"
+_BANDED = "95 % band for smooth curves; diamonds: all rows beyond"
+_OF_CLASSES = "95 % intervals, simultaneous for all classes"
 _RATIOS = "Bands of about equal exposure, 95 % intervals; above 1: paid out more than charged"
-_AT_ONCE = "limits hold for all at once in 95 % of samples"
+_AT_ONCE = "simultaneous 95 % limits"
 _OF_MEAN = "Per cent of the mean price, 95 % intervals"
 _A_LINE = "a line with its band."
 
@@ -87,10 +87,10 @@ _MONEY: dict[str, Any] = {
     "draw": traces.intervals("per_head", "per_head_low", "per_head_high"),
 }
 _SEGMENTS: dict[str, Any] = {
-    "subtitle": f"Per unit of exposure; in order of what is shown at the least; {_AT_ONCE}",
+    "subtitle": f"Per unit of exposure, ordered by the smallest difference shown; {_AT_ONCE}",
     "x": "a unit",
     "y": "",
-    "alt": "points with intervals, a line a segment.",
+    "alt": "points with intervals, one line per segment.",
     "of_a_row": 26,
     "draw": traces.segments,
 }
@@ -108,7 +108,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             x="{price}",
             y="",
             of_a_row=34,
-            alt="a bar a class with its interval.",
+            alt="one bar per class, with its interval.",
             draw=traces.classes,
         ),
         "class_probabilities": AuditFigure(
@@ -121,11 +121,19 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             alt="points a class with an interval and a wider range.",
             draw=traces.by_probability,
         ),
+        "crossed": AuditFigure(
+            title="Average {price} by {sensitive} and a further attribute",
+            subtitle="Cells of 20 rows or more; 95 % intervals that hold for all cells at once",
+            height=460,
+            alt="a line of points with intervals for each group.",
+            rows=lambda table: table[table["middle"].notna()],
+            draw=traces.crossed,
+        ),
         "dearest_curve": AuditFigure(
-            title="The dearest 5 % of {price} by {sensitive}",
-            subtitle="Of the rows at each value, the share that is among the dearest 5 % of all, with a band "
-            "for smooth curves; dotted: 5 %",
-            y="among the dearest 5 %",
+            title="Share of the highest 5 % of {price} by {sensitive}",
+            subtitle="Share of rows at each value among the highest 5 % of prices, with a band for smooth "
+            "curves; dotted: 5 %",
+            y="among the highest 5 %",
             alt=_A_LINE,
             draw=traces.top_share,
         ),
@@ -137,9 +145,8 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             draw=_price_curve,
         ),
         "moved_curve": AuditFigure(
-            title="What has moved: average {price} by {sensitive}, as a share of the mean",
-            subtitle="Now less then; the band holds the whole difference in 95 % of samples; diamonds: all "
-            "rows beyond",
+            title="What has changed: average {price} by {sensitive}, as a share of the mean",
+            subtitle="Now less then; simultaneous 95 % band; diamonds: all rows beyond",
             y="of the mean price",
             alt="a line with its band about zero.",
             draw=traces.curve_along_s(max_gap="max_gap"),
@@ -158,7 +165,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             draw=traces.curve_along_s(max_gap="gap_allowed"),
         ),
         "measures_3": AuditFigure(
-            title="What expected cost explains of the gap along {sensitive}, and what is left",
+            title="Gap along {sensitive}: explained by expected cost, and unexplained",
             subtitle=_OF_MEAN,
             x="",
             y="",
@@ -167,10 +174,10 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             draw=traces.bars(traces.measures, value="value"),
         ),
         "bias_surface": AuditFigure(
-            title="{outcome} beyond what others of the same {price} cost, by {price} and {sensitive}",
+            title="{outcome} above that of others with the same {price}, by {price} and {sensitive}",
             subtitle="Cells of 20 rows or more; orange: undercharged, blue: overcharged; ringed: beyond 2 "
             "standard errors",
-            alt="squares, coloured by how much is charged too little.",
+            alt="squares, coloured by the amount undercharged.",
             draw=traces.surface,
         ),
         "actual_to_expected": AuditFigure(
@@ -185,13 +192,13 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         ),
         "drivers": AuditFigure(
             title="Through which columns {price} follows {sensitive}",
-            subtitle="Together {total} of its variance follows {sensitive}; 95 % intervals; below 0: works "
-            "against the others",
+            subtitle="Together {total} of its variance follows {sensitive}; 95 % intervals; below 0: offsets "
+            "the others",
             x="per cent of the variance of {price}",
             y="",
             of_a_row=34,
             rows=lambda table: table.head(12),
-            alt="a bar a column with its interval.",
+            alt="one bar per column, with its interval.",
             draw=traces.bars(traces.features, value="share", hover="%{y}: %{x:.2f} %"),
         ),
         "premium_curves": AuditFigure(
@@ -199,21 +206,21 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             subtitle="Means, at the level of today's price; markers: all rows beyond the 5th and 95th "
             "percentile",
             height=460,
-            alt="a line a premium, and today's price.",
+            alt="one line per premium, and today's price.",
             draw=traces.premiums,
         ),
         "premium_differences": AuditFigure(
-            title="How far policies move between premiums",
-            subtitle="Thin: 90 of 100 policies, thick: half of them, dot: the middle one",
+            title="Changes of policies between premiums",
+            subtitle="Thin: 90 % of policies; thick: 50 %; dot: the median",
             x="per cent of the mean price",
             y="",
             of_a_row=50,
-            alt="a range a difference, with the middle policy.",
+            alt="one range per difference, with the median policy.",
             draw=traces.differences,
         ),
         "lorenz": AuditFigure(
-            title="How {outcome} is concentrated where {price} is high",
-            subtitle="Rows by {price}, cheapest first; dotted: a price that tells nothing",
+            title="Concentration of {outcome} where {price} is high",
+            subtitle="Rows by {price}, cheapest first; dotted: an uninformative price",
             x="share of the exposure",
             y="share of {outcome}",
             alt="a curve under the diagonal.",
@@ -221,15 +228,15 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         ),
         "double_lift": AuditFigure(
             title="{price} and {candidate} against {outcome}",
-            subtitle="In bands of their ratio, each as a share of its own mean: the better price follows the "
+            subtitle="In bands of their ratio, each as a share of its own mean. The better price follows the "
             "outcome",
             x="{candidate} ÷ {price}",
             y="of its mean",
             alt="three lines.",
             draw=traces.lift,
         ),
-        "money_along_s": AuditFigure(title="What is paid above its base, by {sensitive}", **_MONEY),
-        "segments": AuditFigure(title="The segments that are affected most", **_SEGMENTS),
+        "money_along_s": AuditFigure(title="Price above its base, by {sensitive}", **_MONEY),
+        "segments": AuditFigure(title="Segments affected most", **_SEGMENTS),
         "missing_by_price": AuditFigure(
             title="Rows in which {sensitive} is missing, by {price}",
             subtitle="Bands of about equal exposure; these rows are left out",
@@ -239,16 +246,16 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             draw=traces.missing,
         ),
         "reliability": AuditFigure(
-            title="{price} from the 10th to the 90th percentile of {sensitive}, were it without errors",
+            title="{price} from the 10th to the 90th percentile of {sensitive}, corrected for errors",
             subtitle=f"{_OF_MEAN}; 1: as it was measured",
             x="reliability",
             y="% of the mean price",
             draw=traces.intervals("value", "ci_low", "ci_high", at="reliability", scale=100, reverse=True),
         ),
         "reliability_curve": AuditFigure(
-            title="Average {price} by {sensitive}, were it without errors",
-            subtitle="Without errors of the attribute, at stated reliabilities; hover for 95 % intervals",
-            alt="a line a reliability.",
+            title="Average {price} by {sensitive}, corrected for errors",
+            subtitle="At stated reliabilities of the attribute; hover for 95 % intervals",
+            alt="one line per reliability.",
             draw=traces.reliabilities,
         ),
         "two_prices": AuditFigure(
@@ -263,7 +270,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         ),
         "change_along_s": AuditFigure(title="{candidate} less {price}, by {sensitive}", **_MONEY),
         "change_segments": AuditFigure(
-            title="Who wins and who loses most: {candidate} less {price}", **_SEGMENTS
+            title="Largest gains and losses: {candidate} less {price}", **_SEGMENTS
         ),
     }
 )

@@ -1,4 +1,4 @@
-"""How the tables of an audit are drawn: each into an empty figure that has its words already."""
+"""Traces of an audit's tables, each added to an empty figure with its labels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TAILS = ("below", "above")
 
 @dataclass(frozen=True, kw_only=True)
 class AuditView:
-    """What figures need to know of an audit besides their table.
+    """Values of an audit that figures need besides their table.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def intervals(
     return draw
 
 
-_BASES = {"mean price": "above the mean price", "earned": "above what is earned"}
+_BASES = {"mean price": "above the mean price", "earned": "above what cost justifies"}
 
 
 def _middle(table: pd.DataFrame, name: str = "") -> pd.Series:
@@ -237,6 +237,22 @@ def by_probability(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: 
     figure.add_shape(line_up(0.0, colour=theme.quiet))
 
 
+def crossed(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
+    """A line a group of the further attribute, with the intervals of its cells."""
+    colours = (theme.chosen, theme.standard, REFERENCE, *OTHERS)
+    reach = float(table["middle"].max() - table["middle"].min())
+    for k, ((other, group), part) in enumerate(table.groupby(["other", "group"], sort=False)):
+        colour, name = colours[k % len(colours)], escaped(f"{other}: {short(group)}")
+        # Beside each other, so that no interval hides another.
+        points = part.assign(at=part["middle"] + 0.006 * reach * k)
+        figure.add_trace(line(points["at"], points["value"], name=name, colour=colour, showlegend=False))
+        _points(figure, points, name=name, colour=colour, hover=f"{name}, ")
+    ticks = table.drop_duplicates("band")
+    figure.update_xaxes(tickvals=ticks["middle"], ticktext=[escaped(each) for each in ticks["band"]])
+    figure.add_shape(line_across(view.mean_price, colour=theme.grid, dash="solid"))
+    with_legend(figure)
+
+
 def features(table: pd.DataFrame) -> list[str]:
     return [escaped(short(each)) for each in table["feature"]]
 
@@ -306,7 +322,7 @@ def reliabilities(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: T
 
 
 def premiums(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
-    """The mean of each premium along s, and of the price; told apart without colour, too."""
+    """The mean of each premium along s, and of the price; distinguishable without colour."""
     looks = {
         "price": ("Today's price", theme.text, "dot", "circle-open"),
         "best_estimate": ("Best estimate", theme.standard, "solid", "circle"),
@@ -329,7 +345,7 @@ def premiums(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: The
 
 
 def differences(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
-    """What each of three differences is over policies: 5 to 95 %, 25 to 75 %, and the median."""
+    """Distribution of each of three differences over policies: 5 to 95 %, 25 to 75 %, and the median."""
     quantiles = 100 * table.filter(regex=r"^q\d+$") / view.mean_price
     # In two lines, so that a narrow screen has room for the bars.
     for k, name in enumerate(table["what"].str.replace(" less ", " less<br>", n=1)):

@@ -65,7 +65,7 @@ class Picture:
 
     @property
     def height(self) -> int:
-        """Of the plot without its titles, in pixels."""
+        """Height of the plot without its titles, in pixels."""
         return int(self.figure.layout.height) - self._room
 
     @property

@@ -30,7 +30,7 @@ def features_figure(
     """
     weight = importance[["a", "b"]].abs().max(axis=1)
     shown = importance.loc[weight.nlargest(MOST_FEATURES).index].sort_values("a")
-    words: Values = {"title": "Which features lost weight", "subtitle": subtitle, "x": axis, "y": ""}
+    words: Values = {"title": "Change in feature importance", "subtitle": subtitle, "x": axis, "y": ""}
     figure = new_figure(**words, theme=theme, height=110 + 26 * len(shown))
     names = [escaped(name) for name in shown["feature"]]
     for name, *ends in zip(names, shown["a"], shown["b"], strict=True):

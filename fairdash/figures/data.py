@@ -19,7 +19,7 @@ DOTS = 1500
 
 
 def some_rows(n: int) -> NDArray[np.intp]:
-    """Which of n rows are drawn as dots."""
+    """Mask of n rows drawn as dots."""
     if n <= DOTS:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, DOTS, replace=False))
@@ -108,13 +108,13 @@ def proxies_figure(
     theme: Theme,
     joint: float | None = None,
 ) -> go.Figure:
-    """How much of the sensitive attribute each feature carries, the strongest on top.
+    """Draw each feature's dependence on the sensitive attribute, strongest on top.
 
     Parameters
     ----------
     features
         Columns ``feature`` and ``hgr``, the strongest first, and where they are known ``floor_q95`` and
-        ``p_corrected``. Features that can't be told from independent are drawn faint.
+        ``p_corrected``. Features without a detectable link are drawn faint.
     sensitive
         Name of the sensitive column.
     joint
@@ -124,8 +124,8 @@ def proxies_figure(
     known = "p_corrected" in shown
     counted = f"the strongest {BARS} of {len(features)}" if len(features) > BARS else "all features"
     figure = new_figure(
-        title=f"How much of {sensitive} each feature carries",
-        subtitle=f"{counted}; 0: independent, 1: the sensitive attribute itself; on rows not fitted to",
+        title=f"How well each feature predicts {sensitive}",
+        subtitle=f"{counted}; 0: independent, 1: determines the sensitive attribute; on held-out rows",
         x="Dependence on the sensitive attribute (spline HGR)",
         y="",
         theme=theme,
@@ -134,7 +134,7 @@ def proxies_figure(
     names = [escaped(short(name, longest=32)) for name in shown["feature"]]
     values = shown["hgr"].clip(lower=0).to_numpy()
     colours = [theme.chosen] * len(shown)
-    details = ["still measuring how far chance goes"] * len(shown)
+    details = ["noise floor still being measured"] * len(shown)
     if known:
         carries = shown["p_corrected"] <= 0.05
         colours = [theme.chosen if each else faded(theme.chosen, 0.35) for each in carries]
@@ -168,8 +168,8 @@ def proxies_figure(
 
 
 TITLES = {
-    "mse": ("Error on the training batches", "1: constant mean"),
-    "dependence": ("Dependence that the penalty finds", "Ψ"),
+    "mse": ("Error on training batches", "1: constant mean"),
+    "dependence": ("Dependence measured by the penalty", "Ψ"),
 }
 
 

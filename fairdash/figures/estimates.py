@@ -1,4 +1,4 @@
-"""What every estimator reads on one scene: bars, floors as grey bands, the exact value as a line."""
+"""Values of all estimators on one scene: bars, floors as grey bands, the exact value as a line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ROW = 26  # pixels
 
 @dataclass(frozen=True)
 class Group:
-    """Estimators that stand together.
+    """Group of related estimators.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Group:
 
 @dataclass
 class Rows:
-    """What is drawn, gathered first: a trace for all rows is drawn far sooner than a trace a row."""
+    """Collected marks: one trace for all rows is much faster than one per row."""
 
     bars: list[dict[str, Any]] = field(default_factory=list)
     diamonds: list[dict[str, Any]] = field(default_factory=list)

@@ -351,7 +351,7 @@ def _mark(mark: Label, theme: Theme) -> dict[str, Any]:
 
 
 def _written(labels: Sequence[Label], *, axes: Axes, points: Any, theme: Theme) -> list[dict[str, Any]]:
-    """What stands in the noise floor's band, and the labels where they cover neither that nor each other."""
+    """Text in the noise floor's band, and labels without overlaps."""
     below = {"yref": "paper", "xanchor": "left", "yanchor": "bottom", "align": "left"}
     floor = note("<br>".join(FLOOR_NOTE), x=0, y=_FLOOR_NOTE_AT, colour=theme.quiet, size=11) | below
     # As wide as its longer line.

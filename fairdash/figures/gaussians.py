@@ -136,5 +136,5 @@ def inequality_figure(*, base: str, printed: float, crossing: float, theme: Them
 
 
 def estimate_name(id: str) -> str:
-    """How an estimator is called beside HGR²: the square of an estimator of HGR."""
+    """Name of an estimator beside HGR²: the square of an estimator of HGR."""
     return f"{short_name(id)}²" if id.startswith("hgr_") else short_name(id)

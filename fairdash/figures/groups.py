@@ -241,7 +241,7 @@ def transfers_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Who pays: a bar a group, the change per head from model A to model B.
+    """Draw the change per head from model A to model B, one bar per group.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ _GAP = 3.0
 _BEYOND = 10.0
 #: Beyond this distance a line leads from the point to its label.
 _NEAR = 26.0
-#: What it costs, in pixels of distance, to cover a point.
+#: Cost, in pixels of distance, to cover a point.
 _COVERED = 15.0
 #: What a pixel of overlap costs: more than any distance and all points together.
 _WRONG = 1e4
@@ -42,7 +42,7 @@ _ATTEMPTS = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Label:
-    """What is written beside a point, and the mark on the point if it stands out.
+    """Label beside a point, and a mark on the point if it stands out.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Label:
 
     @property
     def size(self) -> int:
-        """Of the font, in pixels."""
+        """Size of the font, in pixels."""
         return 13 if self.symbol else 11
 
     @property
@@ -180,7 +180,7 @@ def _box_at(edges: Edges, k: int) -> Box:
 
 
 def _costs(edges: Edges, taken: Sequence[Box], points: Array) -> Array:
-    """How bad places are: distance, points covered, and above all what overlaps or is cut; all in pixels."""
+    """Cost of places: distance, points covered, and above all what overlaps or is cut; all in pixels."""
     left, bottom, right, top = edges
     wrong = np.clip(_GAP - left, 0, None) + np.clip(right - WIDTHS - _BEYOND, 0, None)
     wrong += np.clip(_GAP - bottom, 0, None) + np.clip(top - HEIGHT, 0, None)
@@ -193,7 +193,7 @@ def _costs(edges: Edges, taken: Sequence[Box], points: Array) -> Array:
 
 
 def _overlap(edges: Edges, taken: Sequence[Box]) -> Array:
-    """What lying on other boxes costs each candidate, where it is worst."""
+    """Largest cost of each candidate's overlap with other boxes."""
     left, bottom, right, top = edges
     wrong = np.zeros(left.shape)
     for o_left, o_bottom, o_right, o_top in taken:

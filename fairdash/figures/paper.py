@@ -36,14 +36,16 @@ _BACK = (
     ("f", "h", "grad_penalty", "λ ∂J/∂φ", False, (4.15, 4.1)),
 )
 _MEANINGS = {
-    "x": "What the predictor sees; the sensitive attribute is not among it.",
-    "s": "The sensitive attribute; only the adversary sees it.",
-    "h": "Goes down the gradient of error + λ · dependence.",
-    "f": "Looks for the function of the prediction that goes best with one of S; goes up the gradient of J.",
-    "g": "Looks for the function of S that goes best with one of the prediction; goes up the gradient of J.",
+    "x": "Inputs of the predictor, without the sensitive attribute.",
+    "s": "The sensitive attribute. Only the adversary sees it.",
+    "h": "Descends the gradient of error + λ · dependence.",
+    "f": "Finds the function of the prediction most correlated with a function of S. Ascends the gradient "
+    "of J.",
+    "g": "Finds the function of S most correlated with a function of the prediction. Ascends the gradient "
+    "of J.",
     "j": "The correlation of both, standardised on the batch: the neural HGR.",
-    "error": "Mean squared error; 1 is what the average price as everybody's reaches.",
-    "loss": "What the predictor lowers; λ says how much dependence counts.",
+    "error": "Mean squared error. Charging everyone the average price gives 1.",
+    "loss": "The predictor's loss. λ is the weight of dependence.",
 }
 
 
@@ -235,7 +237,7 @@ def dots_figure(
     across: dict[str, Any] = {"range": [0, max(1.0, right) * 1.04]}
     if log:
         powers = (0.001, 0.01, 0.1, 1.0)
-        labels = ["≤ .001", *(f"{each:g}".removeprefix("0") for each in powers[1:])]
+        labels = ["≤ 0.001", *(f"{each:g}" for each in powers[1:])]
         across = {"type": "log", "range": [-3.08, 0.1], "tickvals": powers, "ticktext": labels}
     figure.update_layout(
         barmode="overlay",

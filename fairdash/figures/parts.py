@@ -1,4 +1,4 @@
-"""What charts are put together from: lines, dots and bands as traces; notes and lines across as layout.
+"""Parts of charts: lines, dots and bands as traces; notes and lines across as layout.
 
 All of it as plain values, which plotly takes as they are.
 """
@@ -64,7 +64,7 @@ def dots(
 
 
 def said(hover: str | None) -> Values:
-    """What somebody who points at a trace is told, as :func:`line` has it."""
+    """Hover text of a trace, as :func:`line` has it."""
     if hover is None:
         return {}
     return {"hovertemplate": f"{hover}<extra></extra>"} if hover else {"hoverinfo": "skip"}

@@ -53,7 +53,7 @@ _DASHES = ("solid", "dot", "dash", "longdash", "dashdot", "longdashdot")
 
 @dataclass(frozen=True)
 class Mark:
-    """How one estimator is drawn wherever it appears."""
+    """Style of one estimator in all charts."""
 
     colour: str
     symbol: str
@@ -75,7 +75,7 @@ def quantity_colour(quantity: str | None, theme: Theme) -> str:
 
 
 def mark_of(id: str, theme: Theme) -> Mark:
-    """How an estimator is drawn: its colour says what it estimates, marker and dash which it is."""
+    """Style of an estimator: its colour says what it estimates, marker and dash which it is."""
     place = list(REGISTRY).index(id)
     own = (_SYMBOLS[place % len(_SYMBOLS)], _DASHES[place % len(_DASHES)])
     return Mark(quantity_colour(target_of(id), theme), *_OWN.get(id, own))
@@ -95,7 +95,7 @@ def end_name(id: str) -> str:
 
 
 def coloured(text: str, colour: str, glyph: str = "●") -> str:
-    """Text with a dot of its line's colour before it: light colours are no colour for text."""
+    """Text after a dot in its line's colour, since light colours are hard to read."""
     return f'<span style="color:{colour}">{glyph}</span> {text}'
 
 

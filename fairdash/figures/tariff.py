@@ -1,4 +1,4 @@
-"""What changed in a tariff: a factor's relativities at λ = 0 and at the chosen λ, its exposure behind."""
+"""Changes of a tariff: a factor's relativities at λ = 0 and at the chosen λ, with its exposure."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _of(table: pd.DataFrame, factor: str) -> pd.DataFrame:
 
 
 def _labels(rows: pd.DataFrame) -> list[str]:
-    """What stands below each part."""
+    """Text below each part."""
     labels = []
     for kind, level, low, high in rows[["kind", "level", "from", "to"]].itertuples(index=False):
         if kind in (LEVEL, FIXED):

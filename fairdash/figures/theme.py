@@ -23,7 +23,7 @@ FONT = '"Source Sans", "Source Sans Pro", sans-serif'
 
 @dataclass(frozen=True)
 class Theme:
-    """What changes between light and dark.
+    """Colours of the light or dark theme.
 
     Parameters
     ----------

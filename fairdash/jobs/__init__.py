@@ -1,1 +1,1 @@
-"""Work that outlives the browser, the app and the process at it: queued, kept unit by unit, gone on with."""
+"""Jobs that outlive the browser, the app and their process: queued, checkpointed, resumable."""

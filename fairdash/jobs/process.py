@@ -1,4 +1,4 @@
-"""Starting one of fairdash's own modules as a process that outlives whoever started it."""
+"""Start of fairdash's own modules as processes that outlive their parent."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 
 
 def environment() -> dict[str, str]:
-    """What a process of fairdash's own finds in its environment."""
+    """Environment of fairdash's own processes."""
     search_path = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
     return os.environ | {
         **ONE_THREAD,
@@ -93,12 +93,13 @@ def stop(folder: Path, *, seconds: float = SECONDS_TO_STOP) -> bool:
 
 
 def is_at_work(folder: Path) -> bool:
-    """Whether a process works in `folder`, which need not be writable."""
+    """Return whether a process works in `folder`, which need not be writable."""
     return is_locked(folder / LOCK)
 
 
 def is_locked(lock: Path) -> bool:
-    """Whether a process holds this lock; looking takes no right to write, and leaves nothing behind."""
+    """Return whether a process holds this lock; looking takes no right to write, and leaves nothing "
+    "behind."""
     try:
         handle = os.open(lock, os.O_RDONLY)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The queue of all jobs, as whoever asks for them sees it: a client of DBOS Transact.
+"""The queue of all jobs: a client of DBOS Transact.
 
 <home>/jobs.sqlite               what waits, is at work and has ended
 <home>/lanes/<lane>.todo         there while the lane may hold jobs
@@ -8,7 +8,7 @@
 ``FAIRDASH_DATABASE`` names a PostgreSQL database instead, for several machines that see one home. The
 database holds ids and states; what people's rows hold is never in it.
 
-DBOS takes .4 s to import, so only what is not over asks here.
+DBOS takes 0.4 s to import, so only what is not over asks here.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class AwayError(StorageError):
 
 @dataclass(frozen=True)
 class QueueState:
-    """Where a job stands.
+    """State of a job.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class QueueState:
 
     @property
     def is_active(self) -> bool:
-        """Whether it waits or is worked at."""
+        """Return whether it waits or is worked at."""
         return self.state in (WAITING, AT_WORK)
 
 
@@ -97,7 +97,7 @@ def database_url() -> str:
 
 
 def is_shared() -> bool:
-    """Whether several machines may work at the jobs."""
+    """Return whether several machines may work at the jobs."""
     return not database_url().startswith("sqlite")
 
 
@@ -190,7 +190,7 @@ def states_of(ids: Collection[str]) -> dict[str, QueueState]:
 
 
 def active(lane: str | None) -> list[WorkflowStatus]:
-    """What waits or is worked at in a lane."""
+    """Jobs that wait or are at work in a queue."""
     return _workflows(queue_name=lane, status=[WAITING, AT_WORK])
 
 
@@ -258,7 +258,7 @@ def see_to_all() -> None:
 
 
 def is_needed(lane: str) -> bool:
-    """Whether the lane holds a job; if not, no process is started for it until the next one."""
+    """Return whether the lane holds a job; if not, no process is started for it until the next one."""
     if not _todo(lane).exists():
         return False
     if not active(lane):
@@ -296,7 +296,7 @@ def _workflows(**which: Any) -> list[WorkflowStatus]:
 
 @contextmanager
 def in_words() -> Iterator[None]:
-    """What the database says, for the user: AwayError if it does not answer, else StorageError."""
+    """Error of the database for the user: AwayError if it does not answer, else StorageError."""
     from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
     try:
@@ -306,7 +306,7 @@ def in_words() -> Iterator[None]:
             error.connection_invalidated or isinstance(error, (OperationalError, InterfaceError))
         ):
             raise AwayError.of(
-                "the database that lines up the jobs is away",
+                "the job database can't be reached",
                 "See that the PostgreSQL of FAIRDASH_DATABASE answers. Jobs at work wait for it.",
             ) from error
         hint = (
@@ -315,8 +315,8 @@ def in_words() -> Iterator[None]:
             else f"See that {data_folder('jobs.sqlite')} can be written. If it is damaged, move it away."
         )
         raise StorageError.of(
-            f"the line of jobs can't be used ({type(error.orig).__name__})",
-            f"{hint} What is finished is not in it, and what was at work can be started again.",
+            f"the job queue can't be used ({type(error.orig).__name__})",
+            f"{hint} Finished work is not in it. Unfinished work can be started again.",
         ) from error
 
 

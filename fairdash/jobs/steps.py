@@ -34,7 +34,7 @@ Found: TypeAlias = "Mapping[str, Any]"
 
 _FRAME, _ARRAYS, _PLAIN = ".parquet", "arrays.safetensors", "plain.json"
 
-#: How often whoever waits for another process's unit looks.
+#: Interval for checking another process's step.
 SECONDS_BETWEEN_LOOKS = 0.02
 
 log = logging.getLogger("fairdash.cli.worker")
@@ -48,7 +48,7 @@ class Unit(Protocol):
     """
 
     def __call__(self, name: str, compute: Callable[[], Found], /) -> Found:
-        """What the unit has found."""
+        """Result of the step."""
         ...
 
 
@@ -71,7 +71,7 @@ class _Within:
 
 
 def within(unit: Unit, part: str) -> Unit:
-    """The units of a part of a job: ``"<part>/<name>"`` for whoever keeps them."""
+    """The steps of a part of a job: ``"<part>/<name>"`` in the checkpoints."""
     return _Within(unit, part)
 
 
@@ -85,7 +85,7 @@ def turns(unit: Unit, count: int) -> Sequence[int]:
 
 
 def is_from_the_end(unit: Unit) -> bool:
-    """Whether a second process asks, which comes to the parts of a job in another order."""
+    """Return whether a second process asks, which comes to the parts of a job in another order."""
     return bool(getattr(unit, "from_the_end", False))
 
 
@@ -111,16 +111,20 @@ class Checkpoints:
         self.folder = folder
         self.check = check
         self.from_the_end = from_the_end
+        #: How often a unit was known, as another process, or this one before, had computed it.
+        self.n_known = 0
 
     def __call__(self, name: str, compute: Callable[[], Found], /) -> Found:
-        """What the unit of this name has found, now or before."""
+        """Result of the step of this name, computed now or before."""
         place = self.folder / "names" / sha256(name.encode())[:16]
         make_parents(place)
         while True:
             self.check()
             try:
                 with FileLock(place.with_suffix(".lock"), timeout=0, is_singleton=False):
-                    return from_files(self._known(place) or self._keep(place, to_files(compute())))
+                    known = self._known(place)
+                    self.n_known += known is not None
+                    return from_files(known or self._keep(place, to_files(compute())))
             except Timeout:
                 time.sleep(SECONDS_BETWEEN_LOOKS)
 
@@ -171,7 +175,7 @@ def kept(folder: Path, digest: str) -> dict[str, bytes]:
 
 
 def to_files(found: Found) -> dict[str, bytes]:
-    """What was found as files: Parquet for a frame, safetensors for all arrays, JSON for the rest.
+    """Convert a result to files: Parquet for a frame, safetensors for arrays, JSON for the rest.
 
     Raises
     ------
@@ -201,7 +205,7 @@ def to_files(found: Found) -> dict[str, bytes]:
 
 
 def from_files(files: Mapping[str, bytes]) -> dict[str, Any]:
-    """What :func:`to_files` wrote. Tuples have become lists."""
+    """Read a result written by :func:`to_files`. Tuples become lists."""
     from safetensors.numpy import load
 
     found: dict[str, Any] = json.loads(files[_PLAIN])
@@ -214,5 +218,5 @@ def from_files(files: Mapping[str, bytes]) -> dict[str, Any]:
 
 
 def _is_same(a: Any, b: Any) -> bool:
-    """Whether two arrays have the same bits."""
+    """Return whether two arrays have the same bits."""
     return bool(a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())

@@ -1,1 +1,1 @@
-"""What a user takes away: tables that are safe to open."""
+"""Exports for the user: tables that are safe to open."""

@@ -41,7 +41,7 @@ ROW = "row (from 1)"
 
 
 class FoundBy(NamedTuple):
-    """What a measure is called in a sentence, its mean over the splits, and what independence stays below."""
+    """Name of a measure in a sentence, its mean over the splits, and its limit under independence."""
 
     called: str
     value: float
@@ -57,7 +57,7 @@ class Comparison:
     title
         Name of the data set.
     plan
-        What was trained.
+        Training.
     result, fronts
         What was found, and its figures of the sensitive column in view by objective.
     objective
@@ -161,7 +161,7 @@ class Comparison:
 
     @property
     def sample(self) -> str:
-        """Which rows were looked at, where they are not all: "5,000 of 678,013 rows, drawn at random"."""
+        """Rows that were used, if not all: "5,000 of 678,013 rows, drawn at random"."""
         drawn_from = self.result.drawn_from
         if drawn_from is None:
             return ""
@@ -196,7 +196,7 @@ class Comparison:
 
     @property
     def is_of_one_point(self) -> bool:
-        """Whether A and B are the same model."""
+        """Return whether A and B are the same model."""
         return self.a == self.b or (self.a.is_standard and self.b.is_standard)
 
     def edge(self, point: Point, measure: str | None = None) -> float:
@@ -267,7 +267,7 @@ class Comparison:
 
     @cached_property
     def moved(self) -> pd.DataFrame:
-        """What moves from and to groups of the column in view when B takes the place of A."""
+        """Change of predictions by group of the column shown, from A to B."""
         return transfers_by_group(
             self.predictions(self.a),
             self.predictions(self.b),
@@ -279,7 +279,7 @@ class Comparison:
 
     @property
     def mean_change(self) -> float:
-        """How far a row's prediction moves from A to B on average, in the target's unit."""
+        """Mean absolute change of a row's prediction from A to B, in the target's unit."""
         a, b = self.predictions(self.a), self.predictions(self.b)
         changes = []
         for j in a.keys() & b.keys():
@@ -338,7 +338,7 @@ class Comparison:
         return pd.concat(parts, ignore_index=True)
 
     def is_worse_than_both_ends(self) -> bool:
-        """Whether B is a blend that shows more dependence than both its trained neighbours.
+        """Return whether B is a blend that shows more dependence than both its trained neighbours.
 
         More error it never has: see :func:`fairdash.evaluation.tradeoff_curve`.
         """

@@ -1,6 +1,6 @@
-"""What a comparison's page and report show and say: pictures with their tables, findings, facts and limits.
+"""Content of a comparison's page and report: figures with tables, findings, facts and limits.
 
-All is plain text, in blocks (:mod:`fairdash.figures.blocks`): whoever shows it escapes it.
+All is plain text, in blocks (:mod:`fairdash.figures.blocks`): the caller that shows it escapes it.
 """
 
 from __future__ import annotations
@@ -30,21 +30,22 @@ from fairdash.utils.text import number, percent, with_unit
 
 
 def has_groups(comparison: Comparison) -> bool:
-    """Whether every split has the test rows of a group; a report, which goes around, shows none else."""
+    """Return whether every split has the test rows of a group; a report, which goes around, shows none "
+    "else."""
     return min(len(split.test) for split in comparison.result.splits) >= ROWS_PER_GROUP
 
 
 def spread(comparison: Comparison, *, theme: Theme) -> list[Block]:
-    """How predictions or residuals are spread in thirds of the sensitive column."""
+    """Spread of predictions or residuals in thirds of the sensitive column."""
     return [
         pictures.spread(comparison, theme=theme),
         tables.spread(comparison),
-        "Equal averages can hide unequal spreads: an independent model has the same curve three times.",
+        "Equal averages can hide unequal spreads. For an independent model the three curves are the same.",
     ]
 
 
 def who_pays(comparison: Comparison, *, theme: Theme) -> list[Block]:
-    """What moves from and to groups of the sensitive column."""
+    """Change of predictions by group of the sensitive column."""
     return [pictures.transfers(comparison, theme=theme), tables.moved(comparison)]
 
 
@@ -54,26 +55,26 @@ def both_objectives(comparison: Comparison, *, theme: Theme) -> list[Block]:
     return [
         pictures.objectives(comparison, theme=theme),
         tables.objectives(comparison),
-        f"The models were trained for {trained_for}. Even predictions and even errors can't both be had "
-        "where the target's average changes with the sensitive attribute.",
+        f"The models were trained for {trained_for}. Even predictions and even errors can't both hold where "
+        "the target's average changes with the sensitive attribute.",
     ]
 
 
 def features(comparison: Comparison, *, theme: Theme, kind: str = "reliance") -> list[Block]:
-    """What the models lean on; nothing where a run has not measured it."""
+    """Most important features; nothing where a run has not measured it."""
     picture = pictures.features(comparison, kind=kind, theme=theme)
     if picture is None:
         return []
     return [
         picture,
         tables.features(comparison),
-        "A fair model may use a feature to take back what others tell of the sensitive attribute: its "
-        "predictions then lean on it while shuffling it lowers the error.",
+        "A fair model may use a feature to offset what other features reveal of the sensitive attribute. "
+        "Its predictions then depend on that feature, while shuffling it lowers the error.",
     ]
 
 
 def measures(comparison: Comparison) -> dict[str, str]:
-    """How to read each measure that there are figures of, by its name."""
+    """Explanation of each measure with figures, by its name."""
     entries = [REGISTRY[id] for id in comparison.front.measures]
     return {
         tables.in_full(each): f"0: {each.zero}. 1: {each.one}. It misleads when: {each.fails_when} "
@@ -98,7 +99,7 @@ def summary(comparison: Comparison) -> list[str]:
     )
     moved = with_unit(number(comparison.mean_change), comparison.unit)
     parts.append(
-        f"A prediction moves by {moved} on average. {words.who_pays(comparison)} {words.level(comparison)}"
+        f"Predictions change by {moved} on average. {words.who_pays(comparison)} {words.level(comparison)}"
     )
     if not comparison.b.is_standard:
         parts.append(words.both_objectives(comparison))
@@ -106,7 +107,7 @@ def summary(comparison: Comparison) -> list[str]:
 
 
 def of_points(comparison: Comparison) -> list[str]:
-    """What A and B are."""
+    """Description of A and B."""
     lines = []
     for letter, point in (("A", comparison.a), ("B", comparison.b)):
         kind = "trained" if comparison.curve_point(point).is_trained else _blend(comparison, point)
@@ -117,26 +118,25 @@ def of_points(comparison: Comparison) -> list[str]:
 
 
 def unsaid(comparison: Comparison) -> list[str]:
-    """What these numbers can't say, as far as it follows from them."""
+    """Limits of these numbers, as far as they follow from them."""
     seen, symbol, point = comparison.objective_seen, REGISTRY[comparison.measure].symbol, comparison.b
     n_test, n_splits = len(comparison.result.splits[0].test), len(comparison.result.splits)
     blind = f"and {symbol} has blind spots of its own"
     if np.isfinite(comparison.verdict_p(point)):
-        blind += "; the test of several measures has fewer, but misses weak links as well"
+        blind += "; the test of several measures has fewer, but also misses weak links"
     sentences = {
-        f"That the {seen.audited} is independent of {comparison.sensitive_called}: with {n_test:,} test rows "
-        f"a dependence that {symbol} reads below {number(comparison.edge(point))} can't be told from none by "
-        f"{symbol}, {blind}.": True,
-        "Anything about a single person: all of it is about averages and spreads of groups.": True,
-        f"What all rows would show: it saw {comparison.sample}.": bool(comparison.sample),
-        "How much another split would change the figures: there was only one.": n_splits == 1,
-        f"What a model trained for {seen.title.lower()} could reach: these were trained for "
+        f"That the {seen.audited} is independent of {comparison.sensitive_called}: with {n_test:,} test "
+        f"rows, {symbol} below {number(comparison.edge(point))} is no evidence of a link, {blind}.": True,
+        "Anything about one person: all results are averages and spreads of groups.": True,
+        f"The result on all rows: the run used {comparison.sample}.": bool(comparison.sample),
+        "How much another split would change the figures: the run had one split.": n_splits == 1,
+        f"The result of a model trained for {seen.title.lower()}: these were trained for "
         f"{OBJECTIVES[comparison.plan.objective].title.lower()}.": comparison.objective
         != comparison.plan.objective,
-        f"What a model trained at λ = {point.lam:g} would do: this point is {_blend(comparison, point)}.": (
+        f"The result of a model trained at λ = {point.lam:g}: this point is {_blend(comparison, point)}.": (
             not comparison.curve_point(point).is_trained
         ),
-        "That this blend is a good choice: it shows more dependence than both trained models beside it.": (
+        "That this blend is a good choice: it shows more dependence than both neighbouring trained models.": (
             comparison.is_worse_than_both_ends()
         ),
     }
@@ -148,37 +148,35 @@ def data_facts(comparison: Comparison, dataset: Dataset | None) -> dict[str, str
     result, target, sensitive = comparison.result, comparison.target, comparison.sensitive
     parts = [f"{len(rows):,} {part}" for part, rows in result.splits[0].parts.items()]
     if result.set_aside is not None:
-        parts.append(f"{len(result.set_aside.rows):,} set aside in all of them to confirm the choice")
+        parts.append(f"{len(result.set_aside.rows):,} set aside in every split to confirm the choice")
     others = [column for column in result.sensitive.columns if column != sensitive]
     facts = {
         "Data set": comparison.title,
         "What it is": "" if dataset is None else dataset.description,
         "Rows": f"{comparison.sample or f'{len(result.target):,}'}; in each split {', '.join(parts)}",
         "Target": _with_meaning(comparison, target, comparison.unit, dataset),
-        "Sensitive attribute in view": _with_meaning(
-            comparison, sensitive, comparison.sensitive_unit, dataset
-        ),
+        "Sensitive attribute shown": _with_meaning(comparison, sensitive, comparison.sensitive_unit, dataset),
         "Other sensitive attributes": ", ".join(map(comparison.called_column, others)),
     }
     if dataset is None:
         facts["Rows weighted by exposure"] = "no" if result.weight is None else "yes"
-        facts["Features"] = "not listed: the data set itself was not at hand"
+        facts["Features"] = "not listed: the data set was not available"
     else:
         roles = dataset.roles
-        together = "no fold parts its rows, and they are shuffled together behind every noise floor"
+        together = "folds keep its rows together, and noise floors shuffle them together"
         facts |= {
-            "Exposure": roles.weight or "none: all rows count alike",
+            "Exposure": roles.weight or "none: all rows have equal weight",
             "Group": "" if roles.group is None else f"{roles.group}: {together}",
             "Time": roles.time or "",
             f"Features ({len(roles.features)})": ", ".join(roles.features),
             "Columns that give the target away": _on_leaks(dataset),
-            "Done to the table before": " ".join(dataset.notes),
+            "Changes to the table before training": " ".join(dataset.notes),
         }
     return {name: fact for name, fact in facts.items() if fact}
 
 
 def _on_leaks(dataset: Dataset) -> str:
-    """What the leak check says of the features; what it left out before stands among the notes."""
+    """Findings of the leak check on the features; the notes list columns it left out before."""
     roles = dataset.roles
     found = check_data(
         dataset.table(),
@@ -192,7 +190,7 @@ def _on_leaks(dataset: Dataset) -> str:
 
 
 def training_facts(comparison: Comparison) -> dict[str, str]:
-    """What was trained, and with what."""
+    """Training, and with what."""
     plan, result = comparison.plan, comparison.result
     objective, settings, kind = OBJECTIVES[plan.objective], plan.settings, SPLITS[plan.split]
     held_out = "none was set aside"
@@ -214,14 +212,14 @@ def training_facts(comparison: Comparison) -> dict[str, str]:
 
 
 def _tuned(comparison: Comparison) -> dict[str, str]:
-    """What was found on validation rows, where it was; it takes the place of what stands in the settings."""
+    """Settings chosen on validation rows, if any; they replace those given."""
     tuning = comparison.result.tuning
     if tuning is None:
         return {}
     chosen = tuning[tuning["chosen"]].sort_values("split")
     decays = ", ".join(f"{decay:g}" for decay in chosen["weight_decay"])
     rates = ", ".join(f"{lr:g}" for lr in chosen["lr"].unique())
-    return {"Found on validation rows instead": f"weight_decay, split by split: {decays}; lr: {rates}"}
+    return {"Chosen on validation rows instead": f"weight_decay, split by split: {decays}; lr: {rates}"}
 
 
 def versions_of_report() -> dict[str, str]:
@@ -230,34 +228,33 @@ def versions_of_report() -> dict[str, str]:
 
 
 def limits(comparison: Comparison) -> list[str]:
-    """What to keep in mind, whatever the numbers are."""
+    """General notes on the numbers."""
     sentences = {
-        "All figures are of test rows: rows that no model was fitted to.": True,
-        "A dependence value is never read alone. The noise floor beside it is what the same estimator reads "
-        "on the same rows when the sensitive attribute is shuffled: its average, and the value that "
+        "All figures come from test rows, to which no model was fitted.": True,
+        "A dependence value means little without its noise floor: the same estimator on the same rows with "
+        "the sensitive attribute shuffled. We give the average of those values, and the value that "
         "independence exceeds in 5 % of cases.": True,
-        "Not finding dependence does not prove independence. A measure sees what it is made to see, with the "
-        "rows that there are.": True,
+        "Finding no dependence does not prove independence. Each measure detects only certain links, and "
+        "needs enough rows.": True,
         **dict.fromkeys(of_values(comparison), True),
-        "FairQuant compares averages: it is blind to groups that differ in spread and not in average.": (
+        "FairQuant compares averages. It misses groups that differ in spread but not in average.": (
             "fairquant" in comparison.front.measures
         ),
-        "The splits overlap, so they tell less than as many new samples would. Standard errors are corrected "
-        "for that (Nadeau and Bengio 2003).": len(comparison.result.splits) > 1,
-        "Between two trained λ there are blends: the weighted average of the two models' predictions. They "
-        "are real predictors and are judged like trained ones, but no model was trained at their λ; their "
-        "floors lie between their neighbours' floors.": True,
-        f"The models never see {comparison.sensitive_called}. What the features tell of it, they can "
-        "use.": True,
-        "The average of a group does not show what happens to its members: some may pay more while the group "
-        "pays less. A group holds at least 20 test rows in every split; smaller ones are joined with their "
+        "The splits overlap, so they carry less information than as many new samples. Standard errors are "
+        "corrected for this overlap (Nadeau and Bengio 2003).": len(comparison.result.splits) > 1,
+        "Points between two trained λ are blends: weighted averages of the two models' predictions. They "
+        "are real predictors and are evaluated like trained models, but no model was trained at their λ. "
+        "Their floors are interpolated from their neighbours' floors.": True,
+        f"The models never see {comparison.sensitive_called}. They can use what features reveal of it.": True,
+        "A group's average does not show what happens to its members: some may pay more while the group "
+        "pays less. A group has at least 20 test rows in every split. Smaller groups are merged with "
         "neighbours.": True,
-        "The bands and intervals of group averages are for new rows and the models as they were trained; "
-        "training again, on other rows, would move them further.": True,
-        "Errors, money and the averages by group count rows by exposure. A measure that takes no weights "
-        "counts every row once.": comparison.result.weight is not None,
-        "References use the sensitive attribute to set a price, which the models do not. They are there to "
-        "compare, not to choose.": len(comparison.front.references) > 0,
+        "Bands and intervals of group averages cover new rows, for the models as trained. Training again "
+        "on other rows would vary more.": True,
+        "Errors, amounts and averages by group are weighted by exposure. Measures without weights count "
+        "every row once.": comparison.result.weight is not None,
+        "References use the sensitive attribute to set a price. The models do not. References serve for "
+        "comparison, not as a choice.": len(comparison.front.references) > 0,
     }
     return [sentence for sentence, holds in sentences.items() if holds]
 

@@ -77,7 +77,7 @@ def mean_over_splits(draws: NDArray[np.float64], *, test_to_train: float) -> Est
 
 
 def _errors_of_average(baselines: pd.DataFrame) -> pd.DataFrame:
-    """What the average of the training rows reaches on each split's test rows, by split.
+    """Error of the training rows' average on each split's test rows, by split.
 
     Columns ``mse`` and ``deviance``: 1, but in runs whose errors were divided by the average's error on the
     training rows.
@@ -200,7 +200,7 @@ class Front:
 
     @property
     def error_title(self) -> str:
-        """What `error` is, as an axis title."""
+        """Axis title of `error`."""
         return ERROR_TITLES[self.error]
 
     @property
@@ -209,7 +209,7 @@ class Front:
 
     @property
     def error_of_mean(self) -> float:
-        """What giving every row the training rows' average reaches on the test rows; NaN if not known."""
+        """Error of the training rows' average on the test rows; NaN if not known."""
         if self.baselines.empty:
             return float("nan")
         return float(self.baselines.loc[self.baselines["method"] == MEAN, self.error].iloc[0])
@@ -283,7 +283,7 @@ def point_of(front: Front, method: str, lam: float) -> Point:
         return found[0]
     nearest = sorted(there, key=lambda each: abs(each - lam))[:3]
     raise OptionError.of(
-        f"The path has no stop at λ = {lam:g}",
+        f"The path has no point at λ = {lam:g}",
         f"The nearest are {', '.join(f'{each:g}' for each in sorted(nearest))}.",
         column="lam",
     )

@@ -79,19 +79,19 @@ def render_report(
 
 
 def findings(comparison: Comparison, openings: Sequence[Confirmation] = ()) -> Chapters:
-    """What stands before the slider."""
+    """Blocks before the slider."""
     chapters: dict[str, list[Block]] = {}
     if confirmed := words.of_rows_set_aside(comparison, openings):
-        chapters["Confirmed on rows set aside?"] = [*confirmed]
-    chapters["What this can’t say"] = [content.unsaid(comparison)]
-    chapters["What it costs"] = [pictures.front(comparison, theme=LIGHT), tables.measures(comparison)]
+        chapters["Confirmation on rows set aside"] = [*confirmed]
+    chapters["Limits of these results"] = [content.unsaid(comparison)]
+    chapters["Cost"] = [pictures.front(comparison, theme=LIGHT), tables.measures(comparison)]
     return chapters
 
 
 def details(comparison: Comparison, *, dataset: Dataset | None = None, log: Log) -> Chapters:
-    """What stands behind it; groups only where every split has the rows for one."""
+    """Blocks after the slider; groups only where every split has enough rows."""
     front = comparison.front
-    concerned: list[Block] = ["A split has under 20 test rows: too few to show any group of them."]
+    concerned: list[Block] = ["A split has fewer than 20 test rows, too few to show any group."]
     if content.has_groups(comparison):
         concerned = []
         for objective in sorted(comparison.fronts, key=lambda each: each != comparison.objective):
@@ -110,17 +110,17 @@ def details(comparison: Comparison, *, dataset: Dataset | None = None, log: Log)
         models.append(tables.references(comparison))
     done: list[Block] = [tables.history(log)] if log.events else []
     if not log.is_whole:
-        done.insert(0, "The log is not as it was written: lines were altered, or are missing.")
+        done.insert(0, "The log was changed: lines were altered or are missing.")
     chapters: dict[str, list[Block]] = {
-        "Who is concerned": concerned,
+        "Groups affected": concerned,
         "Predictions and residuals": content.both_objectives(comparison, theme=LIGHT),
-        "What the models lean on": content.features(comparison, theme=LIGHT),
+        "Most important features": content.features(comparison, theme=LIGHT),
         "All models": models,
         "The data": [content.data_facts(comparison, dataset)],
-        "What was trained": [content.training_facts(comparison)],
+        "Training": [content.training_facts(comparison)],
         "Versions that wrote this report": [content.versions_of_report()],
         "Who did what with this run": done,
-        "How to read the measures": [content.measures(comparison)],
+        "Measures explained": [content.measures(comparison)],
         "Limits": [content.limits(comparison)],
     }
     return {title: blocks for title, blocks in chapters.items() if blocks}

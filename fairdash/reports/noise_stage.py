@@ -1,4 +1,4 @@
-"""What the page on patterns shows while its noise moves: rows, curve and estimators, computed ahead."""
+"""Interactive figure of the patterns page along the noise: rows, curve and estimators, computed ahead."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HEIGHT, _ROW = 400, 27
 
 @dataclass(frozen=True, kw_only=True)
 class Noise:
-    """What estimators read at one noise level.
+    """Values of the estimators at one noise level.
 
     Parameters
     ----------
@@ -83,14 +83,14 @@ def stage_of(scene: Scene, levels: Sequence[Noise], *, theme: Theme) -> dict[str
             {
                 "spec": bars,
                 "height": max(_HEIGHT, _ROW * (drawn + 1)),
-                "alt": "Bars: what each estimator reads, over its noise floor, with the exact maximal "
-                "correlation. The table below has the numbers.",
+                "alt": "Bars: the value of each estimator over its noise floor, with the exact maximal "
+                "correlation. The table below gives the numbers.",
             },
         ],
         "moves": [*({"figure": 0, **each} for each in of_rows), *({"figure": 1, **each} for each in of_bars)],
         "cards": [],
         "table": {
-            "title": "What each reads, as a table",
+            "title": "Estimates, as a table",
             "head": ["Estimator", "Reads", "Noise floor, 95 %"],
             "rows": [["Exact HGR"], *([short_name(id)] for id in ids)],
             "cells": [[(digits(hgr), "–"), *each] for hgr, each in zip(exact, cells, strict=True)],
@@ -174,7 +174,7 @@ def _moving_bars(
     figure = estimates_figure(
         rows[at],
         lowest=lowest,
-        title="What each estimator reads",
+        title="Value of each estimator",
         subtitle="grey: noise floor, 95 % of shuffled data · ◇ as published",
         theme=theme,
     )

@@ -25,8 +25,8 @@ from fairdash.utils.text import label
 KEPT = OTHERS[0]
 #: What the two ways of counting a feature say.
 _FEATURE_AXES = {
-    "reliance": "Average move of a prediction when the feature is shuffled",
-    "importance": "Test error gained when the feature is shuffled (MSE ÷ the average's)",
+    "reliance": "Average change of a prediction when the feature is shuffled",
+    "importance": "Increase in test error when the feature is shuffled (MSE ÷ the average's)",
 }
 
 
@@ -95,8 +95,8 @@ def front(comparison: Comparison, *, theme: Theme) -> Picture:
         comparison.shown(each, comparison.b) for each in (comparison.front.error, comparison.measure)
     )
     alt = (
-        f"Test error against {symbol}, a line a method from the standard model to the largest λ; points are "
-        f"trained models. {comparison.b.title}: error {error}, {symbol} {value}."
+        f"Test error against {symbol}: one line per method, from the standard model to the largest λ. "
+        f"Points are trained models. {comparison.b.title}: error {error}, {symbol} {value}."
     )
     return Picture("front", draw_front(comparison, theme=theme), alt)
 
@@ -131,7 +131,7 @@ def _front_without_marks(front: Front, **view: Any) -> Mapping[str, Any]:
 
 
 def spread(comparison: Comparison, *, theme: Theme) -> Picture:
-    """How predictions or residuals are spread in thirds of the sensitive column, A and B."""
+    """Spread of predictions or residuals of A and B in thirds of the sensitive column."""
     tables, audited = comparison.spreads(), comparison.objective_seen.audited
     figure = spread_figure(
         tables[comparison.a],
@@ -143,14 +143,14 @@ def spread(comparison: Comparison, *, theme: Theme) -> Picture:
         **_two(comparison, theme),
     )
     alt = (
-        f"Densities of the {audited} in the low, middle and high third of {comparison.sensitive_called}, a "
-        f"row a third: {comparison.a.title} dashed, {comparison.b.title} solid."
+        f"Densities of the {audited} in the low, middle and high third of {comparison.sensitive_called}, "
+        f"one row each: {comparison.a.title} dashed, {comparison.b.title} solid."
     )
     return Picture("spread", figure, alt)
 
 
 def transfers(comparison: Comparison, *, theme: Theme) -> Picture:
-    """What moves from and to groups of the sensitive column."""
+    """Change of predictions by group of the sensitive column."""
     figure = transfers_figure(
         comparison.moved,
         sensitive=comparison.sensitive_axis,
@@ -182,7 +182,7 @@ def objectives(comparison: Comparison, *, theme: Theme) -> Picture:
 
 
 def features(comparison: Comparison, *, kind: str, theme: Theme) -> Picture | None:
-    """Which features A and B lean on, by ``"reliance"`` or ``"importance"``; None if it was not measured."""
+    """Features that A and B depend on, by ``"reliance"`` or ``"importance"``; None if it was not measured."""
     table = comparison.importance(kind)
     if table is None:
         return None
@@ -198,7 +198,7 @@ def features(comparison: Comparison, *, kind: str, theme: Theme) -> Picture | No
 
 
 def _two(comparison: Comparison, theme: Theme) -> dict[str, Any]:
-    """What A and B are called, and the theme in which A has its own colour."""
+    """Names of A and B, and the theme with A's colour."""
     names = {"a_name": comparison.called(comparison.a), "b_name": comparison.called(comparison.b)}
     return names | {"theme": _of_two(comparison, theme)}
 

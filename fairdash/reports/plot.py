@@ -69,7 +69,7 @@ def front(
     """
     if STANDARD not in set(result.frame["method"]):
         raise OptionError.of(
-            "This sweep has no standard model to compare with",
+            "This sweep has no standard model for comparison",
             f"Sweep again with “{STANDARD}” among the methods.",
             column="methods",
         )
@@ -115,7 +115,7 @@ def profile(
     method, lam
         Which model; the first fair method, and the middle one of its weights, by default.
     sensitive
-        Which sensitive column; the first by default.
+        Sensitive column; by default the first.
     by_value
         Place the groups at their average value of the sensitive column, rather than by rank.
     dark
@@ -141,7 +141,7 @@ def transfers(
     sensitive: str | None = None,
     dark: bool = False,
 ) -> go.Figure:
-    """Who pays: the change a head, from the standard model to a fair one, by group of the sensitive column.
+    """Draw the change per head from the standard model to a fair one, by group of the sensitive column.
 
     Parameters and errors as those of :func:`profile`.
     """
@@ -150,13 +150,13 @@ def transfers(
 
 
 def dependence(dataset: Dataset, *, sensitive: str | None = None, dark: bool = False) -> go.Figure:
-    """How the target follows a sensitive column before any model: rows as dots, group averages as a line.
+    """Draw the target against a sensitive column before any model: rows as dots, group averages as a line.
 
     Parameters
     ----------
     dataset
     sensitive
-        Which sensitive column; the first by default.
+        Sensitive column; by default the first.
     dark
         For a dark page.
 

@@ -1,4 +1,4 @@
-"""Several runs on one front: whether that makes sense, and the figures behind it."""
+"""Several runs on one front: a check that they are comparable, and their figures."""
 
 from __future__ import annotations
 
@@ -49,17 +49,18 @@ def differences(runs: Sequence[ComparedRun]) -> str:
     found = [f"{kind} ({few(dict.fromkeys(each))})" for kind, each in kinds.items() if len(set(each)) > 1]
     if not found:
         return ""
-    return f"These runs can't stand on one front, since they differ in {' and in '.join(found)}."
+    return f"These runs can't share one front: they differ in {' and in '.join(found)}."
 
 
 def remarks(runs: Sequence[ComparedRun]) -> list[str]:
-    """What to keep in mind where runs stand on one front."""
+    """Notes on comparing runs on one front."""
     said = []
     if len({each.spec.source.to_json() for each in runs}) > 1:
-        said.append("The runs are of different data, or of other rows or features of it.")
+        said.append("The runs use different data, or different rows or features of the same data.")
     if len({(each.spec.plan.n_splits, each.spec.plan.random_state) for each in runs}) > 1:
         said.append(
-            "They are judged on different test rows: differences within the standard errors say nothing."
+            "They are evaluated on different test rows. Differences within the standard errors are not "
+            "evidence."
         )
     return said
 

@@ -1,4 +1,4 @@
-"""What the trade-off page shows while its slider moves: every stop's figures, computed ahead."""
+"""Interactive figures of the Trade-off page, computed ahead for every slider value."""
 
 from __future__ import annotations
 
@@ -125,16 +125,16 @@ def four_numbers(comparison: Comparison, *, mean_change: float | None = None) ->
             with_unit(comparison.shown("fairquant", comparison.b), comparison.unit),
             "noise floor "
             f"{with_unit(number(comparison.mean('fairquant_floor', comparison.b)), comparison.unit)}",
-            "How far the averages of 50 equal-sized groups of the sensitive attribute lie from the overall "
-            "average, on average (fewer groups where ties or few rows demand it). It is blind to groups that "
-            "differ in spread and not in average.",
+            "Mean distance between the averages of 50 equal-sized groups of the sensitive attribute and "
+            "the overall average (fewer groups with ties or few rows). It misses groups that differ in "
+            "spread but not in average.",
         ),
         (
-            "A prediction moves by",
+            "Average change in prediction",
             with_unit(number(moved), comparison.unit),
             f"target's spread: {with_unit(number(float(comparison.result.target.std())), comparison.unit)}",
-            "Mean absolute difference between the two models' predictions of a row; below it the standard "
-            "deviation of the target.",
+            "Mean absolute difference between the two models' predictions for a row. Below it: the "
+            "standard deviation of the target.",
         ),
     )
 
@@ -147,7 +147,7 @@ def _error(comparison: Comparison, point: Point) -> str:
 
 
 def _error_meaning(comparison: Comparison) -> str:
-    meaning = f"{comparison.front.error_title}: 0 is perfect, giving everyone the average reaches 1."
+    meaning = f"{comparison.front.error_title}: 0 is perfect. Predicting the average for everyone gives 1."
     if comparison.front.error != "mse":
         return meaning
     on_front = f"On the front: {meaning}"
@@ -155,7 +155,7 @@ def _error_meaning(comparison: Comparison) -> str:
     if math.isnan(of_mean):
         return f"Root mean squared error. {on_front}"
     average = with_unit(number(of_mean), comparison.unit)
-    return f"Root mean squared error; giving everyone the average reaches {average}. {on_front}"
+    return f"Root mean squared error. Predicting the average for everyone gives {average}. {on_front}"
 
 
 def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> dict[str, Any]:
@@ -176,9 +176,8 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
         "slider": {
             "label": "Weight of fairness, λ",
             "symbol": "λ",
-            "help": "How much a unit of dependence counts against a unit of error in training. A tick is a "
-            "trained model; between two ticks the prediction is a blend of the two: a real predictor, judged "
-            "like one.",
+            "help": "The weight of dependence against error in training. Ticks are trained models. Points "
+            "between them are blends of two models: real predictors, evaluated like trained ones.",
             "stops": list(stops.lams),
             "ticks": [k for k, lam in enumerate(stops.lams) if any(f"{each:g}" == lam for each in trained)],
             "at": at,
@@ -192,8 +191,8 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
             {
                 "spec": front,
                 "alt": "Test error against dependence for every method and trained weight, with standard "
-                "errors; the noise floor, references that use the sensitive attribute, and the chosen point "
-                "are marked.",
+                "errors. Marked: the noise floor, references that use the sensitive attribute, and the "
+                "chosen point.",
             },
         ],
         "moves": [

@@ -1,4 +1,4 @@
-"""What a run's rows can't show, how many would show it, and by how much networks beat tariffs."""
+"""Limits of a run's rows, the rows needed, and the gain of networks over tariffs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _POSSIBLE, _SIGN = 1.645, 0.5
 
 
 def shows_nothing(comparison: Comparison) -> bool:
-    """Whether a price's front would lie inside the noise: nothing was gained, or there is no link to lose."""
+    """Return whether a price's front would lie inside the noise: nothing was gained, or there is no link "
+    "to lose."""
     gain = comparison.result.gain
     if comparison.front.error != "deviance":
         return False

@@ -32,11 +32,12 @@ from fairdash.utils.text import number, p_value, percent, signed, span, with_uni
 
 #: Under tables with floors.
 _FLOORS = (
-    "Means over the splits, test rows, ± standard error. Floor: what the same estimator reads when the "
-    "sensitive attribute is shuffled, on average and, in brackets, in 95 % of cases at most."
+    "Means over the splits, test rows, ± standard error. Floor: the same estimator with the sensitive "
+    "attribute shuffled. We give its average and, in brackets, its 95th percentile."
 )
 _PRICE_LEVEL = (
-    "The existing price is brought to the target's mean on the training rows: its level is no error here."
+    "The existing price is scaled to the target's mean on the training rows, so its level does not count "
+    "as error."
 )
 
 
@@ -58,7 +59,7 @@ def measures(comparison: Comparison) -> Table:
     return Table(
         f"Every measure of the {comparison.objective_seen.audited}",
         frame,
-        f"{_FLOORS} A blend's floor lies between its neighbours'.",
+        f"{_FLOORS} A blend's floor is interpolated from its neighbours'.",
     )
 
 
@@ -79,7 +80,7 @@ def trained(comparison: Comparison, method: str) -> Table:
         "Beaten": np.where(best, "", "yes"),
     }
     note = (
-        f"{_FLOORS} Beaten: any trained model is at least as good in error and in "
+        f"{_FLOORS} Beaten: another trained model is at least as good in error and in "
         f"{REGISTRY[comparison.measure].symbol}, and better in one of them."
     )
     return Table(
@@ -104,7 +105,7 @@ def trained_weights(comparison: Comparison) -> pd.DataFrame:
 
 
 def benchmarks(comparison: Comparison) -> Table:
-    """What stands beside the networks on the front, with its error and dependence."""
+    """Benchmarks beside the networks on the front, with error and dependence."""
     found = comparison.front.baselines
     names = [
         title_of(lam) if method == FAIR_TARIFF else BASELINES[method]
@@ -122,7 +123,7 @@ def benchmarks(comparison: Comparison) -> Table:
 
 
 def references(comparison: Comparison) -> Table:
-    """What prices that use the sensitive attribute reach."""
+    """Error and dependence of prices that use the sensitive attribute."""
     front, found = comparison.front, comparison.front.references
     called = {id: REFERENCES[id].title.partition(": ")[2] for id in found["method"].unique()}
     strengths = [
@@ -133,9 +134,9 @@ def references(comparison: Comparison) -> Table:
     note = ""
     if np.isfinite(front.least_error[0]):
         note = (
-            f" Predictions that are independent of {comparison.sensitive}, even if they may use it, are "
-            f"estimated to have an error of {_estimate(front.least_error)} at least: "
-            f"{_estimate(front.price)} more than those of a model that uses it freely."
+            f" The estimated least error of predictions independent of {comparison.sensitive}, even if they "
+            f"may use it, is {_estimate(front.least_error)}: {_estimate(front.price)} more than that of a "
+            "model without this limit."
         )
     limits = " ".join(f"{name}: {REFERENCES[id].limits}" for id, name in called.items())
     return Table(
@@ -146,7 +147,7 @@ def references(comparison: Comparison) -> Table:
 
 
 def hypervolumes(comparison: Comparison) -> Table:
-    """How much of the box between (0, 0) and the worst of both each method's trained points win.
+    """Hypervolume of each method's trained points, as a share of the box from (0, 0) to the worst of both.
 
     The box reaches to the standard model's dependence (in each split) and to the constant mean's error.
     """
@@ -164,17 +165,17 @@ def hypervolumes(comparison: Comparison) -> Table:
         mean, error = mean_over_splits(np.array(shares), test_to_train=ratio) if shares else UNKNOWN
         rows.append([PATHS[method].title, number(mean, error=error), number(error), str(len(shares))])
     return Table.of_rows(
-        "How much each method's front wins",
+        "Hypervolume of each method's front",
         ["Method", "Hypervolume", "± (standard error)", "Splits"],
         rows,
-        "Hypervolume: the share of the box between nothing and the standard model's dependence and the "
-        "constant mean's error that the trained models of a method win, mean over the splits; larger is "
-        "better.",
+        "The box runs from zero to the standard model's dependence and the constant mean's error. "
+        "Hypervolume is the share of it that a method's trained models cover, as a mean over the splits. "
+        "Larger is better.",
     )
 
 
 def moved(comparison: Comparison) -> Table:
-    """What moves from and to each group of the sensitive column, and in all."""
+    """Change of predictions by group of the sensitive column, and in all."""
     table = comparison.moved
     count, total = table["heads"].sum(), table["total"].sum()
     before = (table["before"] * table["heads"]).sum() / count
@@ -196,12 +197,12 @@ def moved(comparison: Comparison) -> Table:
     averages = [f"Average: {point.title}" for point in (comparison.a, comparison.b)]
     heads = "Exposure" if weighted else "Test rows"
     return Table.of_rows(
-        "What moves from and to each group",
+        "Change of predictions by group",
         [comparison.sensitive_called, heads, *averages, "Change per head", "Change in total"],
         rows,
-        "Test rows, means over the splits. Total: the sum of the changes over a split's test rows, counted "
-        f"by {'exposure' if weighted else 'rows'}; the groups' totals add up to the change of the whole. "
-        "What happens within a group is not seen here.",
+        "Test rows, means over the splits. Total: the sum of changes over a split's test rows, counted by "
+        "{'exposure' if weighted else 'rows'}. The groups' totals add up to the overall change. "
+        "Differences within a group are not shown.",
     )
 
 
@@ -220,7 +221,7 @@ def profile(comparison: Comparison, objective: str) -> Table:
         f"Average {seen.audited} by group{_in_unit(comparison)}",
         [comparison.sensitive_called, "Test rows", *map(named, points)],
         rows,
-        "Means over the splits; in brackets 95 % intervals, for new rows and the models as trained."
+        "Means over the splits. In brackets: 95 % intervals for new rows, for the models as trained."
         + (" Residual: predicted − true." if seen.uses_target else ""),
     )
 
@@ -240,8 +241,8 @@ def spread(comparison: Comparison) -> Table:
         f"{comparison.objective_seen.audited.capitalize()}s by third{_in_unit(comparison)}",
         [comparison.sensitive_called, "Test rows", *map(named, seen)],
         rows,
-        "Test rows of the first split: average, and in brackets the standard deviation."
-        + (f" The picture is of {MOST_ROWS:,} of them, drawn at random." if len(s) > MOST_ROWS else ""),
+        "Test rows of the first split: average and, in brackets, standard deviation."
+        + (f" The picture shows a random sample of {MOST_ROWS:,} of them." if len(s) > MOST_ROWS else ""),
     )
 
 
@@ -257,7 +258,7 @@ def objectives(comparison: Comparison) -> Table:
 
 
 def features(comparison: Comparison) -> Table:
-    """How far predictions move, and how much the error grows, where a feature is shuffled."""
+    """Change of predictions, and increase of the error, when a feature is shuffled."""
     reliance, importance = comparison.importance("reliance"), comparison.importance("importance")
     assert reliance is not None
     assert importance is not None
@@ -273,18 +274,18 @@ def features(comparison: Comparison) -> Table:
     ]
     names = (named(comparison.a), named(comparison.b))
     return Table.of_rows(
-        "Features that count most",
+        "Most important features",
         ["Feature", *(f"{kind}: {name}" for kind in ("Move", "Error") for name in names)],
         rows,
-        "One feature's cells are shuffled among the test rows (permutation importance); means over the "
-        "splits. Move: how far a prediction moves on average. Error: how much the test error (MSE ÷ the "
-        "average's) grows. Features that tell the same story share their weight. A blend is shown by its "
+        "Permutation importance: one feature's values are shuffled among the test rows. Means over the "
+        "splits. Move: average change of a prediction. Error: increase of the test error (MSE ÷ the "
+        "average's). Features with the same information share their importance. A blend is shown by its "
         "nearest trained model.",
     )
 
 
 def history(log: Log) -> Table:
-    """Who did what with a run, and when, the oldest first."""
+    """Log of a run: user, action and time, oldest first."""
     rows = [(event.when[:19].replace("T", " "), event.who, event.said) for event in log.events]
     return Table.of_rows("Who did what with this run", ["When (UTC)", "Who", "What"], rows)
 

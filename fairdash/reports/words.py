@@ -1,4 +1,4 @@
-"""What a comparison shows, in sentences that fit what was found; plain text, not Markdown."""
+"""Sentences about a comparison's findings; plain text, not Markdown."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def answer(comparison: Comparison) -> str:
 
 
 def dependence(comparison: Comparison, point: Point | None = None) -> str:
-    """What can be said of the dependence at a point, B by default.
+    """Sentence about the dependence at a point, B by default.
 
     The claim is that of one test of several measures, averaged over the splits, at the 5 % level
     (:mod:`fairdash.evaluation.verdict`); in runs of before there was one, that of the measure in view.
@@ -77,8 +77,10 @@ def _evidence(comparison: Comparison, point: Point) -> str:
     if sees == is_link:
         return f"{test}{in_view}; {below}"
     if sees:
-        return f"{test}{in_view} alone is above {number(edge)}, as independence is in 5 % of cases"
-    alone = f"{in_view} alone does not show it: it is not above {number(edge)}"
+        return (
+            f"{test}{in_view} alone exceeds {number(edge)}, which happens in 5 % of cases under independence"
+        )
+    alone = f"{in_view} alone does not show it (not above {number(edge)})"
     found = comparison.found_by(point)
     if found is None:
         return f"{test}{alone}"
@@ -99,46 +101,47 @@ def verdict_in_short(comparison: Comparison) -> str:
 
 
 def how_the_verdict_is_made(comparison: Comparison) -> str:
-    """What a link that is found, or not found, at B has been asked."""
+    """Explanation of the verdict at B."""
     if math.isnan(comparison.verdict_p(comparison.b)):
         return (
-            "Found is a link that the mean over the splits shows in a permutation test at 5 %: with the "
-            "sensitive attribute shuffled over all rows, 95 % of the means stay below the number named here."
+            "A permutation test at 5 % on the mean over the splits decides whether a link is found. With "
+            "the sensitive attribute shuffled over all rows, 95 % of the means stay below the number given "
+            "here."
         )
     return (
-        "Whether a link is found is said by one test of several measures at 5 %, not by this measure alone: "
-        "correlations of the values, of their ranks, of slow and of fast curves of either, and at the ends "
-        "of the range. With the sensitive attribute shuffled over all rows, a share p of the shuffles shows "
-        "a link as clearly in the measure that shows it best."
+        "One test of several measures at 5 % decides whether a link is found, not this measure alone. It "
+        "uses correlations of the values, of their ranks, of slow and fast curves of either, and in the "
+        "tails. With the sensitive attribute shuffled over all rows, a share p of the shuffles shows a "
+        "link as clearly in the measure that shows it best."
     )
 
 
 def cost(comparison: Comparison) -> str:
-    """What happens to the error from A to B."""
+    """Sentence about the change of error from A to B."""
     if comparison.is_of_one_point:
         return ""
     lost = comparison.mean(comparison.front.error, comparison.b) >= comparison.front.error_of_mean
-    worthless = ", and is no smaller than that of giving everyone the average" if lost else ""
+    worthless = ", and is no smaller than when predicting the average for everyone" if lost else ""
     change = error_between(comparison, comparison.a, comparison.b)
     return f"{change[0].upper()}{change[1:]}{worthless}."
 
 
 def error_between(comparison: Comparison, a: Point, b: Point) -> str:
-    """How the test error changes from one point to another: in the target's unit, or as a deviance."""
+    """Change of the test error from one point to another: in the target's unit, or as a deviance."""
     front = comparison.front
     if front.error == "mse":
         before, after = (comparison.mean("rmse", point) for point in (a, b))
         return error_change(before, after, of_average=front.rmse_of_mean, unit=comparison.unit)
     before, after = (comparison.mean(front.error, point) for point in (a, b))
     old, new = (f"{number(100 * each)} %" for each in (before, after))
-    of_that = "of that of giving everyone the average"
+    of_that = "of the deviance of the average"
     if old == new:
         return f"the deviance stays at {new} {of_that}"
     return f"the deviance {'grows' if after > before else 'falls'} from {old} to {new} {of_that}"
 
 
 def who_pays(comparison: Comparison) -> str:
-    """Whose predictions rise and whose fall most from A to B."""
+    """Sentence about the groups whose predictions rise and fall most from A to B."""
     if comparison.is_of_one_point:
         return ""
     moved = comparison.moved
@@ -164,7 +167,7 @@ def named(point: Point) -> str:
 
 
 def level(comparison: Comparison) -> str:
-    """What happens to the sum of all predictions from A to B."""
+    """Sentence about the change of the sum of predictions from A to B."""
     moved = comparison.moved
     total, before = moved["total"].sum(), (moved["before"] * moved["heads"]).sum()
     if abs(total) < HARDLY * abs(before):
@@ -176,7 +179,7 @@ def level(comparison: Comparison) -> str:
 
 
 def both_objectives(comparison: Comparison) -> str:
-    """What B does to the dependence of predictions and of residuals, against the standard model."""
+    """Sentence about the dependence of predictions and of residuals at B, against the standard model."""
     symbol = REGISTRY[comparison.measure].symbol
     parts = []
     for objective, front in comparison.fronts.items():
@@ -191,7 +194,7 @@ def both_objectives(comparison: Comparison) -> str:
 
 
 def of_choice(comparison: Comparison, choice: Choice, goal: str) -> str:
-    """What was found for a goal on validation rows, and what test rows say of it."""
+    """Sentence about the point found for a goal on validation rows, and its figures on test rows."""
     point, measure = Point(choice.method, choice.lam), comparison.measure
     symbol = REGISTRY[comparison.measure].symbol
     rows = comparison.front.validation
@@ -199,7 +202,7 @@ def of_choice(comparison: Comparison, choice: Choice, goal: str) -> str:
     begin = (
         f"For {goal}: {point.title}"
         if choice.reached
-        else f"Not to be had here: {goal}. The nearest is {point.title}"
+        else f"Not reached here: {goal}. The nearest is {point.title}"
     )
     return (
         f"{begin}. On test rows {symbol} is {comparison.shown(measure, point)} (validation rows: "
@@ -219,25 +222,24 @@ def _the(comparison: Comparison, point: Point) -> str:
 
 
 def nothing_learned(comparison: Comparison) -> str:
-    """That the standard model is no better than everyone's average; empty where it is."""
+    """Sentence saying that the standard model is no better than the average; empty if it is better."""
     gain = comparison.result.gain
     if gain is None or gain.is_beyond_noise:
         return ""
     error = number(gain.error, error=gain.error_se)
     yet = " yet" if comparison.sample else ""
     said = (
-        f"Nothing was learned{yet}: on rows it has not seen, the standard model predicts {comparison.target} "
-        f"no better than giving everyone the average does (its error is {error} of the average's, ± "
-        f"{number(gain.error_se)})."
+        f"Nothing was learned{yet}: on test rows, the standard model predicts {comparison.target} no better "
+        f"than the average (its error is {error} of the average's, ± {number(gain.error_se)})."
     )
     if comparison.sample:
         # As much as a sample of claims can: all rows follow.
-        return f"{said} This first look saw {comparison.sample}; what fairness costs the whole run may show."
+        return f"{said} This preview used {comparison.sample}. The whole run may show the cost of fairness."
     if comparison.front.error == "deviance":
         return f"{said} {rows_that_would(comparison)}"
     return (
-        f"{said} So nothing below says what fairness costs. More rows, other features, or a target per unit "
-        "of exposure may change that."
+        f"{said} So nothing below measures the cost of fairness. More rows, other features, or a target per "
+        "unit of exposure may change that."
     )
 
 
@@ -253,20 +255,20 @@ def of_values(comparison: Comparison) -> list[str]:
 
 
 def of_older_values(comparison: Comparison) -> list[str]:
-    """Of the measures whose values are not what a run of today would hold: a sentence each."""
+    """Sentences about measures whose stored values differ from today's definition."""
     found = []
     for id in comparison.front.measures:
         own, today = comparison.result.evaluations.get(id, ""), REGISTRY[id].recorded
         if own != today:
             found.append(
-                f"{REGISTRY[id].symbol} is {WAYS[own]} in this run. Today it is {WAYS[today]}: train again "
-                "to have such values."
+                f"{REGISTRY[id].symbol} is {WAYS[own]} in this run. Today it is {WAYS[today]}. Train again "
+                "to get current values."
             )
     return found
 
 
 def of_opening(found: Confirmation, *, times: int, names: Mapping[str, str] = _NONE) -> list[str]:
-    """What one opening has shown, what that is worth, and its figures.
+    """Sentences about one opening: its verdict, its validity and its figures.
 
     Parameters
     ----------
@@ -285,7 +287,7 @@ def of_opening(found: Confirmation, *, times: int, names: Mapping[str, str] = _N
     else:
         lines = [
             f"{where}: {link} (p = {found.p_value:.2g}). This is no confirmation: it was opening number "
-            f"{found.number}, after the rows had been seen for another point."
+            f"{found.number}, after the rows had been used for another point."
         ]
     figures = [
         f"{REGISTRY[found.measure].symbol} with {names.get(each.column, each.column)} {number(each.value)} "
@@ -300,13 +302,13 @@ def of_opening(found: Confirmation, *, times: int, names: Mapping[str, str] = _N
     lines.append(f"There, {'; '.join(figures)}.")
     if not found.finds_link:
         lines.append(
-            "No link found does not prove that there is none: one too weak for so many rows to tell may be "
-            "left."
+            "Finding no link does not prove that there is none. A link too weak for this number of rows "
+            "may remain."
         )
     if times > 1:
         lines.append(
-            f"These rows have been opened {times} times. Only the first opening is a confirmation; what was "
-            "opened later, and any choice made since, had seen them."
+            f"These rows have been opened {times} times. Only the first opening is a confirmation. Later "
+            "openings, and choices made since, have used these rows."
         )
     return lines
 
@@ -320,7 +322,7 @@ def of_openings(openings: Sequence[Confirmation], names: Mapping[str, str] = _NO
 
 
 def of_rows_set_aside(comparison: Comparison, openings: Sequence[Confirmation]) -> list[str]:
-    """What a report says of the rows set aside; nothing where there are none."""
+    """Paragraphs of a report about the rows set aside; empty without such rows."""
     aside = comparison.result.set_aside
     if aside is None:
         return []
@@ -328,24 +330,24 @@ def of_rows_set_aside(comparison: Comparison, openings: Sequence[Confirmation]) 
         return [not_opened(len(aside.rows))]
     paragraphs = of_openings(openings, comparison.result.names)
     if opening_of(comparison, openings) is None:
-        paragraphs.append("The point of this report is not among those that they were opened for.")
+        paragraphs.append("They were not opened for the point of this report.")
     return paragraphs
 
 
 def not_opened(n: int) -> str:
-    """That the rows are still to be opened, and what for."""
+    """Sentence about rows not opened yet, and their purpose."""
     return (
-        f"{n:,} rows set aside from the start have had no part in training, test figures or choices, and "
-        "have not been opened. A point that was chosen by its test figures looks better on them than it is: "
-        "open these rows once, for the point that you mean to use."
+        f"{n:,} rows were set aside from the start. They took no part in training, test figures or choices, "
+        "and have not been opened. A point chosen by its test figures looks better there than it is. Open "
+        "these rows once, for the point you intend to use."
     )
 
 
 def refit_includes(n: int) -> str:
-    """That the refit has learned from the rows, too."""
+    """Sentence saying that the refit includes the rows set aside."""
     return (
-        f"The model refitted on all rows includes the {n:,} set aside: what they have shown is of models of "
-        "all the others."
+        f"The model refitted on all rows includes the {n:,} set aside. Their results are for models trained "
+        "without them."
     )
 
 

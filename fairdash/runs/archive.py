@@ -1,4 +1,4 @@
-"""A run as one file, to take away and to bring in elsewhere: a zip of what is sealed, and nothing else.
+"""Export and import of a run as one file: a zip of its checked files, and nothing else.
 
 run.json       its id
 spec.json      what it had to do, without whose it was
@@ -6,7 +6,7 @@ status.json    how it ended
 name.json      what the user calls it, if anything
 log.jsonl      who did what with it until then; log.json seals its end
 confirmations.json  what the rows set aside have shown, if they were opened
-result/        what it has found; first/ where there is the first look alone
+result/        what it has found; first/ where there is the preview alone
 sha256.json    the SHA-256 of each of these
 
 The same run always gives the same bytes. Nothing is packed, so that no archive is larger inside than outside,
@@ -50,7 +50,7 @@ from fairdash.utils.text import few, megabytes
 
 #: Counted up when the keys of run.json change their meaning.
 FORMAT = 1
-#: Bytes of an archive that is brought in.
+#: Largest size of an imported archive, in bytes.
 LARGEST = 10**9
 _ABOUT = "run.json"
 _FILE = re.compile(
@@ -62,7 +62,7 @@ _ID = re.compile(r"[0-9a-f]{12}")
 
 @dataclass(frozen=True, kw_only=True)
 class BroughtIn:
-    """A run that was brought in.
+    """An imported run.
 
     Parameters
     ----------
@@ -80,10 +80,10 @@ class BroughtIn:
 
     def __str__(self) -> str:
         if self.was_here:
-            return "This run is here already: nothing was changed."
+            return "This run already exists here. Nothing was changed."
         if self.run.id != self.id:
-            return f"Another run is called {self.id} here, so this one was taken in as {self.run.id}."
-        return "The run was brought in, and every file of it is as it was written."
+            return f"Another run has the id {self.id} here, so this one was imported as {self.run.id}."
+        return "The run was imported. All its files match their hashes."
 
 
 def export_run(run: Run) -> bytes:
@@ -98,7 +98,7 @@ def export_run(run: Run) -> bytes:
     if not status.is_over:
         raise RunError.of("this run is still at work", "Wait until it is done, or stop it.")
     if look is None:
-        raise RunError.of("this run has found nothing to take away", "Let it go on, or start it again.")
+        raise RunError.of("this run has no results to export", "Let it go on, or start it again.")
     # What is damaged is named, and does not leave.
     run.spec  # noqa: B018
     run.read_result()
@@ -120,7 +120,7 @@ def export_run(run: Run) -> bytes:
 
 
 def import_run(content: bytes, *, owner: str = LOCAL) -> BroughtIn:
-    """Bring in what :func:`export_run` made; its files are checked against their hashes, and read, first.
+    """Import a file of :func:`export_run`, after checking its files against their hashes.
 
     Where another run, or somebody else's, has its id here, it gets one that follows from its content.
 
@@ -167,7 +167,7 @@ def _checked(files: Mapping[str, bytes], owner: str, look: str) -> tuple[str, st
         spec = parse_spec(RunSpec, text)
         if not status.is_over or not look:
             raise RunError.of(
-                "there is no finished run in this file", "Take it away anew when the run is done."
+                "there is no finished run in this file", "Export it again when the run is done."
             )
         with bounded():
             check_run(files, spec, status, look=look)
@@ -196,7 +196,8 @@ def _keep(files: Mapping[str, bytes], place: Path, *, look: str) -> bool:
 
 
 def _is_same(place: Path, files: Mapping[str, bytes]) -> bool:
-    """Whether the run that lies there had the same to do, for the same owner, and has found the same."""
+    """Return whether the run that lies there had the same to do, for the same owner, and has found the "
+    "same."""
     found = [name for name in files if name not in (STATUS, NAME, CONFIRMATIONS, *LOG_FILES)]
     try:
         return all((place / name).read_bytes() == files[name] for name in found)
@@ -231,12 +232,12 @@ def _unpacked(content: bytes) -> dict[str, bytes]:
     if names := changed(hashes_of(files), files[SEAL]):
         raise _not_one(f"or has changed since ({few(names)})")
     if _packed(files) != content:
-        raise _not_one("or was packed anew")
+        raise _not_one("or was repacked")
     return files
 
 
 def _not_one(more: str = "") -> RunError:
     return RunError.of(
-        f"this is no run that fairdash has written{more and ' '}{more}",
-        "Bring in the very file that was downloaded, or that fairdash runs export has written.",
+        f"this is not a run written by fairdash{more and ' '}{more}",
+        "Import the file exactly as downloaded or as written by fairdash runs export.",
     )

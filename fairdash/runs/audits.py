@@ -37,7 +37,7 @@ PRICE = "price"
 
 @dataclass(frozen=True, kw_only=True)
 class AuditSpec(JobSpec):
-    """What an audit has to do.
+    """Specification of an audit.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A refitted model, or a fair tariff, as one file to take away: a zip that opens anywhere and runs nothing.
+"""A refitted model, or a fair tariff, as one file: a zip that opens anywhere and runs nothing.
 
 Of a model:
 model.safetensors   the model, as :meth:`fairdash.training.regressor.FairRegressor.save` writes it
@@ -60,7 +60,7 @@ What is in here
 
 How to use it
   Install fairdash {fairdash} with Python 3.11 or newer, from the folder of its source code, the one with
-  pyproject.toml in it: it is not on PyPI. Whoever gave you this file has it.
+  pyproject.toml in it: it is not on PyPI. Ask the person who gave you this file for it.
 
       python -m pip install "path/to/fairdash[readers,train]" -c path/to/fairdash/constraints.txt
 
@@ -84,7 +84,7 @@ _README_OF_TARIFF = """\
 A tariff made with fairdash {fairdash}
 
 What is in here
-  tariff.xlsx, tariff.csv   the table of relativities: all that rating needs
+  tariff.xlsx, tariff.csv   the table of relativities: everything needed for rating
   glm.csv                   the same factors at lambda = 0: a GLM, to compare with
   tariff.json               what it was fitted on, how, what to expect of it, and its limits
   model_card.md             the same in words, with what you have yet to write of it
@@ -106,30 +106,30 @@ Before you use it or file it
 {limits}
 """
 _LIMITS = (
-    "No row was left to test this very fit on. Measure its error and its dependence on the sensitive columns "
-    "again on rows of your own.",
-    "What was lowered is the dependence on the sensitive columns that it was fitted with, over all rows "
-    "together. Other attributes, parts of the rows and later years may show more.",
+    "No rows were left to test this fit. Measure its error and its dependence on the sensitive columns on "
+    "your own rows.",
+    "Training lowered the dependence on these sensitive columns over all rows together. Other attributes, "
+    "subsets of the rows and later years may show more.",
 )
 #: The same for every model: names of columns stand in the card's other parts alone.
 _LIMITS_OF_MODEL = (
     *_LIMITS,
-    "It does not see the sensitive columns, but it can still tell of them what its features tell.",
-    "A missing number counts as the median; a missing text and one that did not occur in the fit count as "
-    "neither of those that did. It warns of the latter.",
-    "Rows unlike those that it was fitted on get a number all the same.",
+    "It does not use the sensitive columns, but its features may still reveal them.",
+    "A missing number counts as the median. Missing text, and text not seen in the fit, count as none of "
+    "the known levels. It warns of the latter.",
+    "Rows unlike those it was fitted on get a prediction anyway.",
     "model.safetensors holds averages and medians of the columns of numbers, and every value that occurs in "
     "the columns of text. Make sure that none of them names a person.",
 )
 _LIMITS_OF_TARIFF = (
     *_LIMITS,
-    "No factor is a sensitive column, but factors can still tell of them.",
+    "No factor is a sensitive column, but factors may still reveal them.",
     "Levels with little exposure have uncertain relativities. See the column share.",
     "It claims no compliance with any rule.",
 )
 _ABOUT_FIGURES = (
-    "Estimates from the splits, not of this very fit: models fitted in the same way on the training "
-    "rows of each split, measured on its test rows."
+    "Estimates from the splits, not for this fit: models fitted in the same way on the training rows of "
+    "each split, measured on its test rows."
 )
 
 
@@ -144,8 +144,8 @@ def model_bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
     set_aside = card["data"]["rows_set_aside_to_stop_early"]
     included = card["data"]["rows_of_the_confirmation_included"]
     confirming = (
-        f"  The {included:,} rows that the run had set aside to confirm its choice are among them: what they "
-        "showed then is of models of all the others."
+        f"  They include the {included:,} rows set aside to confirm the choice. The results of those rows "
+        "are for models fitted without them."
         if included
         else ""
     )
@@ -170,7 +170,7 @@ def model_bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
 
 
 def tested_premiums(dataset: Dataset, plan: Sweep, lam: float) -> bytes:
-    """What the splits' tariffs of a weight ask of their test rows: split, row and premium, as Parquet."""
+    """Premiums of a weight's tariffs for the splits' test rows: split, row and premium, as Parquet."""
     import pandas as pd
 
     from fairdash.tariff.plan import tariffs_of_plan
@@ -212,7 +212,7 @@ def tariff_files(model: FairTariff, card: Mapping[str, Any]) -> dict[str, bytes]
 def card_of(
     model: FairRegressor, dataset: Dataset, plan: Sweep, *, run: str, figures: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What there is to know of a model, as plain values; no cell of the table is among them.
+    """Description of a model as plain values, without any cell of the table.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def card_of_tariff(
     figures: Mapping[str, Any],
     notes: Sequence[str],
 ) -> dict[str, Any]:
-    """What there is to know of a tariff; as :func:`card_of`, with notes of its fit."""
+    """Description of a tariff; like :func:`card_of`, with notes on its fit."""
     return {
         "fairdash_tariff": _FORMAT,
         "made_with": _made_with("numpy", "scikit-learn", "torch"),
@@ -325,7 +325,7 @@ def _lines(sentences: Sequence[str], *, first: str) -> str:
 
 
 def _figures_are_of(lam: float, lams: Sequence[float]) -> str:
-    """Which models the page's figures come from: trained at λ, or the blend of its neighbours."""
+    """Models behind the page's figures: trained at λ, or the blend of its neighbours."""
     trained = sorted({0.0, *lams})
     if lam in trained:
         return f"models trained at lambda = {lam:g}"

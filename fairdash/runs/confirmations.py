@@ -2,7 +2,7 @@
 
 <run>/confirmations.json   every opening in order; holds its own hash (:mod:`fairdash.storage.bundle`)
 
-Each opening is a line of the run's log, too: a file that was taken away, or put back to an earlier state, has
+Each opening is a line of the run's log, too: a file that was deleted, or restored to an earlier state, has
 fewer openings than the log tells of, and is not believed.
 """
 
@@ -24,7 +24,7 @@ OPENED = "opened the rows set aside"
 
 
 def read_confirmations(run: Run) -> tuple[Confirmation, ...]:
-    """What was opened so far, the first one first; none of a run of before there were any.
+    """Openings so far, first one first; empty for runs of older versions.
 
     Raises
     ------
@@ -61,11 +61,11 @@ def confirm_run(
         The disk is full.
     """
     if run.look != RESULT:
-        raise RunError.of("This run is not done", "Wait until it is; a first look confirms nothing.")
+        raise RunError.of("This run is not done", "Wait until it is done. A preview confirms nothing.")
     plan, aside = run.spec.plan, run.read_result().set_aside
     if aside is None:
         raise RunError.of(
-            "This run has set no rows aside to confirm a choice by", "Train again, with a share set aside."
+            "This run has set no rows aside to confirm a choice", "Train again, with a share set aside."
         )
     # Two that open at once are two openings.
     with FileLock(run.folder / _LOCK, is_singleton=False):
@@ -96,6 +96,6 @@ def confirm_run(
 
 def _not_believed() -> RunError:
     return RunError.of(
-        "What the rows set aside have shown is not as it was written",
-        "Take it for opened: nothing can be confirmed on these rows any more. The run's other figures stand.",
+        "The stored results of the rows set aside were changed",
+        "Treat these rows as opened: they can no longer confirm anything. The run's other figures are valid.",
     )

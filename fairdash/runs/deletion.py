@@ -51,7 +51,7 @@ log = logging.getLogger("fairdash.terms")
 
 @dataclass(frozen=True, kw_only=True)
 class Made:
-    """What was made from a file.
+    """Everything made from a file.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Made:
 
     @property
     def n_at_work(self) -> int:
-        """How many processes are at work in them."""
+        """Number of processes at work in them."""
         return sum(is_at_work(folder) for folder in self.folders)
 
 
@@ -128,7 +128,8 @@ def delete_made_from(digest: str, *, owner: str = LOCAL) -> None:
 
 
 def made_in(*runs: Run) -> Made:
-    """What goes with runs: their folders, models refitted from them, tables and audits of their prices."""
+    """Everything deleted with runs: their folders, models refitted from them, tables and audits of their
+    prices."""
     models: list[Path] = []
     audits: list[Path] = []
     sources: list[Path] = []
@@ -151,7 +152,7 @@ def made_in(*runs: Run) -> Made:
 
 
 def what_goes(made: Made) -> str:
-    """What is deleted with runs, in words."""
+    """Sentence about what is deleted with runs."""
     one = len(made.runs) == 1
     what = "this run" if one else counted(len(made.runs), "run")
     models = (
@@ -160,10 +161,10 @@ def what_goes(made: Made) -> str:
         else ""
     )
     models += " and the audits of their prices" if made.audits or made.tables else ""
-    stopped = f" What is still at work ({made.n_at_work}) is stopped first." if made.n_at_work else ""
+    stopped = f" Running work ({made.n_at_work}) is stopped first." if made.n_at_work else ""
     return (
-        f"Deleting takes {what}{models} from this machine.{stopped} "
-        "It can't be undone; the data stay, and so do files that you have downloaded."
+        f"This deletes {what}{models} from this machine.{stopped} "
+        "It can't be undone. The data and your downloads are kept."
     )
 
 
@@ -346,7 +347,7 @@ def _tables_in(sources: Iterable[Path], origin: str, owner: str) -> Iterator[tup
 
 
 def _owner_in(spec: Path) -> str | None:
-    """Whose job it is; None if that can't be read: then nobody could open it, and nobody misses it."""
+    """Owner of the job; None if unreadable, when nobody could open it."""
     try:
         return str(json.loads(spec.read_bytes()).get("owner", LOCAL))
     except (OSError, ValueError, AttributeError, RecursionError):

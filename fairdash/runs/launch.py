@@ -1,4 +1,4 @@
-"""Asking for a run, a search, a model or an audit: it goes into the line, and outlives whoever asked."""
+"""Requests for a run, a search, a model or an audit: they enter the queue and outlive the browser."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def put_in_line(job: SomeJob, *, again: bool = False) -> SomeJob:
     """
     spec, place = job.spec, f"{job.folder_name}/{job.id}"
     first = job.first_in_line if isinstance(job, Run) and spec.first is not None and not job.look else None
-    # Whoever has made the first look calls for the rest: two processes that start would share its cores.
+    # The process of the preview starts the rest: two processes that start would share its cores.
     queue.submit(place, lane=job.lane, owner=spec.owner, now=first is None, again=again)
     if first is not None:
         queue.submit(place, lane=queue.QUICK, owner=spec.owner, part=FIRST, id=first, again=again)
@@ -130,7 +130,7 @@ def put_in_line(job: SomeJob, *, again: bool = False) -> SomeJob:
 
 
 def go_on(job: Job) -> None:
-    """Have a job that was stopped, or that failed, go on after its last finished unit."""
+    """Resume a stopped or failed job after its last finished step."""
     status = job.stored_status()
     if status.state == DONE:
         return

@@ -1,10 +1,10 @@
-"""Who did what with a run: a line an event, each with the hash of the line before.
+"""Log of a run: one line per event, each with the hash of the previous line.
 
 <run>/log.jsonl   the lines
 <run>/log.json    how many there are and the hash of the last one, sealed (:mod:`fairdash.storage.bundle`)
 
-A line that was altered, put in or taken away breaks the chain. That tells faults and clumsy hands, and not
-whoever may write all of the home's files.
+A line that was altered, inserted or removed breaks the chain. This detects faults and accidents, but not
+someone who can write all of the home's files.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ class Event:
 
     @property
     def said(self) -> str:
-        """What, with the details in words."""
+        """Event, with its details in words."""
         more = (f"{name}: {_in_words(value)}" for name, value in self.details.items() if value)
         return "; ".join([self.what, *more])
 
 
 @dataclass(frozen=True)
 class Log:
-    """What has been noted.
+    """Noted events.
 
     Parameters
     ----------
@@ -101,12 +101,12 @@ def note(folder: Path, what: str, *, who: str, **details: Any) -> None:
 
 
 def note_export(folder: Path, content: bytes, *, file: str, who: str) -> None:
-    """Add that a file was taken away, and which bytes it has."""
+    """Log that a file was downloaded, with its hash."""
     note(folder, "exported", who=who, file=file, sha256=sha256(content))
 
 
 def read(folder: Path) -> Log:
-    """What has been noted of a job, and whether it is as it was written; nothing of a job of before."""
+    """Events of a job, and whether the log is unchanged; empty for jobs of older versions."""
     lines = _lines(folder)
     events, hashes = [], [sha256(line) for line in lines]
     count, last = _end(folder)
@@ -123,7 +123,7 @@ def read(folder: Path) -> Log:
 
 
 def facts_of(source: DatasetSource) -> dict[str, Any]:
-    """Which data, by hash, and which columns in which part, for a line."""
+    """Data by hash, and columns by role, for a line."""
     roles = getattr(source, "roles", None)
     data = f"sha256 {source.sha256}" if isinstance(source, UploadSource) else source.title
     columns = {} if roles is None else {part: value for part, value in vars(roles).items() if value}
@@ -131,7 +131,7 @@ def facts_of(source: DatasetSource) -> dict[str, Any]:
 
 
 def _end(folder: Path) -> tuple[int, str]:
-    """How many lines there are to be, and the hash of the last one; -2 if that can't be read."""
+    """Expected number of lines, and the hash of the last one; -2 if that can't be read."""
     try:
         end = read_sealed(folder / _END)
         return int(end["lines"]), str(end["last"])

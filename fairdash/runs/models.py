@@ -1,4 +1,4 @@
-"""Models in the store: refitted on all rows at one weight λ, to take away.
+"""Stored models: refitted on all rows at one weight λ, for download.
 
 <home>/models/<id>/spec.json     which model to refit
 <home>/models/<id>/result/       the bundle
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSpec(JobSpec):
-    """Which model to refit.
+    """Specification of a model to refit.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def refit(
             )
         except ConvergenceWarning as error:
             raise RunError.of(
-                "The training on all rows stopped being finite",
+                "Training on all rows diverged",
                 "Take a smaller weight λ, or train with a lower learning rate first.",
             ) from error
     return model
@@ -232,7 +232,7 @@ class ModelJob(Job[ModelSpec]):
         return read_tariff(folder / GLM), read_tariff(folder / TARIFF)
 
     def test_premiums(self, *, n_splits: int, n_rows: int) -> NDArray[np.float64] | None:
-        """What the run's splits ask of their test rows at the chosen λ, (n_splits, n_rows), NaN elsewhere.
+        """Predictions for the splits' test rows at the chosen λ, (n_splits, n_rows), NaN elsewhere.
 
         None where the data have no existing price, and for a tariff of before this was kept; RunError if
         damaged.
@@ -248,7 +248,7 @@ class ModelJob(Job[ModelSpec]):
         return made
 
     def bundle(self) -> bytes:
-        """The zip to take away; RunError if it is not there or damaged."""
+        """The zip to download; RunError if it is missing or damaged."""
         folder = self._checked()
         try:
             content = (folder / BUNDLE).read_bytes()

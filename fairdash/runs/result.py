@@ -1,4 +1,4 @@
-"""What a run has found, and its files: Parquet for tables, safetensors for rows, JSON for the rest."""
+"""Result of a run, and its files: Parquet for tables, safetensors for rows, JSON for the rest."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SET_ASIDE = "set_aside"
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """What of a result is neither table nor row: ``about.json``. Fields as in :class:`SweepResult`."""
+    """Part of a result that is neither table nor row: ``about.json``. Fields as in :class:`SweepResult`."""
 
     objective: str
     objectives: tuple[str, ...]

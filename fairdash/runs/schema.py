@@ -1,4 +1,4 @@
-"""What the files of a run from elsewhere must be: in themselves, and beside its plan.
+"""Checks on the files of an imported run: each by itself, and against its plan.
 
 Everything follows from the plan: which models there are, in which splits, and so which rows each table has.
 What passes here has all that pages and reports look at.
@@ -361,7 +361,7 @@ def _figures_of(sensitive: Sequence[str]) -> dict[str, Column]:
 
 
 def _openings(content: bytes, plan: Sweep, found: Mapping[str, bytes]) -> int:
-    """How many openings of the rows set aside it tells of."""
+    """Number of openings of the rows set aside that it lists."""
     values = read_json(content, most_bytes=MOST_JSON, may_lack=True)
     require(isinstance(values, dict) and isinstance(values.get("openings"), list), "it tells of no openings")
     require(f"{SET_ASIDE}.safetensors" in found, "no rows were set aside")

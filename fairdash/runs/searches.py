@@ -27,7 +27,7 @@ from fairdash.utils.records import from_plain, to_plain
 
 @dataclass(frozen=True, kw_only=True)
 class SearchSpec(JobSpec):
-    """What a search has to do.
+    """Specification of a search.
 
     Parameters
     ----------

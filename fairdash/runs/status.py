@@ -1,4 +1,4 @@
-"""How far a job is, and how it ended."""
+"""Progress of a job, and its end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _STATES = QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done"
 
 @dataclass(frozen=True, kw_only=True)
 class RunStatus:
-    """How far a run is.
+    """Progress of a run.
 
     Parameters
     ----------

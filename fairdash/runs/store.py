@@ -1,10 +1,10 @@
-"""Where a run is kept: one folder a run, every file written whole or not at all, no pickle.
+"""Storage of runs: one folder a run, every file written whole or not at all, no pickle.
 
 <home>/runs/<id>/spec.json       what to do: data, plan
 <home>/runs/<id>/status.json     how far it is
 <home>/runs/<id>/name.json       what the user calls it, if anything
 <home>/runs/<id>/curves.jsonl    training curves, a line a λ and epoch; in the result when it is there
-<home>/runs/<id>/first/          a first look at the result, where the run begins with one
+<home>/runs/<id>/first/          a preview of the result, if the run begins with one
 <home>/runs/<id>/result/         the result, renamed into place when it is complete
 <home>/runs/<id>/units/          what it has found so far, by content, until the result is there
 <home>/runs/<id>/confirmations.json  what the rows set aside have shown (:mod:`fairdash.runs.confirmations`)
@@ -13,7 +13,7 @@
 <home>/runs/<id>/worker.lock     held by the process that is at it; which one, process.json says
 
 What a run has to do, how far it is and what it has found are sealed (:mod:`fairdash.storage.bundle`). Who is
-next, and which units are done, is in the line of jobs (:mod:`fairdash.jobs.queue`).
+next, and which units are done, is in the queue (:mod:`fairdash.jobs.queue`).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ _ENDED = {DONE: "finished", CANCELLED: "stopped", FAILED: "failed"}
 
 @dataclass(frozen=True, kw_only=True)
 class JobSpec:
-    """What every job on a data set says.
+    """Fields shared by all jobs on a data set.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class JobSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class RunSpec(JobSpec):
-    """What a run has to do, beside what every job says.
+    """Specification of a run, beside the shared fields.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class RunSpec(JobSpec):
 
     @property
     def share_of_first(self) -> float:
-        """The first look's share of the work, 0 to 1: it grows with models, epochs and rows."""
+        """The preview's share of the work, 0 to 1: it grows with models, epochs and rows."""
         first = 0.0 if self.first is None else self.first_share * work_of(self.first.models())
         return first / (first + work_of(self.plan.models()))
 
@@ -141,7 +141,7 @@ class Job(Generic[Spec]):
     def __init__(self, job_id: str, *, owner: str | None = None) -> None:
         """Open the job; RunError if there is none of this id that is the owner's.
 
-        Without an owner it is whoever's, for workers and deletion; pages and commands name theirs.
+        Without an owner it may be anyone's, for workers and deletion; pages and commands pass theirs.
         """
         self.id = job_id
         self.folder = self.home() / job_id
@@ -156,7 +156,7 @@ class Job(Generic[Spec]):
 
     @classmethod
     def home(cls) -> Path:
-        """Where all of this kind are kept."""
+        """Folder of all jobs of this kind."""
         return data_folder(cls.folder_name)
 
     @classmethod
@@ -189,7 +189,7 @@ class Job(Generic[Spec]):
 
     @property
     def spec(self) -> Spec:
-        """What it has to do, read once; RunError if its file can't be read."""
+        """Specification, read once; RunError if its file can't be read."""
         try:
             path = self.folder / SPEC
             about = path.stat()
@@ -200,7 +200,7 @@ class Job(Generic[Spec]):
 
     @property
     def status(self) -> RunStatus:
-        """How far it is: as its file says once it is over, else as it stands in the line of jobs."""
+        """Progress: from its file once it is over, else from the queue."""
         status = self.stored_status()
         if status.is_over:
             return status
@@ -215,7 +215,7 @@ class Job(Generic[Spec]):
         if self.is_held():
             return status
         if is_away:
-            return replace(status, doing=f"the database is away; this {self.label} waits for it")
+            return replace(status, doing=f"the database can't be reached; this {self.label} waits for it")
         if at is None and status.state == QUEUED:
             return status
         if at is not None and at.is_active:
@@ -227,12 +227,12 @@ class Job(Generic[Spec]):
         return replace(
             status,
             state=FAILED,
-            message=f"The process that carried out this {self.label} has ended. Start it again.",
+            message=f"The process that ran this {self.label} has ended. Start it again.",
         )
 
     @property
     def status_if_over(self) -> RunStatus | None:
-        """How it ended, for whoever knows that nobody is at work on it; None if it has not."""
+        """End of the job, for callers that know that no process works on it; None if it has not ended."""
         status = self.stored_status()
         if not status.is_over and (self.folder / RESULT).is_dir():
             # Its worker died between the result, which is whole, and the word that it is.
@@ -240,14 +240,14 @@ class Job(Generic[Spec]):
         return status if status.is_over else None
 
     def stored_status(self) -> RunStatus:
-        """What its file says, whether or not its worker lives; RunError if it can't be read."""
+        """Status in its file, whether or not its worker lives; RunError if it can't be read."""
         try:
             return from_plain(RunStatus, read_sealed(self.folder / STATUS))
         except (OSError, ValueError, RecursionError) as error:
             raise self._damaged(STATUS) from error
 
     def is_held(self) -> bool:
-        """Whether a worker is alive and at this run."""
+        """Return whether a worker is alive and at this run."""
         return is_at_work(self.folder)
 
     def lock(self, *, seconds: float = 0.0) -> FileLock:
@@ -260,7 +260,7 @@ class Job(Generic[Spec]):
             note(self.folder, _ENDED[status.state], who=WORKER, why=status.message)
 
     def ask_to_cancel(self) -> None:
-        """Have no unit of it begin any more; whoever is at one looks several times a second."""
+        """Stop it before its next step; a working process checks several times a second."""
         try:
             (self.folder / CANCEL).touch()
         except OSError as error:
@@ -285,17 +285,17 @@ class Job(Generic[Spec]):
 
     @property
     def names_in_line(self) -> tuple[str, ...]:
-        """What its parts are called in the line of jobs."""
+        """Names of its parts in the queue."""
         return (self.id,)
 
     @property
     def can_go_on(self) -> bool:
-        """Whether it was stopped, or failed, with units done that need not be done again."""
+        """Return whether it was stopped, or failed, with units done that need not be done again."""
         return not (self.folder / RESULT).is_dir() and any(self.units.glob(64 * "?"))
 
     @property
     def units(self) -> Path:
-        """Where what its units have found is kept, by content, until the result is there."""
+        """Folder of its checkpoints, by content, until the result exists."""
         return self.folder / "units"
 
     @contextmanager
@@ -331,12 +331,12 @@ class Job(Generic[Spec]):
 
 
 def spec_text(spec: object) -> str:
-    """What a job has to do, and which version was asked, as its file has it."""
+    """Text of a job's specification, with the version that wrote it."""
     return sealed_text({"fairdash": __version__, **to_plain(spec)})
 
 
 def parse_spec(kind: type[Spec], text: str) -> Spec:
-    """What :func:`spec_text` wrote; ValueError or a FairdashError if it is damaged."""
+    """Parse the text of :func:`spec_text`; ValueError or a FairdashError if it is damaged."""
     content = open_sealed_text(text)
     return from_plain(kind, {name: each for name, each in content.items() if name != "fairdash"})
 
@@ -360,12 +360,12 @@ class Run(Job[RunSpec]):
 
     @property
     def first_in_line(self) -> str:
-        """What its first look is called in the line of jobs."""
+        """Name of its preview in the queue."""
         return f"{self.id}-{FIRST}"
 
     @property
     def name(self) -> str:
-        """What the user calls it, no part of the evidence; empty where it has no name."""
+        """Name given by the user, not part of the evidence; empty without one."""
         try:
             return _checked_name(read_sealed(self.folder / NAME)["name"])
         except (OSError, ValueError, KeyError, RecursionError, AttributeError, FairdashError):
@@ -384,7 +384,7 @@ class Run(Job[RunSpec]):
 
     @property
     def other_defaults(self) -> str:
-        """Which of its values were defaults and are not today; a sentence, or empty for none."""
+        """Sentence about values that were defaults but are not today; empty for none."""
         return self.spec.plan.other_defaults(self.spec.defaults)
 
     def add_curve(self, curve: pd.DataFrame) -> None:
@@ -398,7 +398,7 @@ class Run(Job[RunSpec]):
 
     @property
     def look(self) -> str | None:
-        """What there is to look at: ``"result"``, ``"first"`` for the first look, or None."""
+        """Available result: ``"result"``, ``"first"`` for the preview, or None."""
         return next((name for name in (RESULT, FIRST) if (self.folder / name).is_dir()), None)
 
     @property
@@ -408,7 +408,7 @@ class Run(Job[RunSpec]):
         return spec.first if self.look == FIRST and spec.first is not None else spec.plan
 
     def write_result(self, result: SweepResult, *, first: bool = False) -> None:
-        """Keep the result, or the first look at it: all of it or nothing."""
+        """Keep the result, or its preview: all of it or nothing."""
         with self._result_folder(FIRST if first else RESULT) as folder:
             write_result(result, folder)
             if not first and (self.folder / CURVES).exists():
@@ -417,7 +417,7 @@ class Run(Job[RunSpec]):
             (self.folder / CURVES).unlink(missing_ok=True)
 
     def read_result(self) -> SweepResult:
-        """The kept result, or else the first look, with a note where today's defaults are others.
+        """The kept result, or else the preview, with a note where today's defaults are others.
 
         RunError if there is neither or it can't be read.
         """

@@ -42,14 +42,14 @@ class StudyJob(Job[Study]):
         return queue.QUICK if self.spec.kind == "scene" else queue.STUDIES
 
     def stored_status(self) -> RunStatus:
-        """What its file says; a study that can't be read is computed again."""
+        """Specification in its file; an unreadable study is computed again."""
         try:
             return super().stored_status()
         except RunError:
             return RunStatus(state=CANCELLED)
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """What it has found so far, by name."""
+        """Results so far, by name."""
         paths = self.folder.glob("*.parquet")
         return {path.stem: pd.read_parquet(io.BytesIO(path.read_bytes())) for path in paths}
 

@@ -2,7 +2,7 @@
 
 That process alone writes to the job's folder, apart from the cancel mark; and, so that no core is idle, from
 the helper process at a run, which asks for the same units from the other end. ``python -m
-fairdash.runs.worker ID`` is that one: it ends when whoever has started it does. Each unit is kept once, by
+fairdash.runs.worker ID`` is that one: it ends with its parent process. Each unit is kept once, by
 whichever of the two comes to it first (:class:`fairdash.jobs.steps.Checkpoints`): neither changes what is
 found.
 """
@@ -48,8 +48,9 @@ if TYPE_CHECKING:
     from fairdash.training.sweep import Sweep
 
 SECONDS_BETWEEN_REPORTS = 0.2
-#: From this share of the work on its time tells what is left; before, this long at it does.
-SHARE_THAT_TELLS, SECONDS_THAT_TELL = 0.02, 3.0
+#: So long at the work tells what is left.
+SECONDS_THAT_TELL = 3.0
+_NO_SHARE = 1e-9
 #: Whoever looks at the run's status takes its lock for a moment; only a worker keeps it this long.
 SECONDS_FOR_THE_LOCK = 3.0
 #: A result that can't be written is kept in memory so long, and written again and again.
@@ -123,7 +124,7 @@ def _work(job: SomeJob, work: Work[SomeJob], unit: Unit, reporter: Reporter) -> 
         # The boundary of the process: the trace goes to the log, the user gets its number.
         error_id = secrets.token_hex(4)
         log.error("error %s: %s", error_id, trace_of(error))
-        why = f"Something went wrong that fairdash did not foresee; its log names it {error_id}."
+        why = f"Unexpected error, logged as {error_id}."
         if is_out_of_memory(error):
             why = str(
                 Problem(
@@ -137,8 +138,8 @@ def _work(job: SomeJob, work: Work[SomeJob], unit: Unit, reporter: Reporter) -> 
 
 
 def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
-    """The first look of a run that begins with one."""
-    from fairdash.evaluation.execute_sweep import TRAINING_SHARE, execute_sweep
+    """The preview of a run that begins with one."""
+    from fairdash.evaluation.execute_sweep import execute_sweep, work_of_plan
 
     spec = run.spec
     if spec.first is None or run.look is not None:
@@ -148,19 +149,14 @@ def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
     is_other_work = spec.first_share < 1 or FAIR_TARIFF in spec.first.methods
     whole = 1.0 if is_other_work else spec.share_of_first
     dataset = spec.load()
-    begun = trained = time.monotonic()
 
     def on_progress(doing: str, share: float) -> None:
-        nonlocal trained
-        if share <= TRAINING_SHARE:
-            trained = time.monotonic()
-        reporter.progress(f"first look: {doing}", whole * share)
+        reporter.progress(f"preview: {doing}", whole * share)
 
     result = execute_sweep(dataset, spec.first, is_preview=True, share=spec.first_share, progress=on_progress)
     if is_other_work:
-        # Of many rows no more are measured than of some; what grows with all of them is the training.
-        if FAIR_TARIFF not in spec.first.methods:
-            reporter.estimate = (trained - begun) * (1 / spec.share_of_first - 1)
+        processes = 2 if _is_worth_it(dataset, spec.plan) else 1
+        reporter.estimate = work_of_plan(dataset, spec.plan).seconds / processes
         reporter.begin("starting on all rows", fraction=spec.share_of_first)
     reporter.keep(lambda: run.write_result(result, first=True))
 
@@ -181,8 +177,11 @@ def _train(run: Run, reporter: Reporter, unit: Unit) -> None:
             log.warning("a training curve could not be written: %s", error)
 
     dataset = spec.load()
+    if isinstance(unit, Checkpoints):
+        reporter.checkpoints = unit
     # What is found at once leaves nothing for the helper to see.
-    with nullcontext() if unit is at_once else helper_process(run, dataset, spec.plan):
+    with nullcontext(False) if unit is at_once else helper_process(run, dataset, spec.plan) as is_helped:
+        reporter.processes = 2 if is_helped else 1
         result = execute_sweep(
             dataset,
             spec.plan,
@@ -277,8 +276,13 @@ class Reporter:
         self.estimate = before.seconds_left
         self.last = 0.0
         self.fraction = 0.0
+        #: How many processes are at the work, and what they have kept of it, if they do.
+        self.processes = 1
+        self.checkpoints: Checkpoints | None = None
         #: When the first share of the work was told, and which.
         self.first_told: tuple[float, float] | None = None
+        #: The share that was told since for units that were known, and how many units were, then.
+        self.given, self.n_known = 0.0, 0
 
     def begin(self, doing: str, *, fraction: float = 0.0) -> None:
         self.fraction = fraction
@@ -297,28 +301,32 @@ class Reporter:
         """Write that `fraction` of the work is done; Cancelled if the user wants it stopped."""
         if time.monotonic() - self.last < SECONDS_BETWEEN_REPORTS:
             return
-        self.last, self.fraction = time.monotonic(), fraction
         self.job.check_cancelled()
-        self._tell(doing, fraction, self._seconds_left(fraction))
+        left = self._seconds_left(fraction)
+        self.last, self.fraction = time.monotonic(), fraction
+        self._tell(doing, fraction, left)
 
     def _seconds_left(self, fraction: float) -> float | None:
         """Estimate; in the first seconds that of before, or None: there is nothing to estimate from.
 
-        Where little is done the start, which reads and prepares, would weigh too much: of a run of hours an
-        estimate is due long before a share of it is done.
+        The pace is that of the shares that this process has computed. Another process at the work is taken
+        to be as quick: what it has done and this one has not come to yet is not left.
         """
         now = time.monotonic()
         if self.first_told is None:
             self.first_told = now, fraction
-        if fraction > SHARE_THAT_TELLS:
-            return self._seconds() * (1 - fraction) / fraction
+        if self.checkpoints is not None and self.checkpoints.n_known > self.n_known:
+            self.n_known = self.checkpoints.n_known
+            self.given += max(fraction - self.fraction, 0.0)
         told, before = self.first_told
-        if fraction <= before:
-            # What takes no share of the work, as finding its weights, tells nothing of the rest.
+        own = fraction - before - self.given
+        if own <= _NO_SHARE:
+            # What takes no share of the work tells nothing of the rest.
             self.first_told = now, before
-        if now - told < SECONDS_THAT_TELL or fraction <= before:
+        if now - told < SECONDS_THAT_TELL or own <= _NO_SHARE:
             return self.estimate
-        return (now - told) * (1 - fraction) / (fraction - before)
+        unseen = max(own - self.given, 0.0) if self.processes > 1 else 0.0
+        return (now - told) / own * max(1 - fraction - unseen, 0.0) / self.processes
 
     def keep(self, write: Callable[[], None]) -> None:
         """Write what has been found; where the disk is full, wait for space rather than lose it.
@@ -333,7 +341,7 @@ class Reporter:
 
         def wait() -> None:
             self.job.check_cancelled()
-            self.begin("waiting for space on the disk: free some, and this goes on", fraction=1.0)
+            self.begin("waiting for disk space: free some to continue", fraction=1.0)
 
         self._insist(write, wait=wait)
 
@@ -364,16 +372,16 @@ class Reporter:
 
 
 @contextmanager
-def helper_process(run: Run, dataset: Dataset, plan: Sweep) -> Iterator[None]:
-    """Have a second process work at the run's units inside, where that is worth it."""
+def helper_process(run: Run, dataset: Dataset, plan: Sweep) -> Iterator[bool]:
+    """Have a second process work at the run's units inside, where that is worth it; whether it is."""
     if not _is_worth_it(dataset, plan):
-        yield
+        yield False
         return
     process = subprocess.Popen(  # noqa: S603 (our own module)
         [sys.executable, "-m", "fairdash.runs.worker", run.id], stdin=subprocess.PIPE, env=environment()
     )
     try:
-        yield
+        yield True
     finally:
         process.kill()
         process.communicate()
@@ -395,7 +403,7 @@ def _is_worth_it(dataset: Dataset, plan: Sweep) -> bool:
 
 
 def help_with(run_id: str) -> int:
-    """Work at a run until there is nothing left; whoever carries it out finds an error by itself."""
+    """Work at a run until there is nothing left; the first process finds an error by itself."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     from fairdash.evaluation.execute_sweep import lend_a_hand
 

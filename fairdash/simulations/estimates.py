@@ -1,4 +1,4 @@
-"""What estimators read on pairs, as they are used and as published; and on a scene, with their floors."""
+"""Values of estimators on pairs, as used here and as published, and on a scene, with their floors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PIECE = 50
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a study is.
+    """Progress of a study.
 
     Parameters
     ----------
@@ -59,25 +59,25 @@ def coefficients() -> tuple[str, ...]:
 
 
 def target_of(id: str) -> str | None:
-    """Which true quantity a measure estimates: ``"hgr"``, ``"chi2"``, ``"mi"`` or none of them."""
+    """Quantity that a measure estimates: ``"hgr"``, ``"chi2"``, ``"mi"`` or none of them."""
     kind = id.partition("_")[0]
     return kind if kind in ("hgr", "chi2", "mi") else None
 
 
 def is_detected(id: str, value: float, floor_q95: float) -> bool:
-    """Whether a value stands above what independence exceeds in 5 % of cases."""
+    """Return whether a value stands above what independence exceeds in 5 % of cases."""
     return (abs(value) if REGISTRY[id].signed else value) > floor_q95
 
 
 def published_way(measure: Measure) -> str | None:
-    """How the measure was published, or ported, in plain words, where fairdash does otherwise."""
+    """Published or ported form of a measure, in plain words, where fairdash differs."""
     if measure.fitted:
-        return "read on the rows it was fitted to"
+        return "evaluated on the rows it was fitted to"
     return {
         "hgr_kde": "grid cut off at ±2.5 standard deviations",
         "chi2_kde": "grid cut off at ±2.5 standard deviations",
-        "hgr_rdc": "as a Python port has it, ties ranked in the order of the file, which is sorted by V (the "
-        "authors' R code averages them)",
+        "hgr_rdc": "as in a Python port: ties are ranked in file order, sorted by V (the authors' R code "
+        "averages them)",
     }.get(measure.id)
 
 
@@ -110,7 +110,8 @@ def _ordinal(u: Array, v: Array) -> tuple[Array, Array]:
 
 
 def described(id: str, evaluation: str) -> str:
-    """What is being computed, for a bar: "Distance correlation", "… (RDC), as published"."""
+    """Label of the current computation, for a progress bar: "Distance correlation", "… (RDC), as
+    published"."""
     measure = REGISTRY[id]
     if evaluation == OURS:
         return measure.title
@@ -218,7 +219,7 @@ def scene_estimates(
 
 
 def along_noise(scene: Scene, ids: Sequence[str], noises: Sequence[float]) -> dict[str, tuple[Array, Array]]:
-    """What estimators read on a scene at each noise level, in one stack.
+    """Values of estimators on a scene at each noise level, in one stack.
 
     Returns
     -------

@@ -161,7 +161,7 @@ def dials(points: Points) -> tuple[float, float]:
 
 
 def curve_sentence(points: Points) -> str:
-    """What the two dials say of each other, in Markdown."""
+    """Sentence about the two dials, in Markdown."""
     pearson, hgr = dials(points)
     euros = dict(points)
     pays = " and ".join(
@@ -210,7 +210,7 @@ def best_pair(points: Points) -> Truth:
 
 
 def straight_sentence(points: Points, share: float) -> str:
-    """How straight the cloud is, in Markdown."""
+    """Sentence about the cloud's slope, in Markdown."""
     x, y = straightened(points, share)
     slope, hgr = float(np.mean(x * y)), best_pair(points).hgr
     if share == 0:
@@ -284,8 +284,8 @@ FROZEN_AT = 100
 
 
 def duel_states(frozen: bool) -> pd.DataFrame:
-    """A row a step that is shown: ``mse`` (1 is what the average reaches), ``j`` as the adversary reads it,
-    and ``fresh``, what a new estimator reads: HGR_spline by its default."""
+    """A row a step that is shown: ``mse`` (1 is what the average reaches), ``j``, the adversary's value, and
+    ``fresh``, that of a new estimator: HGR_spline by its default."""
     return select("duel", frozen=frozen)
 
 
@@ -295,12 +295,12 @@ def duel_by_age(frozen: bool, step: int) -> pd.DataFrame:
 
 
 def average_price() -> float:
-    """What everyone would pay if the price were the same for all; in €."""
+    """Price in € if it were the same for everyone."""
     return float(duel_by_age(False, max(DUEL_STEPS))["price"].mean())
 
 
 def duel_sentence(frozen: bool, step: int) -> str:
-    """Where the game stands, in Markdown."""
+    """Sentence about the state of the game, in Markdown."""
     row = row_of(duel_states(frozen), "step", step)
     curve = duel_by_age(frozen, step)
     prices = curve["price"]
@@ -335,7 +335,7 @@ def payers_points(objective: str) -> pd.DataFrame:
     """A row a weight, 0 first: ``lam``, ``rmse`` in € and ``hgr`` of what is audited, means over the splits.
 
     And ``rmse_se``, ``hgr_se``, their standard errors; ``edge``, what independence stays below in 95 % of
-    cases; ``rmse_of_average``, the error in € of giving everyone the average.
+    cases; ``rmse_of_average``, the error in € of predicting the average for everyone.
     """
     return select("payers", objective=objective).sort_values("lam", ignore_index=True)
 
@@ -372,7 +372,7 @@ def payers_sentence(objective: str, lam: float) -> str:
             f"**Without fairness {ada} pays {_price(objective, 0.0, 0):.0f} € and "
             f"{ben} pays {_price(objective, 0.0, 1):.0f} €.** The root mean squared error is "
             f"{number(standard['rmse'])} €, {share} % of "
-            "the error of giving everyone the average. Move λ."
+            "the error of predicting the average for everyone. Move λ."
         )
     moved = [_price(objective, lam, who) - _price(objective, 0.0, who) for who in (0, 1)]
     errors = [row_of(payers_by_age(objective, lam), "age", age)["residual"] for age in PEOPLE.values()]

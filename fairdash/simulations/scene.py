@@ -80,7 +80,7 @@ class Scene:
             "There is no pattern of that name",
             f"Choose one of {', '.join([*SHAPES, POINTS])}.",
         )
-        checks.require(self.n >= 10, "n", "There are too few rows", "Take at least 10 rows.")
+        checks.require(self.n >= 10, "n", "There are too few rows", "Use at least 10 rows.")
         checks.require(
             0 <= self.noise < np.inf, "noise", "The noise is not usable", "Give a number of at least 0."
         )
@@ -182,8 +182,8 @@ SCENES: tuple[Example, ...] = (
         id="u_shape",
         measure="pearson",
         button="a U shape",
-        look_at="U decides nearly everything about V, and the three correlations read about 0: what rises on "
-        "the right falls on the left.",
+        look_at="U determines nearly everything about V, yet the three correlations are about 0: the rise on "
+        "the right cancels the fall on the left.",
         scene=Scene(pattern="parabola", noise=0.5, seed=3),
         also=("spearman", "kendall"),
     ),
@@ -191,8 +191,8 @@ SCENES: tuple[Example, ...] = (
         id="fast_cosine",
         measure="hgr_kde",
         button="a fast cosine",
-        look_at="Ten waves are finer than the kernel's bandwidth: HGR_KDE averages them away and stays at "
-        "its noise floor, and so do χ²_KDE, RDC and all that look for slow functions only.",
+        look_at="Ten waves are finer than the kernel's bandwidth. HGR_KDE averages them out and stays at its "
+        "noise floor. So do χ²_KDE, RDC and all other estimators limited to slow functions.",
         scene=Scene(pattern="fast_cosine", noise=0.5, seed=3),
         also=("distance_correlation", "hsic", "chsic", "kcca"),
     ),
@@ -200,10 +200,10 @@ SCENES: tuple[Example, ...] = (
         id="heavy_tails",
         measure="hgr_kde",
         button="heavy tails",
-        look_at="There is no link, and HGR_KDE reads more than 0.5: a row far out in both variables has the "
-        "kernel there to itself, so that its U tells its V. Only the floor, which reaches as far, says that "
-        "this is noise. The draw is a picked one: most read about 0.1, one in twenty above 0.5. Estimators "
-        "on ranks don't see the tails.",
+        look_at="There is no link, yet HGR_KDE is above 0.5. Far out in both variables a single row fills "
+        "the kernel, so its U predicts its V. Only the noise floor, which reaches as far, shows that this "
+        "is noise. This draw was selected: most give about 0.1, one in twenty above 0.5. Estimators on "
+        "ranks ignore the tails.",
         scene=Scene(pattern=NO_LINK, noise=2.0, n=200, heavy_tails=True, seed=336),
         also=("chi2_kde",),
     ),
@@ -211,9 +211,9 @@ SCENES: tuple[Example, ...] = (
         id="ties",
         measure="hgr_rdc",
         button="ties",
-        look_at="Nine rows in ten have the same U, and V has nothing to do with it. The open diamond is RDC "
-        "with the ordinal ranks of a Python port: tied rows are ranked in the order of the file, here sorted "
-        "by V, and it finds a strong link. With average ranks, as in its authors' R code, it stays at its "
+        look_at="Nine rows in ten have the same U, and V is independent of it. The open diamond is RDC with "
+        "the ordinal ranks of a Python port. It ranks tied rows in file order, here sorted by V, and "
+        "finds a strong link. With average ranks, as in its authors' R code, RDC stays at its noise "
         "floor.",
         scene=Scene(pattern=NO_LINK, noise=2.0, ties=0.9, seed=4),
     ),
@@ -221,19 +221,19 @@ SCENES: tuple[Example, ...] = (
         id="pure_noise",
         measure="hgr_nn",
         button="pure noise",
-        look_at="There is no link. An estimator read on the rows it was fitted to (open diamond) still finds "
-        "one, since it has learned these rows by heart; on held-out rows (bar) it reads about 0.",
+        look_at="There is no link. Evaluated on the rows it was fitted to (open diamond), an estimator still "
+        "finds one, because it has memorised these rows. On held-out rows (bar) its value is about 0.",
         scene=Scene(pattern=NO_LINK, noise=2.0, n=200, seed=3),
     ),
     Example(
         id="forty_waves",
         measure="hgr_spline",
         button="forty waves",
-        look_at="With forty waves the knots of the splines lie too far apart: read with them alone (open "
-        "diamond), HGR_spline stays at what noise reads, as every other estimator of the exact value does, "
-        "which is nearly 1. Steps of eight rows each, which it takes instead, find half of the link here. So "
-        "few rows are little evidence of so many waves: half of such draws read less than 0.15. With 1,000 "
-        "rows it reads about 0.8.",
+        look_at="The exact value is nearly 1. With forty waves the knots of the splines are too far apart: "
+        "splines alone (open diamond) stay at the noise floor, as do all other estimators of this "
+        "value. HGR_spline uses steps of eight rows instead and finds half of the link here. So few "
+        "rows are weak evidence for so many waves: half of such draws give less than 0.15. With 1,000 "
+        "rows it gives about 0.8.",
         scene=Scene(pattern=VERY_FAST, noise=0.5, seed=3),
     ),
     Example(
@@ -241,9 +241,9 @@ SCENES: tuple[Example, ...] = (
         measure="hgr_rdc",
         button="a jump in the top 5 %",
         look_at="The exact value is nearly 1: U is in its top 5 % when V is. But both f and g are steps "
-        "there, and slow sines of the ranks can't step in two tails at once: RDC reads about 0.5, kernels "
-        "about 0.6, splines alone 0.7 (open diamond of HGR_spline). It takes steps in their place, and reads "
-        "more than 0.9, as HGR_NN does once it is trained.",
+        "there, and slow sines of the ranks can't step in two tails at once. RDC gives about 0.5, kernels "
+        "about 0.6, splines alone 0.7 (open diamond of HGR_spline). HGR_spline uses steps instead and "
+        "gives more than 0.9, as does HGR_NN once trained.",
         scene=Scene(pattern="top_jump", noise=1.0, n=1000),
         also=("hgr_kde", "hgr_kde_scores"),
     ),
@@ -251,8 +251,8 @@ SCENES: tuple[Example, ...] = (
         id="strong_link",
         measure="chi2_kde",
         button="a strong link",
-        look_at="χ² goes to infinity as the noise goes to 0. Smoothing adds noise of its own, so that χ²_KDE "
-        "stays far below the exact value.",
+        look_at="χ² goes to infinity as the noise goes to 0. Smoothing adds noise, so χ²_KDE stays far below "
+        "the exact value.",
         scene=Scene(pattern="line", noise=0.25, n=1000),
         also=("chi2_nn",),
     ),
@@ -260,8 +260,8 @@ SCENES: tuple[Example, ...] = (
         id="no_noise",
         measure="mi_ksg",
         button="no noise",
-        look_at="Mutual information is infinite. The nearest-neighbour estimate is what the number of rows "
-        "allows: take more rows and it grows, with no end.",
+        look_at="Mutual information is infinite. The nearest-neighbour estimate is limited by the number of "
+        "rows. It grows without bound as rows are added.",
         scene=Scene(pattern="line", noise=0.0, n=200),
         also=("mi_mine",),
     ),
@@ -269,8 +269,8 @@ SCENES: tuple[Example, ...] = (
         id="small_groups",
         measure="fairquant",
         button="groups of four rows",
-        look_at="There is no link, and the gap between the 50 quantile groups is nowhere near 0: with four "
-        "rows a group it measures the noise in V. Only the floor tells.",
+        look_at="There is no link, yet the gap between the 50 quantile groups is far from 0. With four rows "
+        "per group it measures the noise in V. Only the noise floor shows it.",
         scene=Scene(pattern=NO_LINK, noise=5.0, n=200, seed=3),
     ),
     Example(
@@ -278,7 +278,8 @@ SCENES: tuple[Example, ...] = (
         measure="fairquant_cumulative",
         button="the top 5 %",
         look_at="Only the largest 5 % of U matter: there V lies far above the rest. The cumulative FairQuant "
-        "averages these rows with everything below them and reads less than half of what the other one does.",
+        "averages these rows with everything below them. It gives less than half of the other "
+        "FairQuant's value.",
         scene=Scene(pattern="tail", noise=2.0, n=1000),
     ),
 )

@@ -1,6 +1,6 @@
 """Studies: estimators along the noise (the paper's Fig. 2) and along ρ of normal laws (Fig. 1), their power.
 
-And who carries a sensitive attribute. A :class:`Study` is named by a hash of what it is;
+And which features predict a sensitive attribute. A :class:`Study` is named by a hash of what it is;
 :mod:`fairdash.runs.studies` has it carried out beside the app.
 """
 
@@ -199,7 +199,7 @@ def power_study(
     """Detection rate of every estimator at every noise level.
 
     At each level ``repeats`` data sets are drawn. The U of one with the V of the next and of the one after
-    are independent and have the same margins: their values are what the estimator reads under independence.
+    are independent and have the same margins: their values are the estimator's under independence.
     A link is detected in a data set if p = (1 + how many of those reach its value) / (1 + their number) is at
     most 5 %.
 

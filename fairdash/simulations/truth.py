@@ -1,4 +1,4 @@
-"""What is true of a pattern with noise, by quadrature, and of bivariate normal laws.
+"""Exact values for a pattern with noise, by quadrature, and for bivariate normal distributions.
 
 And the supplement's proposition "Mutual Information vs χ²", checked for these laws. It says:
 HGR² ≤ 1 − 2^(−2I), which is ≤ χ² for χ² ≥ t ≈ 0.345 and ≥ χ² below, by way of I ≤ log(1 + χ²).

@@ -1,4 +1,4 @@
-"""Where fairdash keeps files of the user's, and how it writes them.
+"""Storage of the user's files.
 
 ``FAIRDASH_HOME`` names one folder for everything; without it the places the operating system sets aside for
 a user's data and caches are used.
@@ -20,7 +20,7 @@ _PERSONAL = ("uploads", "sources", "runs", "searches", "models", "audits", "pape
 #: The owner of everything where nobody signs in.
 LOCAL = "local"
 _OWNER = re.compile(rf"{LOCAL}|[0-9a-f]{{32}}")
-WRITABLE = "Free some space, or set FAIRDASH_HOME to a folder that can be written."
+WRITABLE = "Free some space, or set FAIRDASH_HOME to a writable folder."
 
 
 def sha256(content: bytes) -> str:
@@ -106,7 +106,7 @@ def make_parents(path: Path, *, hint: str = WRITABLE) -> None:
 
 
 def inside(folder: Path) -> list[Path]:
-    """What lies in a folder, in order; nothing where there is none."""
+    """Content of a folder, in order; empty without a folder."""
     return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
@@ -142,5 +142,5 @@ def make_private() -> tuple[Path, ...]:
 
 
 def cant_keep(error: OSError, *, hint: str = WRITABLE) -> StorageError:
-    """What to say of a folder that can't be written or a full disk."""
-    return StorageError.of(f"a file can't be kept ({error.strerror})", hint)
+    """Error for an unwritable folder or a full disk."""
+    return StorageError.of(f"a file can't be stored ({error.strerror})", hint)

@@ -218,7 +218,7 @@ def sealed_text(content: Mapping[str, Any]) -> str:
 
 
 def open_sealed_text(text: str) -> dict[str, Any]:
-    """What :func:`sealed_text` was given; text of before, which holds no hash, as it is.
+    """Content of :func:`sealed_text`; older text without a hash is returned unchanged.
 
     Raises
     ------
@@ -242,7 +242,7 @@ def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
-    """What :func:`write_sealed` was given; errors as :func:`open_sealed_text`, and OSError."""
+    """Content written by :func:`write_sealed`; errors as :func:`open_sealed_text`, and OSError."""
     return open_sealed_text(path.read_text(encoding="utf-8"))
 
 

@@ -1,4 +1,4 @@
-"""What a file from elsewhere must be before it is believed: types, shapes, counts, known names and limits.
+"""Checks on a file from elsewhere: types, shapes, counts, known names and limits.
 
 JSON, Parquet and safetensors each have one way in here. What is declared is checked before the whole is in
 memory where that can be, and everything that is wrong is one kind of error, :class:`SchemaError`.
@@ -36,7 +36,7 @@ class SchemaError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """What stands in a column of a table.
+    """Requirements of a table's column.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Array:
-    """What an array is.
+    """Requirements of an array.
 
     Parameters
     ----------

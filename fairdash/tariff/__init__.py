@@ -13,5 +13,5 @@ from fairdash.training.methods import FAIR_TARIFF as FAIR_TARIFF
 
 
 def title_of(lam: float) -> str:
-    """What people call the tariff of this weight."""
+    """Display name of the tariff at this weight."""
     return f"Fair tariff, λ = {lam:g}" if lam else "Tariff, λ = 0 (GLM)"

@@ -129,9 +129,10 @@ def _level(p: Array, low: Array, high: Array, share: Array, max_change: float) -
             return k
     if not least < income < most:
         raise DataError.of(
-            f"No level keeps the income: with no change above {100 * max_change:g} % it lies between "
-            f"{amount(least)} and {amount(most)} a unit of weight, and the new premiums' is {amount(income)}",
-            "Raise max_change, or bring the existing premiums, or the new ones, to one income first.",
+            f"No level keeps the income: with changes of at most {100 * max_change:g} % it is between "
+            f"{amount(least)} and {amount(most)} per unit of weight, and the new premiums give "
+            f"{amount(income)}",
+            "Raise max_change, or scale the existing or the new premiums to the same income first.",
         )
     return float(brentq(lacks, *ends, xtol=1e-300, rtol=4 * np.finfo(float).eps, maxiter=1000))
 
@@ -145,7 +146,7 @@ def _check(given: dict[str, Array], weight: Array) -> None:
     checks = Checks(DataError)
     shapes = {each.shape for each in (*given.values(), weight)}
     one = len(shapes) == 1 and weight.ndim == 1 and len(weight) > 0
-    checks.require(one, None, "Premiums and weights are not one each a row", "Give as many of each.")
+    checks.require(one, None, "Premiums and weights do not have one value per row", "Give as many of each.")
     checks.finish()
     for name, each in given.items():
         rows = np.flatnonzero(~(np.isfinite(each) & (each > 0)))

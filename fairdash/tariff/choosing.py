@@ -1,4 +1,4 @@
-"""Which terms a tariff has for a table: breakpoints on quantiles, levels that are there, the user's own.
+"""Terms of a tariff for a table: breakpoints on quantiles, levels that are there, the user's own.
 
 Relativities that are fixed beforehand, by a regulator or by management, are terms that no fit changes:
 
@@ -45,7 +45,7 @@ MOST_LEVELS = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class TermOptions:
-    """How columns become terms. Columns are named by their text; all others are left to the defaults.
+    """Mapping from columns to terms. Columns are named by their text; the defaults treat all others.
 
     Parameters
     ----------

@@ -44,8 +44,8 @@ PENALTIES = MappingProxyType(
         AVERAGES: Method(
             id=AVERAGES,
             title="Averages along the sensitive attribute",
-            meaning="Lowers first by how much the premium's averages follow the sensitive attribute, then "
-            "what other links there are; a large λ ends at one flat premium, as far as no factor is fixed.",
+            meaning="First lowers the link between average premiums and the sensitive attribute, then other "
+            "links. A large λ ends at one flat premium, unless factors are fixed.",
             penalty="fairdash.tariff.averages:AveragesPenalty",
             source="fairdash",
         ),
@@ -56,7 +56,7 @@ PENALTIES = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class FitOptions:
-    """How tariffs are fitted, whatever their terms.
+    """Options for fitting tariffs with any terms.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class FitOptions:
 
     @property
     def has_own_penalty(self) -> bool:
-        """Whether Ψ is the penalty of tariffs alone."""
+        """Return whether Ψ is the penalty of tariffs alone."""
         return self.penalty == AVERAGES
 
     @property
@@ -145,7 +145,7 @@ class Fitted:
     smooth: Mapping[str, float] = field(default_factory=dict)
 
     def premiums(self, terms: Sequence[Term], table: pd.DataFrame) -> Array:
-        """What the tariffs of these terms ask of every row, (K, n), in the target's units."""
+        """Premiums of the tariffs with these terms for every row, (K, n), in the target's units."""
         base, values = base_and_values(terms, intercept=self.intercept, coefficients=self.coefficients)
         return premiums(terms, table, base=base, values=values, multiplies=self.multiplies)
 

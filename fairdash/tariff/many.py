@@ -27,7 +27,9 @@ from fairdash.tariff.shape import Shape
 from fairdash.tariff.smoothing import AUTO
 from fairdash.tariff.terms import design, offset
 from fairdash.training.baselines import ALPHAS
+from fairdash.training.defaults import LAMS_OF_FIRST_TARIFFS
 from fairdash.training.models import TrainedModels
+from fairdash.training.pilot import is_auto, lams_by_dependence, rows_of_pilot
 from fairdash.training.splits import Split, with_held_out
 from fairdash.utils.registry import get_entry
 from fairdash.utils.seeds import Stream, rng_of
@@ -36,13 +38,17 @@ Array = NDArray[np.float64]
 
 #: Training rows that shrinkages are compared on at most: where there are more, none needs to shrink much.
 MOST_ROWS = 30_000
+#: The weights of a pilot: four decades, beyond which a premium is flat.
+PILOT_LAMS = tuple(float(f"{lam:.2g}") for lam in np.geomspace(1e-3, 10, 13))
+#: Rows that it is fitted to, at most.
+MOST_PILOT_ROWS = 20_000
 
 
 def fit_tariffs(
     dataset: Dataset,
     splits: Sequence[Split],
     *,
-    lams: Sequence[float],
+    lams: Sequence[float] | str = "auto",
     options: FitOptions,
     terms: TermOptions | None = None,
     random_state: int = 0,
@@ -55,7 +61,8 @@ def fit_tariffs(
     Parameters
     ----------
     lams
-        Weights λ ≥ 0 of the penalty; 0 is the GLM.
+        Weights λ ≥ 0 of the penalty; 0 is the GLM. ``"auto"`` for 0 and eight that :func:`find_lams` spreads
+        over dependence on the first split, or where nothing is to be lost over four decades.
     terms
         How columns become factors; the defaults if None. What is fixed needs a relativity for every row of
         the data set.
@@ -85,6 +92,10 @@ def fit_tariffs(
         The loss does not suit the target, or a column can't be a factor.
     """
     started = time.monotonic()
+    if is_auto(lams):
+        found = find_lams(dataset, splits[0], options, count=8, random_state=random_state)
+        lams = (0.0, *(LAMS_OF_FIRST_TARIFFS if found is None else found.tolist()))
+    lams = [float(lam) for lam in lams]
     _check(dataset, lams, options)
     terms = terms or TermOptions()
     features = clean_features(dataset.features)
@@ -219,3 +230,40 @@ def choose_alpha(
         mass_of = None if weight is None else weight[held_out]
         deviances.append(options.loss.mean_deviance(y[held_out], y_pred, mass_of))
     return ALPHAS[int(np.argmin(deviances))]
+
+
+def find_lams(
+    dataset: Dataset, split: Split, options: FitOptions, *, count: int, random_state: int
+) -> Array | None:
+    """Weights of tariffs spread over dependence, from the GLM's to the independence floor.
+
+    Parameters
+    ----------
+    split
+        Whose training rows are fitted to, and whose validation rows are measured; of many a sample. A fifth
+        of the training rows is measured where it has no validation rows.
+    options
+        Of the fit.
+    count
+        How many weights to find.
+
+    Returns
+    -------
+    (count,) array, or None
+        As :func:`fairdash.training.pilot.find_lams`.
+    """
+    split = rows_of_pilot(dataset, split, random_state, most=MOST_PILOT_ROWS)
+    own = dataset.take(np.concatenate([split.train, split.validation]))
+    place, n_train, lams = np.arange(own.n_rows), len(split.train), (0.0, *PILOT_LAMS)
+    small = Split(place[:n_train], place[:0], place[n_train:])
+    fitted = fit_tariffs(own, (small,), lams=lams, options=options, random_state=random_state, shrink=True)
+    return lams_by_dependence(
+        own,
+        fitted.predictions,
+        small.validation,
+        np.array(lams),
+        method=FAIR_TARIFF,
+        count=count,
+        objective=options.objective,
+        random_state=random_state,
+    )

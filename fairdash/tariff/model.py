@@ -68,10 +68,10 @@ class FairTariff(RegressorMixin, BaseEstimator):
     lam
         Weight λ ≥ 0 of the penalty.
     penalty
-        Id in :data:`fairdash.tariff.fit.PENALTIES`: which Ψ. ``"averages"`` counts differences of premium:
-        first between averages along s, then what other links there are, and ends at one flat premium with a
-        large λ; the others count correlations, whatever the size of the differences, and can foretell worse
-        than a flat premium where claims are weak.
+        Id in :data:`fairdash.tariff.fit.PENALTIES`: the choice of Ψ. ``"averages"`` counts differences of
+        premium: first between averages along s, then what other links there are, and ends at one flat
+        premium with a large λ; the others count correlations, whatever the size of the differences, and can
+        predict worse than a flat premium where claims are weak.
     objective
         ``"demographic_parity"``: U is the prediction ŷ; ``"equalized_residuals"``: U is ŷ − y.
     sensitive_columns
@@ -149,7 +149,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
 
     Beside fixed factors no λ ends at one flat premium. A large λ ends at the fixed factors alone, times one
     base, as far as these don't follow s; what follows s in them the other factors then make up for, as far as
-    they can. Both may foretell worse than one flat premium: whoever fixed them answers for that.
+    they can. Both may predict worse than one flat premium; that is a consequence of the fixed factors.
 
     It is fitted on the processor, where 100,000 rows take seconds: in float64, but for the way from the GLM
     where there are more rows than `penalty_rows`.
@@ -240,7 +240,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         sensitive_features : array, Series or DataFrame, shape (n,) or (n, d)
             What must not show, as numbers. Needed if λ > 0 and there are no `sensitive_columns`.
         sample_weight : array, shape (n,)
-            How much each row counts, such as its exposure: 0 leaves it out, 2 counts it twice.
+            Row weights, such as exposures: 0 leaves a row out, 2 counts it twice.
 
         Raises
         ------
@@ -290,7 +290,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         self.columns_ = {str(name): name for name in given.columns}
         if not fitted.converged.all():
             warnings.warn(
-                f"The tariff still had way to go after {steps} steps. Raise max_iter or tol.",
+                f"The tariff did not converge in {steps} steps. Raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -299,8 +299,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> Array:
         """Premiums (n,) of the rows of X, in the target's units.
 
-        Columns of a DataFrame are matched by name. Others than those that were fitted are left aside, and
-        the sensitive ones may be missing.
+        Columns of a DataFrame are matched by name. Further columns are ignored, and the sensitive ones may
+        be missing.
 
         Raises
         ------
@@ -329,7 +329,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         unknown: dict[Hashable, int] = {name: count for name, count in counts.items() if count}
         if unknown:
             warnings.warn(
-                f"What was not there in training counts as the base, in: {in_columns(unknown)}.",
+                f"Values not seen in training count as the base, in: {in_columns(unknown)}.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -359,7 +359,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if base not in ("level", "average"):
-            raise OptionError.of("This is not known", "Choose “level” or “average”.", column="base")
+            raise OptionError.of("This value is not known", "Choose “level” or “average”.", column="base")
         intercept, coef = (
             (self.glm_intercept_, self.glm_coef_) if unpenalised else (self.intercept_, self.coef_)
         )
@@ -377,7 +377,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         )
 
     def formula(self) -> str:
-        """How to rate by the table, in plain words, a sentence a line; and what is held monotone."""
+        """Explanation of rating from the table, one sentence per line, with monotone constraints."""
         words = in_words(self.relativities())
         if self.monotone_cost_ is None:
             return words

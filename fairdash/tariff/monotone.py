@@ -1,4 +1,4 @@
-"""What it costs that factors may only rise, or only fall."""
+"""Cost of monotone constraints on factors."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def monotone_cost(
     Returns
     -------
     DataFrame
-        A row each for ``training`` and, from 100 rows on, for ``held out``: a fifth of the rows, foretold by
+        A row each for ``training`` and, from 100 rows on, for ``held out``: a fifth of the rows, predicted by
         tariffs of the others. ``monotone`` and ``free`` are mean deviances ÷ that of one flat premium,
         ``cost`` is their difference, and ``noise`` its standard error over the rows. On training rows a cost
-        at λ = 0 is not below 0; elsewhere it may be: what is held can foretell better, or follow s more.
+        at λ = 0 is not below 0; elsewhere it may be: a constraint can predict better, or follow s more.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     own = replace(options, smooth=fitted.smooth)
@@ -77,7 +77,7 @@ def monotone_cost(
 
 
 def cost_in_words(monotone: Mapping[str, int], cost: pd.DataFrame) -> str:
-    """What is held monotone and what that costs, in a sentence each."""
+    """Sentences about monotone factors and their cost."""
     names = ", ".join(
         f"“{name}” may only {'rise' if sign > 0 else 'fall'}" for name, sign in monotone.items()
     )
@@ -85,7 +85,7 @@ def cost_in_words(monotone: Mapping[str, int], cost: pd.DataFrame) -> str:
     found = cost.loc[rows]
     where = "rows held out" if rows == HELD_OUT else "its training rows"
     return (
-        f"Held: {names}. On {where} the deviance is {found['monotone']:.4f} of one flat premium's, and would "
-        f"be {found['free']:.4f} if nothing were held: a difference of {found['cost']:+.4f}, give or take "
+        f"Held: {names}. On {where} the deviance is {found['monotone']:.4f} of one flat premium's, and "
+        f"{found['free']:.4f} without constraints: a difference of {found['cost']:+.4f} ± "
         f"{found['noise']:.4f}."
     )

@@ -12,56 +12,13 @@ from fairdash.data.dataset import Dataset
 from fairdash.jobs.steps import Unit, at_once, within
 from fairdash.tariff import FAIR_TARIFF
 from fairdash.tariff.fit import FitOptions
-from fairdash.tariff.many import fit_tariffs
+from fairdash.tariff.many import find_lams, fit_tariffs
 from fairdash.training.models import TrainedModels
-from fairdash.training.pilot import lams_by_dependence, rows_of_pilot
 from fairdash.training.split_kinds import SetAside, check_groups
 from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD, Sweep
 
 Array = NDArray[np.float64]
-
-#: The weights of a pilot: four decades, beyond which a premium is flat.
-PILOT_LAMS = tuple(float(f"{lam:.2g}") for lam in np.geomspace(1e-3, 10, 13))
-#: Rows that it is fitted to, at most.
-MOST_TRAINING_ROWS = 20_000
-
-
-def find_lams(
-    dataset: Dataset, split: Split, options: FitOptions, *, count: int, random_state: int
-) -> Array | None:
-    """Weights of tariffs spread over dependence, from the GLM's to the independence floor.
-
-    Parameters
-    ----------
-    split
-        Whose training rows are fitted to, and whose validation rows are measured; of many a sample. A fifth
-        of the training rows is measured where it has no validation rows.
-    options
-        Of the fit.
-    count
-        How many weights to find.
-
-    Returns
-    -------
-    (count,) array, or None
-        As :func:`fairdash.training.pilot.find_lams`.
-    """
-    split = rows_of_pilot(dataset, split, random_state, most=MOST_TRAINING_ROWS)
-    own = dataset.take(np.concatenate([split.train, split.validation]))
-    place, n_train, lams = np.arange(own.n_rows), len(split.train), (0.0, *PILOT_LAMS)
-    small = Split(place[:n_train], place[:0], place[n_train:])
-    fitted = fit_tariffs(own, (small,), lams=lams, options=options, random_state=random_state, shrink=True)
-    return lams_by_dependence(
-        own,
-        fitted.predictions,
-        small.validation,
-        np.array(lams),
-        method=FAIR_TARIFF,
-        count=count,
-        objective=options.objective,
-        random_state=random_state,
-    )
 
 
 def lams_of_tariffs(dataset: Dataset, plan: Sweep, split: Split) -> Array:

@@ -68,13 +68,13 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     alpha
         Strength from 0, the original price, to 1, the repaired one; linear in between.
     sensitive_columns
-        Columns of X that are sensitive, by name or by position; None for none. Neither estimator nor
-        projection sees them.
+        Sensitive columns of X, by name or by position; None for none. Neither estimator nor projection uses
+        them.
     projection
         ``"trees"``, or ``"factors"``: the original price times a tariff of factors
         (:class:`fairdash.FairTariff`, Poisson's deviance of the ratio), which :meth:`export` writes.
     monotone
-        Whether trees may only rise with the original price, other columns equal; with factors they do.
+        Trees may only rise with the original price, other columns equal; factors always do.
     n_folds
         Folds for the predictions of an estimator that is fitted here.
     random_state
@@ -83,7 +83,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     Notes
     -----
     Several attributes are repaired one after another, in three passes: the price ends up independent of
-    each, not of their combinations. The mean of the training rows' price is kept by either way.
+    each, not of their combinations. Both projections keep the mean price of the training rows.
 
     Examples
     --------
@@ -141,9 +141,9 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         sensitive_features : array, Series or DataFrame, shape (n,) or (n, d)
             Numbers or classes; they may lie in X instead, as `sensitive_columns`.
         sample_weight : array, shape (n,)
-            How much each row counts: 0 leaves it out.
+            Row weights: 0 leaves a row out.
         groups : array, shape (n,)
-            Which rows belong together, such as a policy's: no fold parts them.
+            Groups of rows, such as policies: folds keep them together.
 
         Raises
         ------
@@ -199,9 +199,8 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     def predict(self, X: Any, *, sensitive_features: Any = None, alpha: float | None = None) -> Array:
         """Repaired prices (n,): exactly where s is given, else by the projection on x.
 
-        Sensitive columns of X are not looked at: give them as `sensitive_features` where the price may know
-        them. `alpha` is another strength than that of the fit, None for that; a projection on factors has
-        one only.
+        Sensitive columns of X are not used: pass them as `sensitive_features` if the price may use them.
+        `alpha` is another strength than that of the fit, None for that; a projection on factors has one only.
         """
         check_is_fitted(self)
         alpha = self.alpha_ if alpha is None else alpha
@@ -254,7 +253,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         self.alpha_ = float(self.alpha)
 
     def _learns(self) -> bool:
-        """Whether there is an estimator to be fitted here; sets what makes the price otherwise."""
+        """Return whether there is an estimator to be fitted here; sets what makes the price otherwise."""
         if self.estimator is None:
             return True
         if hasattr(self.estimator, "predict"):

@@ -1,7 +1,7 @@
 """A tariff as the table that is filed: a base and a relativity for each level, band, breakpoint and pair.
 
 With a log link the premium is the base times a relativity a factor; with the identity it is the base plus
-points. The table alone rates: :func:`rate` takes nothing else, whoever made it or changed a number in it.
+points. Rating needs only the table: :func:`rate` also accepts edited tables.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def relativities_table(
 
 
 def _rows(term: Term) -> Iterator[dict[str, Any]]:
-    """What says which value it is, for each value of a term."""
+    """Label of each value of a term."""
     if isinstance(term, Interaction):
         for first in _parts(term.first):
             for second in _parts(term.second):
@@ -107,7 +107,7 @@ def _parts(factor: Factor) -> list[dict[str, Any]]:
 
 
 def in_words(table: pd.DataFrame) -> str:
-    """How to rate by a table, in plain words, a sentence a line.
+    """Explanation of rating from a table, one sentence per line.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def in_words(table: pd.DataFrame) -> str:
     ...                       "by": None, "relativity": [100.0, 1.0]})
     >>> print(in_words(table))
     The premium is the base, 100, times one relativity for each of: “zone”.
-    Of a category, take that of the row's own level.
+    For a category, use the relativity of the row's level.
     """
     multiplies = RELATIVITY in table
     table = table.reindex(columns=list(dict.fromkeys((*table.columns, *_COLUMNS))))
@@ -138,11 +138,11 @@ def in_words(table: pd.DataFrame) -> str:
     )
     fixed = ", ".join(f"“{name}”" for name in table.loc[kinds == FIXED, "factor"].unique())
     if fixed:
-        says.append(f"Fixed beforehand, and not fitted: the relativities of {fixed}.")
+        says.append(f"Fixed in advance, not fitted: the relativities of {fixed}.")
     if kinds.isin([LEVEL, FIXED]).any():
-        says.append("Of a category, take that of the row's own level.")
+        says.append("For a category, use the relativity of the row's level.")
     if table[["from", "to", "by_from", "by_to"]].notna().any(axis=None):
-        says.append("A band goes from its lower edge, which is in it, to its upper edge, which is not.")
+        says.append("A band includes its lower edge and excludes its upper edge.")
     if (kinds == BREAKPOINT).any():
         says.append(
             "Between two breakpoints a straight line joins "
@@ -164,11 +164,11 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
     ----------
     table
         As :meth:`fairdash.tariff.model.FairTariff.relativities` gives it, or
-        :func:`fairdash.tariff.files.read_tariff`. Rows may stand in any order.
+        :func:`fairdash.tariff.files.read_tariff`. Rows may be in any order.
     X : DataFrame, shape (n, p)
         With the table's factors among its columns; an array's columns are called 0, 1, ….
     unknown
-        What happens to a row with a level that the table has not, or with a missing cell where it has none:
+        Treatment of a row with a level, or a missing cell, that the table does not have:
         ``"error"``, or ``"base"``, which gives it the relativity 1 (0 points) of that factor.
 
     Raises
@@ -184,7 +184,7 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
     [120.0, 100.0]
     """
     if unknown not in ("error", "base"):
-        raise OptionError.of("This is not known", "Choose “error” or “base”.", column="unknown")
+        raise OptionError.of("This value is not known", "Choose “error” or “base”.", column="unknown")
     terms, base, values, multiplies = read_terms(table)
     mains = [term for term in terms if isinstance(term, Factor)]
     parts = [part for term in terms for part in term.parts]

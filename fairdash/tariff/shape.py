@@ -1,4 +1,4 @@
-"""What a curve should look like: smooth, and where it is asked for monotone.
+"""Shape of a curve: smooth and, if requested, monotone.
 
 Smoothness is that of P-splines (Eilers and Marx 1996): the squares of second differences of neighbouring
 values, on the scale of η, are added to what is minimised. Every neighbour counts alike, whatever the
@@ -100,7 +100,7 @@ class Shape:
 
     @property
     def is_ridge(self) -> bool:
-        """Whether it is α ‖β‖² alone, as scikit-learn has it."""
+        """Return whether it is α ‖β‖² alone, as scikit-learn has it."""
         ridge = Shape.ridge(len(self.quadratic) - 1, self.alpha)
         return not len(self.rises) and np.array_equal(self.quadratic, ridge.quadratic)
 
@@ -142,7 +142,7 @@ class Shape:
 
 
 def is_curve(term: Term) -> TypeGuard[Factor]:
-    """Whether it is a number's, whose values have neighbours."""
+    """Return whether it is a number's, whose values have neighbours."""
     return isinstance(term, Factor) and term.kind in (BREAKPOINT, BAND)
 
 

@@ -1,4 +1,4 @@
-"""How smooth a tariff's curves should be, by cross-validation."""
+"""Choice of the smoothness of a tariff's curves, by cross-validation."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def choose_smooth(
     """Each number's column to the weight γ of its second differences that the rows ask for; 0 for too few.
 
     Of :data:`SMOOTHS` it is the smoothest whose deviance on rows held out lies above the least by no more
-    than half a standard error of that difference: as far as can be told it foretells as well, and it turns
+    than half a standard error of that difference: within noise it predicts as well, and it turns
     less often. Factors are chosen one after another, twice: a jump of one leaves the others smooth.
 
     Parameters

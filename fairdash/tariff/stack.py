@@ -1,4 +1,4 @@
-"""What K fair tariffs of one table minimise, as one computation over all of its rows.
+"""Objective of K fair tariffs of one table, as one computation over all rows.
 
 The default penalty is how far the premium's averages follow s, in premium. A correlation does not care how
 large a premium's differences are. Where claims are weak that pays for premiums that a few rows hold far apart
@@ -151,7 +151,7 @@ class TariffStack:
 
     @property
     def has_many_rows(self) -> bool:
-        """Whether the penalty sees so few of them that a start by its rows saves time."""
+        """Return whether the penalty uses so few rows that a start on them saves time."""
         return self.z.shape[1] > 2 * self.z_seen.shape[1]
 
     def _curvature(self, eta: Array, x: Array, share: Array) -> Array:
@@ -169,7 +169,7 @@ class TariffStack:
         return found
 
     def value_and_slope(self, z: Array, which: NDArray[np.int64]) -> tuple[Array, Array]:
-        """What the tariffs `which` (M,) minimise, (M,), and its slope (M, P + 1) at coordinates z.
+        """Objective of the tariffs `which` (M,), (M,), and its slope (M, P + 1) at coordinates z.
 
         A step too far leads to numbers that are not finite: it is then tried shorter.
         """

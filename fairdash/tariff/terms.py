@@ -1,4 +1,4 @@
-"""What a tariff is made of: terms, each of which adds to the linear predictor by the cells of a row.
+"""Terms of a tariff, each of which adds to the linear predictor by the cells of a row.
 
 A table is the matrix that their coefficients are multiplied by. Levels of categories are text, since a table
 of relativities holds text, and so does a file of it.
@@ -76,7 +76,7 @@ def between(cells: Array, points: Sequence[float]) -> tuple[NDArray[np.int64], N
 
 @dataclass(frozen=True, kw_only=True)
 class Factor:
-    """What one column adds.
+    """Term of one column.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class Factor:
 
     @property
     def of_levels(self) -> bool:
-        """Whether its cells are levels, not numbers."""
+        """Return whether its cells are levels, not numbers."""
         return self.kind in (LEVEL, FIXED)
 
     @property
@@ -132,7 +132,7 @@ class Factor:
         return 0 if self.kind == FIXED else len(self.shares) - 1
 
     def places(self, table: pd.DataFrame) -> NDArray[np.int64]:
-        """Which value each row has, (n,), or of breakpoints the one below it; −1 for none."""
+        """Index of each row's value, (n,), or of the breakpoint below it; −1 for none."""
         column = table[self.column]
         if self.of_levels:
             places, missing = positions(column, self.cells)
@@ -146,7 +146,7 @@ class Factor:
         return np.where(missing, self.n_places if self.has_missing else -1, places)
 
     def matrix(self, table: pd.DataFrame) -> Array:
-        """What each coefficient is multiplied by, (n, width); a cell that has no value counts as the base."""
+        """Design matrix, (n, width); a cell that has no value counts as the base."""
         if self.kind == FIXED:
             return np.empty((len(table), 0))
         if self.kind != BREAKPOINT:
@@ -171,7 +171,7 @@ class Factor:
         return np.concatenate([line, coefficients[:, steps:]], axis=1)
 
     def at(self, table: pd.DataFrame, values: Array) -> Array:
-        """What each row adds to η, (K, n), by values (K, n_values); 0 where it has no value."""
+        """Contribution of each row to η, (K, n), by values (K, n_values); 0 where it has no value."""
         places = self.places(table)
         found = np.insert(values, len(self.shares), 0.0, axis=1)[:, places]
         if self.kind != BREAKPOINT:
@@ -182,7 +182,7 @@ class Factor:
         return np.where(missing, found, found * (1 - part) + values[:, above] * part)
 
     def unknown(self, table: pd.DataFrame) -> NDArray[np.bool_]:
-        """Which rows hold what has no value here, (n,)."""
+        """Mask of rows without a value here, (n,)."""
         return self.places(table) < 0
 
 
@@ -229,7 +229,7 @@ class Interaction:
         return np.where(known, first * self.second.n_places + second, -1)
 
     def matrix(self, table: pd.DataFrame) -> Array:
-        """What each coefficient is multiplied by, (n, width)."""
+        """Design matrix, (n, width)."""
         return (self.places(table)[:, None] == self.used).astype(float)
 
     def values(self, coefficients: Array) -> Array:
@@ -239,7 +239,7 @@ class Interaction:
         return values
 
     def at(self, table: pd.DataFrame, values: Array) -> Array:
-        """What each row adds to η, (K, n), by values (K, n_values); 0 where it has no value."""
+        """Contribution of each row to η, (K, n), by values (K, n_values); 0 where it has no value."""
         return np.insert(values, len(self.shares), 0.0, axis=1)[:, self.places(table)]
 
 
@@ -256,7 +256,7 @@ def design(terms: Sequence[Term], table: pd.DataFrame) -> Array:
 
 
 def offset(terms: Sequence[Term], table: pd.DataFrame) -> Array | None:
-    """What fixed relativities add to η, (n,), whatever is fitted; None where no factor is fixed."""
+    """Offset of fixed relativities in η, (n,); None if no factor is fixed."""
     parts = [
         term.at(table, np.log(term.relativities)[None])[0]
         for term in terms
@@ -268,8 +268,8 @@ def offset(terms: Sequence[Term], table: pd.DataFrame) -> Array | None:
 def premiums(
     terms: Sequence[Term], table: pd.DataFrame, *, base: Array, values: Sequence[Array], multiplies: bool
 ) -> Array:
-    """What K tariffs ask of every row, (K, n), from bases (K,) and each term's values (K, n_values) on the
-    scale of η."""
+    """Premiums of K tariffs for every row, (K, n), from bases (K,) and each term's values (K, n_values) on
+    the scale of η."""
     eta = np.repeat(base[:, None], len(table), axis=1)
     for term, own in zip(terms, values, strict=True):
         eta += term.at(table, own)
@@ -279,7 +279,7 @@ def premiums(
 def base_and_values(
     terms: Sequence[Term], *, intercept: Array, coefficients: Array, to_average: bool = False
 ) -> tuple[Array, list[Array]]:
-    """What tariffs add up from: the base (K,), and the values (K, n_values) of each term relative to it.
+    """Components of tariffs: the base (K,), and the values (K, n_values) of each term relative to it.
 
     Parameters
     ----------

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
@@ -118,36 +119,36 @@ def linear_predictions(
     rows: EncodedRows, weight: NDArray[np.float64], split: Split, inner: Split, loss: Loss
 ) -> NDArray[np.float64]:
     """Predictions (n,) in the loss's units by the linear model that is best on `inner`'s validation rows."""
-    held_out = inner.validation
+    x, held_out, model = rows.x.astype(float), inner.validation, _model(loss)
 
-    def predictions(alpha: float, train: NDArray[np.int64]) -> NDArray[np.float64]:
-        model = _model(loss, alpha, mass=float(weight[train].sum()))
-        model.fit(rows.x[train].astype(float), rows.y[train], sample_weight=weight[train])
-        fitted: NDArray[np.float64] = model.predict(rows.x.astype(float))
-        return fitted
+    def fit(alpha: float, train: NDArray[np.int64]) -> None:
+        # A share of the rows' weight; the GLM's own is per unit of weight already.
+        mass = 1.0 if loss.has_log_link else float(weight[train].sum())
+        model.set_params(alpha=alpha * mass).fit(x[train], rows.y[train], sample_weight=weight[train])
 
     def held_out_loss(alpha: float) -> float:
-        y_pred = predictions(alpha, inner.train)[held_out]
-        return loss.mean_deviance(rows.y[held_out], y_pred, weight[held_out])
+        fit(alpha, inner.train)
+        return loss.mean_deviance(rows.y[held_out], model.predict(x[held_out]), weight[held_out])
 
-    best = min(ALPHAS, key=held_out_loss)
-    return predictions(best, split.train)
+    fit(min(ALPHAS, key=held_out_loss), split.train)
+    fitted: NDArray[np.float64] = model.predict(x)
+    return fitted
 
 
-def _model(loss: Loss, alpha: float, *, mass: float) -> Any:
-    """scikit-learn's model; `alpha` is a share of the rows' weight for both kinds."""
+def _model(loss: Loss) -> Any:
+    """scikit-learn's model."""
     from sklearn.linear_model import Ridge, TweedieRegressor
 
     if not loss.has_log_link:
-        return Ridge(alpha=alpha * mass)
-    # The GLM's own alpha is per unit of weight already. Newton's steps settle where L-BFGS needs thousands.
+        return Ridge()
+    # Newton's steps settle where L-BFGS needs thousands, in half as many from the last coefficients.
     return TweedieRegressor(
-        power=loss.power, link="log", alpha=alpha, solver="newton-cholesky", max_iter=1000, tol=1e-6
+        power=loss.power, link="log", solver="newton-cholesky", max_iter=1000, tol=1e-6, warm_start=True
     )
 
 
 def kind_of_trees(loss: Loss) -> str:
-    """What scikit-learn's boosted trees call the loss that aims at the same mean."""
+    """Name of the same loss in scikit-learn's boosted trees."""
     return {0.0: "squared_error", 2.0: "gamma"}.get(loss.power, "poisson")
 
 
@@ -174,10 +175,16 @@ def _trees(
         )
         return model.fit(rows.x[train], rows.y[train], sample_weight=weight[train])
 
-    held_out = inner.validation
+    held_out, longest = inner.validation, fitted(inner.train, MOST_TREES)
     losses = [
         loss.mean_deviance(rows.y[held_out], y_pred, weight[held_out])
-        for y_pred in fitted(inner.train, MOST_TREES).staged_predict(rows.x[held_out])
+        for y_pred in longest.staged_predict(rows.x[held_out])
     ]
-    predictions: NDArray[np.float64] = fitted(split.train, int(np.argmin(losses)) + 1).predict(rows.x)
+    best = int(np.argmin(losses))
+    predictions: NDArray[np.float64]
+    if inner.train is split.train:
+        # The same trees again, as far as they are kept.
+        predictions = next(islice(longest.staged_predict(rows.x), best, None))
+    else:
+        predictions = fitted(split.train, best + 1).predict(rows.x)
     return predictions

@@ -44,7 +44,7 @@ N_PERMUTATIONS, N_PERMUTATIONS_IF_SLOW = 100, 20
 
 @dataclass(frozen=True)
 class OutOfFold:
-    """What candidates predict for rows that they were not trained on.
+    """Out-of-fold predictions of candidates.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class OutOfFold:
     held_out
         Row numbers of each of the F folds.
     device
-        Where it was trained.
+        Device of the training.
     notes
         Sentences that the user should read.
     """
@@ -80,7 +80,7 @@ def cross_validate(
     n_folds: int,
     random_state: int,
     device: str,
-    foretell: bool = False,
+    for_refit: bool = False,
     progress: Callable[[float], None] | None = None,
     unit: Unit = at_once,
 ) -> OutOfFold:
@@ -93,7 +93,7 @@ def cross_validate(
 
     Parameters
     ----------
-    foretell
+    for_refit
         Whether what a refit on all rows will reach is wanted, rather than a comparison. Then the folds'
         models are trained for as many steps as all rows would have: an epoch of theirs can hold a batch less,
         and fewer steps cost something else at each λ (benchmarks/find_lam.py).
@@ -103,7 +103,7 @@ def cross_validate(
         Asked for what :func:`fairdash.training.models.train_models` asks for.
     """
     held_out, splits = _folds(dataset, candidates, n_folds=n_folds, random_state=random_state)
-    if foretell:
+    if for_refit:
         candidates = [_for_as_many_steps(each, splits, n_rows=dataset.n_rows) for each in candidates]
     seed = initial_seed(random_state, 0)
     stacks: dict[tuple[object, ...], int] = {}
@@ -157,7 +157,7 @@ def rows_of(dataset: Dataset, rows: NDArray[np.int64] | None) -> Dataset:
 
 @dataclass(frozen=True)
 class Dependence:
-    """How strongly predictions, or residuals, depend on the sensitive column beside the floor; (K,) each.
+    """Dependence of predictions, or residuals, on the sensitive column, and its floor; (K,) each.
 
     With several sensitive columns these are the figures of the column with the largest excess. Signed
     measures count by their size.
@@ -169,7 +169,7 @@ class Dependence:
 
     @property
     def excess(self) -> NDArray[np.float64]:
-        """What the value has above the floor's mean; below 0 by chance."""
+        """Excess of the value over the floor's mean; below 0 by chance."""
         return self.value - self.floor
 
 

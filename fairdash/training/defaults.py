@@ -1,4 +1,4 @@
-"""What is trained where nobody has chosen: one set of defaults for page, command line and notebook.
+"""Defaults of training, shared by pages, command line and notebooks.
 
 >>> import numpy as np
 >>> suggested_loss(np.array([0.0, 1.0, 0.0, 2.0, 0.0]))[0]
@@ -29,9 +29,9 @@ from fairdash.utils.records import to_plain
 METHODS_BESIDE = ("chi2_kde", "hgr_nn")
 #: λ grid that spans the whole trade-off on Crime and the household data; elsewhere as many are found.
 LAMS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
-#: That of a first look, before it is known where the front is: four decades.
+#: That of a preview, before it is known where the front is: four decades.
 LAMS_OF_FIRST_LOOK = (0.01, 0.03, 0.1, 0.25, 0.75, 2.0, 6.0, 20.0)
-#: That of a first look by tariffs, whose λ goes further: a whole one leaves hardly a difference.
+#: That of a preview by tariffs, whose λ goes further: a whole one leaves hardly a difference.
 LAMS_OF_FIRST_TARIFFS = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.5)
 N_SPLITS = 5
 #: A split of so many rows shows little of chance, and takes long: there are fewer then, the fewest that an
@@ -147,7 +147,7 @@ def other_defaults(plan: Mapping[str, Any], then: Mapping[str, Any]) -> str:
 
 
 def _is_default(name: str, value: object, defaults: Mapping[str, Any]) -> bool:
-    """Whether a plan has a default's value; of the methods those that can take its sensitive columns.
+    """Return whether a plan has a default's value; of the methods those that can take its sensitive columns.
 
     The defaults may be those of a run from elsewhere, and so be anything.
     """

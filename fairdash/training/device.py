@@ -1,4 +1,4 @@
-"""Where models are trained: the device, and what it can hold.
+"""Device of a training, and its memory.
 
 The memory of a stack is predicted, so that one too large for a device is cut before it is tried. Counted are
 the numbers that live at once, in single precision. The factors are what the CPU's allocator was seen to hand
@@ -123,7 +123,8 @@ class StackMemory:
         )
 
     def models_that_fit(self, device: str, *, n_splits: int) -> int:
-        """How many such models a stack may hold: what a CPU's cache holds, or a share of a GPU's memory."""
+        """Number of such models that a stack can hold: limited by a CPU's cache or a share of a GPU's
+        memory."""
         import torch
 
         if device == "cuda":
@@ -139,13 +140,13 @@ class StackMemory:
 
 
 class OutOfMemoryError(Exception):
-    """The device can't hold a stack; told apart from other failures so that a smaller one is tried."""
+    """The device can't hold a stack; distinct from other failures so that a smaller one is tried."""
 
 
 def too_little_memory() -> DeviceError:
-    """The same in words for whoever asked for the training, where no smaller one is to be tried."""
+    """Memory error in words for the user, if no smaller training is tried."""
     return DeviceError.of(
-        "The memory does not suffice to train these models, even in smaller groups",
+        "Not enough memory to train these models, even in smaller groups",
         "Choose smaller batches or networks, or another device.",
     )
 

@@ -30,7 +30,7 @@ from fairdash.utils.rounding import settled, varies
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FeatureEncoder:
-    """How each column becomes numbers, learned from training rows; the output has the numbers first.
+    """Encoding of each column as numbers, learned from training rows; the output has the numbers first.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class FeatureEncoder:
         )
 
     def unknown_levels(self, features: pd.DataFrame) -> dict[Hashable, int]:
-        """How many cells of each column hold a level that is not known; columns without any left out."""
+        """Count the cells of each column with an unknown level; columns without any are left out."""
         counts = {
             column: int(((_codes(features[column], levels) < 0) & features[column].notna()).sum())
             for column, levels in zip(self.categories, self.levels, strict=True)

@@ -1,4 +1,4 @@
-"""Which features a model leans on: permutation importance, for all models of a stack at once.
+"""Feature importance by permutation, for all models of a stack at once.
 
 >>> draws = PermutationPlan(random_state=0, rows=(np.array([3, 5, 8]),))
 >>> sorted(draws.shuffle(0, feature=2)[0].tolist())

@@ -6,7 +6,8 @@ import math
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from statistics import NormalDist
 
 import numpy as np
@@ -26,8 +27,10 @@ from fairdash.training.crossvalidation import (
     standard_error,
 )
 from fairdash.training.methods import METHODS, STANDARD
+from fairdash.training.pilot import find_lams
 from fairdash.training.search import SearchResult
 from fairdash.training.settings import StackedModel
+from fairdash.training.splits import Split
 from fairdash.training.sweep import SearchPlan, check_lams
 from fairdash.utils.registry import get_entry
 
@@ -136,6 +139,9 @@ class LamSearch(SearchPlan):
     lams
         Weights λ ≥ 0 to try, each different, one of them above 0; the standard model (λ = 0) is always
         tried beside them.
+    find_lams
+        Whether as many weights as `lams` has are first found where the front is, by
+        :func:`fairdash.training.pilot.find_lams` within the same rows, instead of those in `lams`.
     refine
         Weights to try in a second round, between the one that was found and its neighbour on the other
         side of the target; 0 for no second round.
@@ -151,6 +157,7 @@ class LamSearch(SearchPlan):
     target: Target
     lams: tuple[float, ...]
     n_folds: int = 10
+    find_lams: bool = False
     refine: int = 0
 
     def _check(self, checks: Checks) -> None:
@@ -192,7 +199,7 @@ def search_lam(
     For a bound on dependence this is, of the weights that meet it, the one with the smallest loss; if none
     does, of those whose excess is within one standard error of the least (the standard deviation of the
     measure on independent data), the one with the smallest loss. For a bound on the error it is, of the
-    weights within it, the one with the smallest excess dependence; weights that can't be told from
+    weights within it, the one with the smallest excess dependence; weights indistinguishable from
     independence (at most the floor's 95 % quantile) are alike, and the smaller loss decides.
 
     Dependence is measured once on the held-out predictions of all folds together, not fold by fold: a
@@ -221,7 +228,8 @@ def search_lam(
     progress
         Called with the share done, 0 to 1; it may raise :class:`fairdash.errors.Cancelled`.
     unit
-        Asked for what there is under ``"weights/"`` and, in a second round, ``"finer/"``.
+        Asked for ``"pilot"`` where weights are to be found, for what there is under ``"weights/"`` and, in
+        a second round, ``"finer/"``.
 
     Raises
     ------
@@ -231,6 +239,8 @@ def search_lam(
     """
     started = time.monotonic()
     within = rows_of(dataset, rows)
+    if plan.find_lams:
+        plan = replace(plan, lams=tuple(unit("pilot", partial(_pilot, within, plan))["lams"].tolist()))
     lams = sorted({float(lam) for lam in plan.lams if lam > 0})
     share = len(lams) / (len(lams) + plan.refine)
 
@@ -264,6 +274,22 @@ def search_lam(
     )
 
 
+def _pilot(dataset: Dataset, plan: LamSearch) -> units.Found:
+    """The weights that a pilot finds; those of the plan where there is no dependence to lose."""
+    every = np.arange(dataset.n_rows)
+    found = find_lams(
+        dataset,
+        Split(every, every[:0]),
+        plan.settings,
+        method=plan.method,
+        count=len(plan.lams),
+        objective=plan.objective,
+        random_state=plan.random_state,
+        device=plan.device,
+    )
+    return {"lams": np.array(plan.lams if found is None else found)}
+
+
 def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
     """The weight of `frame` that :func:`search_lam` takes, whether it meets the target, and why it.
 
@@ -285,16 +311,16 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
         if met.empty:
             best = fair.sort_values("increase").iloc[0]
             words = (
-                f"No weight keeps to {target.words}: λ = {best['lam']:g} comes nearest, with an error "
-                f"{best['increase']:+.1%} against the standard model's. Try smaller weights."
+                f"No weight meets {target.words}. λ = {best['lam']:g} comes nearest, with an error "
+                f"{best['increase']:+.1%} relative to the standard model's. Try smaller weights."
             )
             return float(best["lam"]), False, words
         noticed = met["excess"].where(met["dependence"] > met["floor_q95"], 0.0).clip(lower=0)
         best = met.assign(noticed=noticed).sort_values(["noticed", "loss"]).iloc[0]
         words = (
-            f"λ = {best['lam']:g}: of the weights that keep to {target.words}, the one with the least "
-            f"dependence by {symbol} ({best['dependence']:.3f}, floor {best['floor']:.3f}); its error is "
-            f"{best['increase']:+.1%} against the standard model's."
+            f"λ = {best['lam']:g}: among the weights that meet {target.words}, it has the least dependence "
+            f"by {symbol} ({best['dependence']:.3f}, floor {best['floor']:.3f}). Its error is "
+            f"{best['increase']:+.1%} relative to the standard model's."
         )
         return float(best["lam"]), True, words
     met = usable[usable["meets"]]
@@ -304,24 +330,24 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
         nearest = fair[fair["excess"] <= fair["excess"].min() + noise]
         best = nearest.sort_values("loss").iloc[0]
         words = (
-            f"No weight reaches {target.words}: λ = {best['lam']:g} comes nearest, but for noise, with "
+            f"No weight reaches {target.words}. Within noise λ = {best['lam']:g} comes nearest, with "
             f"{symbol} at {best['dependence']:.3f} (floor {best['floor']:.3f}). "
         )
         if target.kind == MEASURE and target.at_most < best["floor"]:
             words += (
-                "Independent data read as much as the floor on so many rows, so that the target can't be "
-                "expected of any model. Bound what lies above the floor instead."
+                "Independent data reach the floor on so many rows, so no model can be expected to meet the "
+                "target. Bound the excess over the floor instead."
             )
         else:
             words += "Try larger weights."
         return float(best["lam"]), False, words
     best = met.sort_values("loss").iloc[0]
     if best["lam"] == 0:
-        words = f"The standard model meets {target.words} already, so that no weight is needed."
+        words = f"The standard model already meets {target.words}, so no weight is needed."
     else:
         words = (
-            f"λ = {best['lam']:g}: of the weights that reach {target.words}, the one with the smallest error "
-            f"({best['increase']:+.1%} against the standard model's); {symbol} is at "
+            f"λ = {best['lam']:g}: among the weights that reach {target.words}, it has the smallest error "
+            f"({best['increase']:+.1%} relative to the standard model's). {symbol} is at "
             f"{best['dependence']:.3f} (floor {best['floor']:.3f})."
         )
     return float(best["lam"]), True, words
@@ -329,7 +355,7 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
 
 def _measured_on(frame: pd.DataFrame, lam: float) -> str:
     if frame.loc[frame["lam"] == lam, "diluted"].iloc[0]:
-        return "each fold, since the folds' models depend on the sensitive column in ways that differ"
+        return "each fold, since the folds' models depend on the sensitive column in different ways"
     return "all folds together"
 
 
@@ -377,7 +403,7 @@ def _try(
         n_folds=plan.n_folds,
         random_state=plan.random_state,
         device=plan.device,
-        foretell=True,
+        for_refit=True,
         progress=None if progress is None else lambda share: progress(TRAINING_SHARE * share),
         unit=unit,
     )

@@ -1,4 +1,4 @@
-"""What "accurate" means: squared error, or the deviances of the Tweedie family for prices and counts.
+"""Losses: squared error, or the deviances of the Tweedie family for prices and counts.
 
 A network gives η; the prediction is μ = η for squared error and μ = exp(η) otherwise, so that prices are
 positive and effects multiply. Losses are used in units of the constant model's: 1 is what the (weighted)
@@ -48,7 +48,7 @@ class Loss:
 
     @property
     def has_log_link(self) -> bool:
-        """Whether the prediction is exp(η), positive, rather than η itself."""
+        """Return whether the prediction is exp(η), positive, rather than η itself."""
         return self.power > 0
 
     def prediction(self, eta: Numbers) -> Numbers:
@@ -187,25 +187,25 @@ LOSSES: Mapping[str, Loss] = by_id(
     Loss(
         id="squared_error",
         title="Squared error",
-        meaning="Any number; the prediction aims at the mean.",
+        meaning="For any numbers; predicts the mean.",
         power=0,
     ),
     Loss(
         id="poisson",
         title="Poisson deviance",
-        meaning="Counts and rates, such as claims a year; effects multiply.",
+        meaning="For counts and rates, such as claims per year; effects multiply.",
         power=1,
     ),
     Loss(
         id="tweedie",
         title="Tweedie deviance",
-        meaning="Costs that are often zero, such as yearly claims costs; effects multiply.",
+        meaning="For costs that are often zero, such as yearly claims costs; effects multiply.",
         power=1.5,
     ),
     Loss(
         id="gamma",
         title="Gamma deviance",
-        meaning="Positive amounts, such as the cost of a claim; effects multiply.",
+        meaning="For positive amounts, such as the cost of a claim; effects multiply.",
         power=2,
     ),
 )

@@ -74,14 +74,14 @@ METHODS: Mapping[str, Method] = by_id(
     Method(
         id="standard",
         title="Standard network",
-        meaning="Fits the target as well as it can and takes no account of the sensitive attribute.",
+        meaning="Minimises the error alone and ignores the sensitive attribute.",
         penalty=None,
         source="Grari et al., baseline “Standard NN”",
     ),
     Method(
         id="hgr_nn",
         title="Fair HGR network",
-        meaning="Learns to leave an adversary no link to the sensitive attribute that it could find.",
+        meaning="Learns predictions in which an adversary finds no link to the sensitive attribute.",
         penalty="fairdash.training.penalties.adversarial:HGRPenalty",
         adversarial=True,
         source="Grari et al., supplement, Algorithm “Fair HGR NN”",
@@ -89,8 +89,8 @@ METHODS: Mapping[str, Method] = by_id(
     Method(
         id="hgr_spline",
         title="Fair spline network",
-        meaning="Leaves no link to the sensitive attribute that smooth curves of both could show; "
-        "needs no adversary.",
+        meaning="Lowers the strongest correlation between smooth functions of prediction and sensitive "
+        "attribute. Needs no adversary.",
         penalty="fairdash.training.penalties.closed_forms:SplineHGRPenalty",
         source="fairdash; first canonical correlation (Hotelling 1936) of smooth functions, as a "
         "lower bound of HGR",
@@ -99,8 +99,8 @@ METHODS: Mapping[str, Method] = by_id(
     Method(
         id="cca_spline",
         title="Fair correlations network",
-        meaning="Lowers every link that smooth curves of both could show, not the strongest alone, "
-        "on many rows at a time; needs no adversary.",
+        meaning="Lowers all correlations between smooth functions of both, not only the strongest, on large "
+        "batches. Needs no adversary.",
         penalty="fairdash.training.penalties.closed_forms:CanonicalPenalty",
         source="fairdash; sum of squared canonical correlations (Pillai 1955) of smooth functions, "
         "the smooth part of χ² (Lancaster 1958)",
@@ -110,8 +110,8 @@ METHODS: Mapping[str, Method] = by_id(
     Method(
         id="chi2_nn",
         title="Fair χ² network",
-        meaning="Learns to leave an adversary no pair of prediction and sensitive attribute that is "
-        "likelier than chance; strong links weigh most.",
+        meaning="Learns predictions in which an adversary finds no dependence (χ²). Strong links have most "
+        "weight.",
         penalty="fairdash.training.penalties.adversarial:Chi2Penalty",
         adversarial=True,
         source="Grari et al., Algorithm 1, and supplement, Algorithm “Fair χ² NN”",
@@ -119,7 +119,8 @@ METHODS: Mapping[str, Method] = by_id(
     Method(
         id="chi2_kde",
         title="Fair KDE network",
-        meaning="Lowers the χ² divergence of the smoothed joint law from independence; needs no adversary.",
+        meaning="Lowers the χ² divergence of the smoothed joint distribution from independence. Needs no "
+        "adversary.",
         penalty="fairdash.training.penalties.closed_forms:KDEPenalty",
         source="Mary et al. 2019, “Fairness-aware learning for continuous attributes and "
         "treatments”; baseline “Mary2019” of Grari et al.",
@@ -128,8 +129,8 @@ METHODS: Mapping[str, Method] = by_id(
     Method(
         id="mine",
         title="Fair MINE network",
-        meaning="Learns to leave an adversary no information about the sensitive attribute that it "
-        "could find.",
+        meaning="Learns predictions in which an adversary finds no mutual information with the sensitive "
+        "attribute.",
         penalty="fairdash.training.penalties.adversarial:MINEPenalty",
         adversarial=True,
         source="Belghazi et al. 2018, “Mutual information neural estimation”; baseline “Fair MINE "
@@ -138,7 +139,7 @@ METHODS: Mapping[str, Method] = by_id(
     Method(
         id="pearson",
         title="Fair linear network",
-        meaning="Lowers the linear correlation with the sensitive attribute and sees no other link.",
+        meaning="Lowers the linear correlation with the sensitive attribute and no other link.",
         penalty="fairdash.training.penalties.closed_forms:PearsonPenalty",
         source="Pearson's ρ as the penalty of the generic problem of Grari et al.",
     ),

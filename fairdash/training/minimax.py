@@ -138,7 +138,7 @@ class Batches:
 
     @property
     def all_generators(self) -> list[torch.Generator]:
-        """Of the order of the rows and of dropout: where they stand is all that changes here."""
+        """Random generators of the order of rows and of dropout: their state is all that changes here."""
         return [*self.generators, *self.dropout_generators]
 
     def epoch(self) -> Iterator[Batch]:
@@ -330,7 +330,7 @@ class BestEpoch:
         self.weights.copy_(torch.where(better[:, None], self.trainer.descent.weights, self.weights))
 
     def is_over_after(self, epoch: int) -> bool:
-        """Whether no model is left to wait for."""
+        """Return whether no model is left to wait for."""
         return bool(((epoch - self.epoch >= self.patience) | ~self.trainer.alive).all())
 
     def restore(self) -> Tensor:

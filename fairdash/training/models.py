@@ -2,7 +2,7 @@
 
 To cut a stack for units of a few seconds would cost its speed: on Crime five stacks of a split each take two
 thirds longer than one of five. A leg is some of the epochs, and hands on where all its models stand, so that
-the weights are the very same however often the training is gone on with.
+the weights are the same however often the training is resumed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _IN_HALVES = "The memory did not hold a whole stack of models at once; it was tr
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TrainedModels:
-    """What many models have learned, as predictions for all rows of their data set.
+    """Predictions of many models for all rows of their data set.
 
     Parameters
     ----------
@@ -254,7 +254,8 @@ def _check(dataset: Dataset, splits: Sequence[Split], models: Sequence[StackedMo
 
 
 class StackTrainer:
-    """What the stacks of one call share: the data set, encoded once a split and loss, and the device."""
+    """Shared context of the stacks of one call: the data set, encoded once a split and loss, and the
+    device."""
 
     def __init__(
         self,
@@ -275,7 +276,7 @@ class StackTrainer:
         self._encoded: dict[tuple[int, float, str | None], EncodedRows] = {}
 
     def encoded(self, model: StackedModel) -> EncodedRows:
-        """The rows as the model's split, loss and architecture have them."""
+        """Encoded rows for the model's split, loss and architecture."""
         loss, embedding = model.settings.loss_function, model.settings.network.embedding
         key = (model.split, loss.power, embedding)
         if key not in self._encoded:
@@ -350,7 +351,7 @@ class StackTrainer:
         return {**found, **leaning}
 
     def models_per_stack(self, model: StackedModel) -> int:
-        """How many models like this one: what the cache of a CPU holds, or a share of a GPU's memory."""
+        """Number of models like this one: limited by a CPU's cache or a share of a GPU's memory."""
         rows = self.encoded(model).x
         memory = StackMemory.of(
             model.method,
@@ -386,7 +387,7 @@ class StackTrainer:
 def train_in_legs(
     trainer: StackTrainer, stack: Sequence[StackedModel], report: StackReporter, unit: Unit
 ) -> tuple[Found | None, list[pd.DataFrame]]:
-    """What :meth:`StackTrainer.train` finds of a stack, None if the device can't hold it; and its curves."""
+    """Result of :meth:`StackTrainer.train` for a stack, None if the device can't hold it; and its curves."""
     n_epochs, legs = stack[0].settings.n_epochs, _legs(trainer, stack)
     found: Found | None = None
     curves: list[pd.DataFrame] = []
@@ -420,12 +421,12 @@ def work_of(models: Sequence[StackedModel]) -> float:
 
 
 def seconds_of(models: Sequence[StackedModel], n_rows: int) -> float:
-    """What their training takes a slow core, roughly, on so many rows each."""
+    """Estimated time of their training on a slow core, for the given rows."""
     return work_of(models) * n_rows * _SECONDS_A_ROW
 
 
 def _legs(trainer: StackTrainer, stack: Sequence[StackedModel]) -> int:
-    """How many legs: by plan and data alone, never by a clock, so that they are the same when it goes on."""
+    """Number of steps: by plan and data alone, never by a clock, so that a resumed job has the same."""
     settings, rows = stack[0].settings, min(len(trainer.splits[model.split].train) for model in stack)
     seconds = seconds_of(stack, rows)
     if trainer.device != "cpu":

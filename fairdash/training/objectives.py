@@ -1,4 +1,4 @@
-"""What a fair model must not let depend on the sensitive features: predictions, or residuals."""
+"""Objectives: predictions, or residuals, must not depend on the sensitive features."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which weights λ to try: a pilot finds where models lie between the standard one and the floor.
+"""Choice of weights λ: a pilot finds models between the standard one and the floor.
 
 λ has no scale of its own: of rare claims a quarter leaves no link, of household incomes five leave some. The
 weights of a plan are therefore spread evenly over dependence, on validation rows; the test rows take no part.
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
+from fairdash.errors import OptionError
 from fairdash.training.crossvalidation import dependence_of
 from fairdash.training.device import resolve_device
 from fairdash.training.methods import PATHS
@@ -94,7 +95,7 @@ def lams_by_dependence(
     objective: str,
     random_state: int,
 ) -> Array | None:
-    """What :func:`find_lams` gives, of models that are there: `predictions` (L, n) at `lams` (L,), 0 first.
+    """Result of :func:`find_lams` for given models: `predictions` (L, n) at `lams` (L,), 0 first.
 
     Those of a model that diverged are NaN; `rows` are measured, by the measure that compares the method's
     models.
@@ -113,6 +114,13 @@ def lams_by_dependence(
         return None
     floor = float(np.median(measured.floor[there]))
     return spread(lams[there], measured.value[there], floor, count=count)
+
+
+def is_auto(lams: Sequence[float] | str) -> bool:
+    """Whether weights are to be found; OptionError for another text than “auto”."""
+    if isinstance(lams, str) and lams != "auto":
+        raise OptionError.of(f"“{lams}” is no grid of weights", "Give numbers, or “auto”.", column="lams")
+    return isinstance(lams, str)
 
 
 def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array:

@@ -1,4 +1,4 @@
-"""How far a training has come, and who is told."""
+"""Progress of a training, and its listeners."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class SweepProgress:
-    """How far a training or a whole sweep has come.
+    """Progress of a training or a whole sweep.
 
     Parameters
     ----------

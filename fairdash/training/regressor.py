@@ -50,30 +50,29 @@ class FairRegressor(RegressorMixin, BaseEstimator):
     Ψ the method's measure of dependence between U and the sensitive features s. λ = 0 is the standard
     network; the larger λ, the fairer and the less accurate.
 
-    s is learned from, but no predictor sees it. It comes as ``fit(…, sensitive_features=s)``, or lies among
-    the columns of X and is named by `sensitive_columns`.
+    Training uses s, but no predictor does. Pass it as ``fit(…, sensitive_features=s)``, or name columns of X
+    in `sensitive_columns`.
 
     Parameters
     ----------
     method
-        Id in :data:`fairdash.training.methods.METHODS`: which Ψ.
+        Id in :data:`fairdash.training.methods.METHODS`: the choice of Ψ.
     objective
         ``"demographic_parity"``: U is the prediction ŷ; ``"equalized_residuals"``: U is ŷ − y.
     lam
         Weight λ ≥ 0 of the penalty. The method ``"standard"`` has none, whatever λ.
     sensitive_columns
-        Columns of X that are sensitive, by name or by position from 0; None for none. The predictor is
-        built on the others.
+        Sensitive columns of X, by name or by position from 0; None for none. The predictor uses the others.
     random_state
         Seed of the initial weights, the mini-batches and the validation rows.
     device
         ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"mps"``.
     validation_fraction
-        Share of the rows to set aside for `patience`; without it, all rows are trained on.
+        Share of the rows set aside for `patience`; without it, all rows are training rows.
     architecture, hidden, lr, weight_decay, batch_size, n_epochs, warm_up_epochs, adversary_hidden, \
 adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
-        As in :class:`fairdash.training.settings.TrainingSettings`. ``"auto"`` stands for what
-        :func:`fairdash.training.settings.budget_of` gives for the rows that are fitted.
+        As in :class:`fairdash.training.settings.TrainingSettings`. ``"auto"`` uses
+        :func:`fairdash.training.settings.budget_of` for the fitted rows.
 
     Attributes
     ----------
@@ -82,15 +81,15 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
     feature_names_in_ : ndarray of str
         Their names, if X was a DataFrame.
     lam_ : float
-        The weight λ that was used: 0 for ``"standard"``.
+        The weight λ used: 0 for ``"standard"``.
     settings_ : TrainingSettings
-        What was trained with, every ``"auto"`` replaced by its number.
+        Settings used, every ``"auto"`` replaced by its number.
     n_iter_ : int
         Epochs trained.
     best_epoch_ : int
         The epoch whose weights predict: with `patience` the best on the validation rows, else the last.
     device_ : str
-        Where it was trained.
+        Device of the training.
     sensitive_names_ : tuple
         The sensitive columns of X: names, or positions where X has none.
     predictor_ : Predictor
@@ -102,7 +101,7 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
     are NumPy's, in float64 and without torch.
 
     A missing number is replaced by the training rows' median; a missing category has no level, and neither
-    has a level that was not there in training, of which :meth:`predict` warns.
+    has a level not seen in training, of which :meth:`predict` warns.
 
     Examples
     --------
@@ -188,10 +187,10 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         y : array, shape (n,)
             Target, not constant; for the losses with a log link 0 or more.
         sensitive_features : array, Series or DataFrame, shape (n,) or (n, d)
-            What must not show: numbers, or text for classes. Needed if λ > 0 and there are no
+            Sensitive features: numbers, or text for classes. Needed if λ > 0 and there are no
             `sensitive_columns`.
         sample_weight : array, shape (n,)
-            How much each row counts, such as its exposure: 0 leaves it out, 2 counts it twice.
+            Row weights, such as exposures: 0 leaves a row out, 2 counts it twice.
 
         Raises
         ------
@@ -210,8 +209,8 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predictions (n,) for the rows of X, in the target's units.
 
-        Columns of a DataFrame are matched by name. Others than those that were fitted are left aside, and
-        the sensitive ones may be missing.
+        Columns of a DataFrame are matched by name. Further columns are ignored, and the sensitive ones may
+        be missing.
 
         Raises
         ------
@@ -221,7 +220,7 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         Warns
         -----
         UserWarning
-            Cells hold levels that were not there in training, as many as it says; they count as missing.
+            Cells have levels not seen in training, which count as missing; the warning counts them.
         """
         check_is_fitted(self)
         encoder = self.predictor_.encoder
@@ -231,7 +230,7 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         unknown = encoder.unknown_levels(features)
         if unknown:
             warnings.warn(
-                f"Levels that were not there in training count as missing, in: {in_columns(unknown)}.",
+                f"Levels not seen in training count as missing, in: {in_columns(unknown)}.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -250,7 +249,7 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """The fitted model that :meth:`save` wrote; its predictions are equal to the last bit.
+        """Load a model written by :meth:`save`; its predictions are equal to the last bit.
 
         Raises
         ------
@@ -264,7 +263,9 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
                 "This file does not hold a model of fairdash's", "Choose a file that save() wrote."
             )
         if int(number) > _FORMAT:
-            raise StorageError.of("A newer fairdash wrote this model", "Update fairdash to read it.")
+            raise StorageError.of(
+                "A newer version of fairdash wrote this model", "Update fairdash to read it."
+            )
         text = metadata.get("about", "")
         if metadata.get("sha256") != _digest(text, arrays):
             raise _damaged()
@@ -391,7 +392,7 @@ def _digest(text: str, arrays: Mapping[str, NDArray[np.float64]]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no words for: NumPy's numbers and arrays, and a table's column names."""
+    """Encode values without a JSON form: NumPy's numbers and arrays, and a table's column names."""
     if isinstance(value, (np.generic, np.ndarray, pd.Index)):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} can't be kept in a model's file")

@@ -1,4 +1,4 @@
-"""What an estimator's fit and predict are given, checked; and the training."""
+"""Checks on the input of an estimator's fit and predict, and the training."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def fit_regressor(
     model.device_ = device.name
     if trained.diverged[0]:
         warnings.warn(
-            "The training stopped being finite; the last finite weights predict. Try a lower lr or "
+            "Training diverged. The model predicts with the last finite weights. Try a lower lr or "
             "adversary_lr.",
             ConvergenceWarning,
             stacklevel=3,
@@ -118,7 +118,7 @@ def rows_to_fit(
     method: Method,
     option: str = "method",
 ) -> tuple[pd.DataFrame, NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.float64] | None]:
-    """What an estimator's fit was given, checked and cut into its parts.
+    """Input of an estimator's fit, checked and split into its parts.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def _checked_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n_rows, sample_weight)
     weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
-    hint = "Give one weight a row, above 0 for the rows to learn from and else 0."
+    hint = "Give one weight per row: above 0 for training rows, otherwise 0."
     what = None
     if weight.shape != (n_rows,):
         what = f"The weights have the shape {weight.shape}, and X has {n_rows:,} rows"
@@ -203,7 +203,7 @@ def _sensitive(
     checks.require(
         given is not None or of_x.shape[1] or method is None,
         "lam",
-        "A weight λ above 0 needs to know the sensitive features",
+        "A weight λ above 0 needs the sensitive features",
         "Call fit with sensitive_features=, name sensitive_columns of X, or choose lam=0.",
     )
     checks.finish()
@@ -322,7 +322,7 @@ def settings_of(params: dict[str, Any], *, n_rows: int) -> TrainingSettings:
 
 
 def _wanted(default: Any, value: Any) -> str | None:
-    """What should stand in place of `value`, in words; None if it is of its default's kind."""
+    """Expected form of `value`, in words; None if it has its default's type."""
     if isinstance(default, tuple):
         fits = isinstance(value, (Sequence, np.ndarray)) and all(_is_whole(each) for each in value)
         return None if fits else "whole numbers, such as (32, 16, 8)"

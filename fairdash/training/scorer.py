@@ -130,10 +130,10 @@ def make_scorer(
     measure
         A key of :data:`fairdash.dependence.REGISTRY`.
     sensitive
-        Columns of X that are sensitive, by name or by position from 0. None: they come as
+        Sensitive columns of X, by name or by position from 0. None: they come as
         ``sensitive_features`` by scikit-learn's metadata routing.
     objective
-        ``"demographic_parity"``: predictions are judged; ``"equalized_residuals"``: ŷ − y.
+        ``"demographic_parity"``: predictions are evaluated; ``"equalized_residuals"``: ŷ − y.
     random_state
         Seed of measures that draw.
     **options

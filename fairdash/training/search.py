@@ -40,8 +40,7 @@ class SearchGrid:
     Parameters
     ----------
     hidden
-        Units of the predictor's hidden layers. Each architecture is a stack of its own; the values below
-        share it.
+        Units of the predictor's hidden layers. Each architecture is its own stack; the values below share it.
     dropout, lr, weight_decay
         As in :class:`fairdash.training.settings.TrainingSettings`.
 
@@ -75,13 +74,13 @@ class SearchGrid:
             checks.require(
                 values and len(set(values)) == len(values),
                 each.name,
-                "The values to try are none, or one stands twice",
+                "There are no values to try, or one is repeated",
                 "Name each value once.",
             )
         checks.finish()
 
     def candidates(self, base: TrainingSettings) -> tuple[TrainingSettings, ...]:
-        """Every combination, in all else like `base`; OptionError for a value that can't be used."""
+        """All combinations, otherwise like `base`; OptionError for an unusable value."""
         names = [each.name for each in fields(self)]
         combinations = itertools.product(*(getattr(self, name) for name in names))
         return tuple(replace(base, **dict(zip(names, values, strict=True))) for values in combinations)
@@ -129,28 +128,28 @@ class SettingsSearch(SearchPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class SearchResult:
-    """What a search has found.
+    """Result of a search.
 
     Parameters
     ----------
     best
-        The settings with the smallest score; None if a weight was looked for.
+        The settings with the smallest score; None in a search for a weight.
     lam
-        The weight λ that was looked for; None if settings were. 0 if the standard model meets the target
-        already. If the target was not reached, the weight that comes nearest to it, but for noise.
+        The weight λ found; None in a search for settings. 0 if the standard model already meets the target.
+        If the target was not reached, the nearest weight within noise.
     reached
         Whether the target is met on the held-out rows; True for settings, which have none.
     frame
         One row a candidate, as :func:`search_settings` or :func:`fairdash.training.lam_search.search_lam`
         describes it.
     rule
-        What was chosen and how, in words.
+        The choice and its rule, in words.
     measure
-        Id of the measure that dependence was compared by.
+        Id of the measure of dependence used.
     seconds
         Wall time.
     device
-        Where it was trained.
+        Device of the training.
     notes
         Sentences that the user should read.
 

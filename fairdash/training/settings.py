@@ -22,8 +22,8 @@ class TrainingSettings:
     Parameters
     ----------
     architecture
-        Id in :data:`fairdash.training.settings.ARCHITECTURES`: what the predictor sees of a number, and
-        what stands between its layers.
+        Id in :data:`fairdash.training.settings.ARCHITECTURES`: encoding of numbers, and activation between
+        layers.
     hidden
         Units of the predictor's hidden layers.
     lr
@@ -31,11 +31,11 @@ class TrainingSettings:
     weight_decay
         L2 penalty of the predictor, as torch.optim.Adam understands it.
     batch_size
-        Rows a mini-batch; at most the number of training rows.
+        Rows per mini-batch; at most the number of training rows.
     n_epochs
         Passes over the training rows.
     warm_up_epochs
-        Of these, how many the predictor trains alone before the penalty sets in.
+        Number of these epochs without the penalty, at the start.
     adversary_hidden
         Units of the hidden layers of the adversary's networks.
     adversary_lr
@@ -99,7 +99,7 @@ class TrainingSettings:
         checks.require(
             checks.problems or self.warm_up_epochs < self.n_epochs,
             "warm_up_epochs",
-            "The warm-up takes all epochs, so that no fair training is left",
+            "The warm-up takes all epochs and leaves none for fair training",
             f"Choose fewer than {self.n_epochs} warm-up epochs.",
         )
         checks.finish()
@@ -109,16 +109,16 @@ class TrainingSettings:
 
     @property
     def network(self) -> Architecture:
-        """What the architecture's id stands for."""
+        """Architecture of this id."""
         return get_entry(ARCHITECTURES, self.architecture, option="architecture")
 
     @property
     def loss_function(self) -> Loss:
-        """What accurate means, as :mod:`fairdash.training.losses` has it."""
+        """Loss, from :mod:`fairdash.training.losses`."""
         return find_loss(self.loss, tweedie_power=self.tweedie_power)
 
     def steps_an_epoch(self, n_rows: int) -> int:
-        """Mini-batches that an epoch over so many training rows has; at least 1."""
+        """Number of mini-batches per epoch over so many training rows; at least 1."""
         return batches_an_epoch(n_rows, self.batch_size)
 
     def with_steps_of(self, n_rows: int, *, on: int) -> Self:
@@ -295,7 +295,7 @@ ARCHITECTURES: Mapping[str, Architecture] = by_id(
     Architecture(
         id="tanh",
         title="tanh on numbers",
-        meaning="Sees each number as it is: the networks of the paper.",
+        meaning="Uses each number unchanged, like the paper's networks.",
         activation="tanh",
         embedding=None,
         source="Grari et al., supplement",
@@ -303,8 +303,8 @@ ARCHITECTURES: Mapping[str, Architecture] = by_id(
     Architecture(
         id="scores",
         title="ReLU on numbers and their ranks",
-        meaning="Sees each number twice, as it is and as the normal score of its rank, which neither "
-        "skew nor outliers touch.",
+        meaning="Uses each number twice: unchanged, and as the normal score of its rank, which resists skew "
+        "and outliers.",
         activation="relu",
         embedding="scores",
         source="fairdash; after Gorishniy et al. 2022, “On embeddings for numerical features in "
@@ -313,8 +313,8 @@ ARCHITECTURES: Mapping[str, Architecture] = by_id(
     Architecture(
         id="bins",
         title="ReLU on a piecewise-linear encoding",
-        meaning="Sees each number as it is and through eight functions, each rising in one eighth of "
-        "the rows.",
+        meaning="Uses each number unchanged and through eight functions, each rising in one eighth of the "
+        "rows.",
         activation="relu",
         embedding="bins",
         source="Gorishniy et al. 2022",

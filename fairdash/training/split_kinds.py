@@ -59,7 +59,7 @@ class SplitKind:
     role: str = ""
 
     def mean_of(self, count: int) -> str:
-        """What figures are means of, for under a chart's title: "mean of 5 random splits"."""
+        """Basis of the means, for a chart's subtitle: "mean of 5 random splits"."""
         return f"1 {self.phrase} split" if count == 1 else f"mean of {count} {self.phrase} splits"
 
 
@@ -153,7 +153,7 @@ def _by_group(
     assert groups is not None
     if groups.max() + 1 < 5:
         hint = "Choose a column with at least 5 groups, or random splits."
-        raise _fault("split", "There are too few groups to hold some of them out", hint)
+        raise _fault("split", "There are too few groups to hold some out", hint)
 
     def divided(rows: Rows, share: float, seed: Sequence[int]) -> tuple[Rows, Rows]:
         number = int(np.random.SeedSequence(seed).generate_state(1)[0])
@@ -183,7 +183,7 @@ def _by_time(dataset: Dataset, n_splits: int, _: int, validation_share: float) -
     if len(splits) < n_splits:
         raise _fault(
             "n_splits",
-            f"“{dataset.time.name}” gives {len(splits)} different splits into before and after",
+            f"“{dataset.time.name}” gives only {len(splits)} different splits into before and after",
             f"Choose {len(splits)} or fewer." if splits else "Choose another column, or random splits.",
         )
     return tuple(splits[:n_splits])
@@ -221,16 +221,16 @@ SPLITS: Mapping[str, SplitKind] = by_id(
         id=RANDOM,
         title="At random",
         phrase="random",
-        meaning="Each row is a training row (80 %) or a test row (20 %) by chance: how well a model does on "
-        "other rows like these.",
+        meaning="Each row is at random a training row (80 %) or a test row (20 %). Measures performance on "
+        "new rows like these.",
         draw=_random,
     ),
     SplitKind(
         id=GROUP,
         title="By group",
         phrase="by-group",
-        meaning="80 % of the groups train, the others test, and no group is in both: how well a model does "
-        "on groups, such as policies, that it has never seen (scikit-learn's GroupShuffleSplit).",
+        meaning="80 % of the groups train, the others test, and no group is in both. Measures performance on "
+        "new groups, such as new policies (scikit-learn's GroupShuffleSplit).",
         role="group",
         draw=_by_group,
     ),
@@ -238,9 +238,9 @@ SPLITS: Mapping[str, SplitKind] = by_id(
         id=TIME,
         title="By time",
         phrase="before-and-after",
-        meaning="What came before trains, what came after tests: the latest fifth of the rows, and in "
-        "further splits windows that begin 5 % of the rows earlier each; rows after a window take no part. "
-        "A group may be in both, at different times.",
+        meaning="Earlier rows train, later rows test. The first split tests on the latest fifth of the rows. "
+        "Each further split moves this window 5 % of the rows earlier and drops the rows after it. A "
+        "group may be in both, at different times.",
         role="time",
         draw=_by_time,
     ),
@@ -256,7 +256,7 @@ SHARE, FROM_ROWS, MOST_ROWS = 0.2, 5_000, 10_000
 class SetAside:
     """The rows set aside, and what models of all other rows predict for them; nobody has looked at either.
 
-    The models are those that a refit is likest to: one a method and weight, trained on every row that is not
+    The models are those closest to a refit: one a method and weight, trained on every row that is not
     set aside, with the refit's settings and seed. The mean over the splits' models would be another
     predictor, which nobody carries off.
 

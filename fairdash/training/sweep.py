@@ -33,6 +33,7 @@ from fairdash.training.methods import DEFAULT_METHOD, FAIR_TARIFF, METHODS, PATH
 from fairdash.training.methods import STANDARD as STANDARD
 from fairdash.training.models import TrainedModels, train_models
 from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.pilot import is_auto
 from fairdash.training.progress import OnProgress
 from fairdash.training.progress import SweepProgress as SweepProgress
 from fairdash.training.settings import StackedModel, TrainingSettings, budget_of
@@ -55,7 +56,7 @@ from fairdash.utils.registry import get_entry
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingPlan:
-    """What is trained for, how, where and from which seed.
+    """Objective, settings, device and seed of a training.
 
     Parameters
     ----------
@@ -111,7 +112,7 @@ class TrainingPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchPlan(TrainingPlan):
-    """What every search says: candidates of one method are compared by cross-validation.
+    """Shared fields of every search: candidates of one method are compared by cross-validation.
 
     Parameters
     ----------
@@ -144,7 +145,7 @@ def check_lams(checks: Checks, lams: Sequence[float], *, needed: bool) -> None:
     checks.require(
         not usable or len(set(lams)) == len(lams),
         "lams",
-        "A weight λ stands twice in the grid",
+        "A weight λ is repeated in the grid",
         "Name each weight once.",
     )
 
@@ -224,7 +225,7 @@ class Sweep(TrainingPlan):
         )
 
     def other_defaults(self, then: Mapping[str, Any]) -> str:
-        """Which of its values were defaults `then`, and are not today; a sentence, or empty for none."""
+        """Sentence about values that were defaults `then` but are not today; empty for none."""
         return other_defaults({**vars(self), **vars(self.settings)}, then)
 
     def models(self, settings: Sequence[TrainingSettings] | None = None) -> tuple[StackedModel, ...]:
@@ -259,9 +260,7 @@ def default_plan(
     """The sweep of a data set; what is None follows from the data, as :func:`fairdash.sweep` says."""
     own = default_settings(dataset) if settings is None else settings
     own_methods = default_methods(dataset) if methods is None else tuple(methods)
-    find_lams = isinstance(lams, str)
-    if find_lams and lams != "auto":
-        raise OptionError.of(f"“{lams}” is no grid of weights", "Give numbers, or “auto”.", column="lams")
+    find_lams = is_auto(lams)
     return Sweep(
         methods=own_methods,
         lams=LAMS if find_lams else tuple(float(lam) for lam in lams),
@@ -281,7 +280,7 @@ def default_plan(
 
 
 def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
-    """What a page shows in seconds, before a sweep is carried out: one split of its first fair method.
+    """Plan of a preview: one split of the sweep's first fair method.
 
     Tariffs instead where the plan has some: they see all rows in seconds, and a price's link may need all.
     `n_rows` is how many rows it sees, if they are a sample: their schedule is another.
@@ -329,7 +328,7 @@ def train_sweep(
     Parameters
     ----------
     importance
-        Whether to find the permutation importance of every feature in every model.
+        Compute the permutation importance of every feature in every model.
     confirms
         Whether the models are trained, too, that predict the rows set aside, where there are any: one a
         method and λ, on all the other rows. Without them these rows are left alone all the same.

@@ -87,7 +87,7 @@ def _once_a_server(
     shared: bool = False,
     by_view: Callable[[Comparison], object] | None = None,
 ) -> Callable[[Callable[Asked, Found]], Callable[Asked, Found]]:
-    """Have a function compute each value once, for whoever may see it: that is asked before memory is.
+    """Cache a function's values, checking access before returning a cached value.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def _load(source: DatasetSource) -> Dataset:
 def dataset_of(source: DatasetSource, *, owner: str | None = None) -> Dataset:
     """The data set that a source describes, read once a server.
 
-    `owner` is whoever looks, unless told: a thread that makes a file does not know its browser.
+    `owner` is the current user by default: a thread that makes a file does not know its browser.
     """
     forget_what_was_deleted()
     _ask_for(source, owner)
@@ -158,7 +158,7 @@ def roles_of(source: DatasetSource) -> Roles:
 
 @_once_a_server(4, shared=True)
 def result_of(run: Run) -> SweepResult:
-    """What there is of a run's result; the first look gives way to it."""
+    """Cache a run's result, or its preview until the result exists."""
     return run.read_result()
 
 
@@ -201,7 +201,7 @@ def _cap_cost(
 
 
 def cap_cost_of(run: Run, job: ModelJob, comparison: Comparison, max_change: float) -> pd.DataFrame | None:
-    """What a cap costs a fitted tariff; None where its test premiums are not kept."""
+    """Cost of a cap on a fitted tariff; None if its test premiums are not stored."""
     dataset = dataset_of(run.spec.source)
     premiums = job.test_premiums(n_splits=len(comparison.result.splits), n_rows=dataset.n_rows)
     return None if premiums is None else _cap_cost(job.id, comparison, max_change, premiums, dataset)
@@ -222,13 +222,13 @@ def _contents(digest: str) -> tuple[str, tuple[str, ...]]:
 
 
 def contents_of(digest: str) -> tuple[str, tuple[str, ...]]:
-    """What an uploaded file is, and the sheets or tables in it."""
+    """Format of an uploaded file, and its sheets or tables."""
     forget_what_was_deleted()
     check_kept(digest, owner=current_owner())
     return _contents(digest)
 
 
-@_once_a_server(8, spinner="Looking through the columns…")
+@_once_a_server(8, spinner="Checking the columns…")
 def columns_of_classes(
     _frame: pd.DataFrame,
     *,
@@ -239,7 +239,7 @@ def columns_of_classes(
     return tuple(name for name, each in found.items() if each is not None and why_no_classes(each) is None)
 
 
-@_once_a_server(32, spinner="Looking through the columns…")
+@_once_a_server(32, spinner="Checking the columns…")
 def suggestion_of(
     _frame: pd.DataFrame,
     *,
@@ -248,12 +248,12 @@ def suggestion_of(
 ) -> tuple[Suggestion, tuple[PricingTarget, ...]]:
     """The roles that a table's columns may have, and what it can price.
 
-    `table` stands for the frame: whoever gives another frame gives another text.
+    `table` identifies the frame: another frame needs another text.
     """
     return suggest_roles(_frame, target=target), pricing_targets(_frame)
 
 
-@_once_a_server(32, spinner="Looking for columns that give the target away…")
+@_once_a_server(32, spinner="Checking for columns that give the target away…")
 def check_of(
     _frame: pd.DataFrame,
     *,
@@ -280,7 +280,7 @@ def _ways(_frame: pd.DataFrame, *, table: str) -> tuple[Problem, ...]:  # noqa: 
 
 @_once_a_server(8)
 def summary_of(source: DatasetSource) -> Summary:
-    """What there is to say of a source's data set."""
+    """Notes on a source's data set."""
     dataset = dataset_of(source)
     ways: tuple[Problem, ...] = ()
     if isinstance(source, UploadSource):
@@ -303,7 +303,7 @@ ROWS_MEASURED = 5000
 
 @_once_a_server(8, spinner="Measuring how the target depends on it…")
 def link_of(dataset: Dataset, sensitive: str) -> tuple[float, float, int]:
-    """How strongly the target depends on a sensitive column, before any model.
+    """Dependence of the target on a sensitive column, before any model.
 
     The default measure by the rows' exposure, the p-value of the one test that verdicts are made by, and
     the rows that were used: at most ROWS_MEASURED.

@@ -1,4 +1,4 @@
-"""Files to take away: made when they are asked for; where making one fails, the page says so."""
+"""Downloads: made on request; if making one fails, the page says so."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SECONDS_TO_ASK = 5.0
 
 
 class Making:
-    """A file that is made once, by whoever asks first: the download, or the page that looks at how it went.
+    """A file made once, on the first request by the download or by the page.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What every page has around it: errors in plain words, and one look for charts."""
+"""Frame of every page: errors in plain words, and one style for charts."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ def plain_errors() -> Iterator[None]:
 
 
 def in_plain_words(error: Exception) -> str:
-    """What to tell the user, in Markdown; the trace of an error that was not foreseen goes to the log."""
+    """Error message in Markdown; the trace of an unexpected error goes to the log."""
     if isinstance(error, FairdashError):
         lines = [safe(problem) for problem in error.problems]
         return lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
     error_id = secrets.token_hex(4)
     log.error("error %s: %s", error_id, trace_of(error))
     return (
-        f"Something went wrong that fairdash did not foresee. The log names it `{error_id}`; your data "
-        "and finished runs are untouched. Reload the page to go on."
+        f"Unexpected error. It is logged as `{error_id}`. Your data and finished runs are unaffected. "
+        "Reload the page to continue."
     )
 
 
@@ -104,7 +104,7 @@ PICTURE_FORMAT = KEY("picture-format")
 
 
 def picture_format() -> str:
-    """How charts are saved, "png" or "svg"."""
+    """Format of saved charts, "png" or "svg"."""
     return str(st.session_state.get(PICTURE_FORMAT, "PNG")).lower()
 
 
@@ -121,7 +121,7 @@ ENLARGED = 24
 
 
 def presented() -> bool:
-    """Whether the page is in presentation mode."""
+    """Return whether the page is in presentation mode."""
     # On opening, the switch stands below what asks; the address knows already.
     asked = st.query_params.get(Address.PRESENT) == "true"
     return bool(st.session_state.get(Address.PRESENT, asked))

@@ -1,4 +1,4 @@
-"""Whom the server answers: requests to one of its own names, from its own pages.
+"""Guard of the server: it answers requests to its own names, from its own pages.
 
 A web site can have its name resolve to 127.0.0.1 (DNS rebinding); a browser then takes what the app answers
 for that site's own. Only the Host header tells. Streamlit looks at it for the websocket alone, and takes
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _HEALTH = "/_stcore/health"
-#: How many people are here and what the server keeps for them; Streamlit tells whoever asks.
+#: How many people are here and what the server keeps for them; Streamlit tells anyone who asks.
 _METRICS = "/_stcore/metrics"
 #: Has the server answer there.
 METRICS = "FAIRDASH_METRICS"
@@ -68,7 +68,7 @@ def refusal_of(hosts: list[str], origins: list[str]) -> str | None:
     """Why a request with these Host and Origin headers is not answered; None if it is."""
     host = _split(f"http://{hosts[0]}") if len(hosts) == 1 else None
     if host is None or not _is_own(host[0]):
-        return "This is not a name of this server. Open it as localhost, or set browser.serverAddress."
+        return "This server does not have that name. Open it as localhost, or set browser.serverAddress."
     if not origins:
         return None
     # Behind a proxy the page may have come by https: ports that are not written are those of its scheme.
@@ -92,13 +92,13 @@ def _is_nobody(scope: Scope) -> str | None:
     users = _values(scope, header)
     if len(users) == 1 and users[0].strip():
         return None
-    return f"This server is behind a sign-in, and this request does not say who asks (header {header})."
+    return f"This server requires a sign-in, and the request names no user (header {header})."
 
 
 def _is_off(path: str) -> str | None:
-    """Why an address is refused that answers whoever asks, signed in or not."""
+    """Reason to refuse an address that would answer anyone, signed in or not."""
     if path.rstrip("/").endswith(_METRICS) and not os.environ.get(METRICS):
-        return f"This server gives no metrics. Set {METRICS}=1 in its environment to have it."
+        return f"Metrics are off. Set {METRICS}=1 in the server's environment to switch them on."
     return None
 
 

@@ -33,17 +33,18 @@ DOORS = (
     (
         "lesson",
         "Start the lesson",
-        "Five scenes, each with a guess first: links that correlation misses, what is noise, who pays.",
+        "Five scenes, each starting with your guess: links that correlation misses, noise, and who pays.",
     ),
     (
         "audit",
         "Audit a price",
-        "Does a tariff that exists follow age or income, where, is it earned, and how sure is that?",
+        "Does an existing tariff follow age or income? Where, is it justified by cost, and how certain is "
+        "the answer?",
     ),
     (
         "data",
         "Explore your data",
-        "A built-in example, or your own table: a whole range of models, from most accurate to most fair.",
+        "Take a built-in example or your own table. See models from the most accurate to the fairest.",
     ),
 )
 
@@ -63,8 +64,8 @@ def show_curve() -> None:
         "slider": {
             "label": "Weight of fairness, λ: drag it",
             "symbol": "λ",
-            "help": "How much a unit of dependence on age counts against a unit of error in training. A tick "
-            "is a trained model, what lies between is a blend of two.",
+            "help": "The weight of dependence on age against error in training. Ticks are trained models. "
+            "Points between them are blends of two models.",
             "stops": [f"{lam:g}" for lam in lams],
             "ticks": [k for k, is_trained in enumerate(found["trained"]) if is_trained],
             "at": at,
@@ -72,7 +73,7 @@ def show_curve() -> None:
         "figures": [
             {
                 "spec": picture["spec"],
-                "alt": "Average price by age: the most accurate model, and one that is asked for fairness.",
+                "alt": "Average price by age: the most accurate model and a fairer one.",
             }
         ],
         "moves": picture["moves"],
@@ -129,13 +130,11 @@ def show_recent_runs() -> None:
     for recent in found.runs[:RUNS_SHOWN]:
         _show_run(recent)
     if found.runs:
-        st.page_link(
-            page("runs"), label="All runs: find, name, compare, take away", icon=":material/history:"
-        )
+        st.page_link(page("runs"), label="All runs: find, name, compare, export", icon=":material/history:")
     if found.damaged:
         st.warning(
-            f"These runs can't be read and are left as they are: {', '.join(found.damaged)}. "
-            "Other runs are unaffected."
+            f"These runs can't be read and were left unchanged: {', '.join(found.damaged)}. Other runs are "
+            "unaffected."
         )
 
 
@@ -152,11 +151,11 @@ def _show_run(run: Run) -> None:
 
 #: Where the visit goes: the page's name, and what to look at there.
 STEPS = (
-    ("data", "See the data: a table, what it predicts, and what must not matter."),
-    ("lesson", "See what fairness costs: make a guess, and the whole range of models shows."),
-    ("home", "Move λ, the weight of fairness: prices by age follow your hand."),
-    ("home", "Read the sentence above the slider: how far apart prices lie, and at what cost."),
-    ("train", "Take it away: train here, and the Trade-off page hands out tariff and report."),
+    ("data", "Data: choose a table, a target and a sensitive attribute."),
+    ("lesson", "Trade-off: make a guess to see all models."),
+    ("home", "Move λ, the weight of fairness. Prices by age change as you drag."),
+    ("home", "Read the sentence above the slider: how much prices differ, and at what cost."),
+    ("train", "Train here, then download tariff and report from the Trade-off page."),
 )
 #: What the address asks for besides.
 _ADDRESS = {"lesson": {Address.SCENE.value: "5", Address.WEIGHT.value: "3"}}
@@ -166,7 +165,7 @@ def show_start() -> None:
     """The way into the visit."""
     st.page_link(
         page(STEPS[0][0]),
-        label="First time here? Take the two-minute visit",
+        label="New here? Take the two-minute tour",
         icon=":material/tour:",
         query_params={Address.VISIT.value: "1"},
     )
@@ -189,7 +188,7 @@ def show_visit(shown: StreamlitPage) -> None:
         st.query_params[Address.VISIT] = asked
     (name, words), following = known[asked], str(int(asked) + 1)
     with st.container(border=True, key=KEY("visit")):
-        st.markdown(f"**Visit, {asked} of {len(STEPS)}.** {words}")
+        st.markdown(f"**Tour, {asked} of {len(STEPS)}.** {words}")
         with st.container(horizontal=True):
             if shown.url_path != page(name).url_path:
                 if st.button("Show me", key=KEY("show")):

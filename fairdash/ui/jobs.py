@@ -1,4 +1,4 @@
-"""How far a job is, as pages show it; studies are started too, followed with a bar, and shown when done."""
+"""Progress of jobs on pages; studies are started, followed with a bar, and shown when done."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fairdash.simulations.studies import Study
 from fairdash.ui.frame import plain_errors
 from fairdash.ui.keys import Keys
 from fairdash.ui.text import duration, safe
-from fairdash.utils.text import counted
+from fairdash.utils.text import counted, time_left
 
 KEY = Keys(__file__)
 
@@ -28,7 +28,7 @@ def show_status(job: Job, status: RunStatus) -> None:
     if status.state == DONE:
         st.success(f"Done in {duration(status.seconds)}.")
     elif status.state == CANCELLED:
-        st.warning("Stopped." if job.can_go_on else "Stopped. Nothing was kept; start again when you like.")
+        st.warning("Stopped." if job.can_go_on else "Stopped. Nothing was saved. You can start again.")
     elif status.state == FAILED:
         st.error(safe(status.message))
     elif status.state == QUEUED and status.before:
@@ -42,18 +42,18 @@ def show_status(job: Job, status: RunStatus) -> None:
 
 
 def progress_words(status: RunStatus) -> str:
-    """What a job at work is doing, how far it is, and how long it will take."""
-    left = "" if status.seconds_left is None else f" · about {duration(status.seconds_left)} left"
+    """Current step, progress and remaining time of a job."""
+    left = "" if status.seconds_left is None else f" · {time_left(status.seconds_left)} left"
     return f"{status.doing[:1].upper()}{status.doing[1:]} · {status.fraction:.0%}{left}"
 
 
 def show_go_on(job: Job) -> None:
-    """Where a job was stopped or has failed with a part of it done: the way to the rest."""
+    """Offer to resume a job that was stopped or failed with a part of it done."""
     if job.can_go_on and st.button(
         "Go on",
         key=KEY("go-on", job.id),
         icon=":material/play_arrow:",
-        help="What was finished is kept, and not done again.",
+        help="Finished parts are kept and not repeated.",
     ):
         with plain_errors():
             go_on(job)
@@ -128,7 +128,7 @@ def _follow(study: Study, show: Callable[[Tables], None] | None, asked: str, dra
     if status.state == DONE or (show is None and _size(_tables(study)) > drawn):
         st.rerun()
     if status.state == FAILED:
-        st.warning("The background computation has ended before it was done.")
+        st.warning("The background computation stopped before it was done.")
         if st.button("Try again", icon=":material/replay:", key=KEY("again", asked)):
             with plain_errors():
                 start_study(study)

@@ -18,7 +18,7 @@ _TAKEN: MutableMapping[str, Path] = {}
 
 @unique
 class Address(StrEnum):
-    """What the address holds, or pages share, under a name that people see."""
+    """Names in the address, or shared by pages."""
 
     DATASET = "dataset"
     RUN = "run"
@@ -100,7 +100,7 @@ class Keys:
 
 
 def name_in(key: str) -> str:
-    """What a file calls the widget of this key, for the name of a file that it saves.
+    """Name of this key's widget in its file, for the name of a saved file.
 
     >>> name_in('tradeoff.comparison hiding "f"')
     'hiding-f'

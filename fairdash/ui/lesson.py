@@ -69,7 +69,7 @@ def _ask_for_scene() -> str:
 
 
 def _show_recap() -> None:
-    """What each scene taught, beside the reader's own guess."""
+    """Recap of each scene, beside the reader's own guess."""
     st.markdown("Ada is 30 and Ben is 40. Their prices followed age without any correlation with it.")
     for name, scene in SCENES.items():
         guess = guesses().get(name)

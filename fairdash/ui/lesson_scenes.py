@@ -45,7 +45,7 @@ _WHOLE_GAME = 4000
 
 @dataclass(frozen=True, kw_only=True)
 class Control:
-    """What the hand moves: the address holds where it stands.
+    """Slider of the lesson, with its value in the address.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Control:
     default: str
 
     def at(self) -> int:
-        """Which of the values the address asks for."""
+        """Value that the address asks for."""
         asked = st.query_params.get(self.name, self.default)
         return list(self.values).index(asked if asked in self.values else self.default)
 
@@ -130,7 +130,7 @@ def show_moving(
 
 
 def _table(picture: dict[str, Any], moves: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Of the first picture's trace, if that moves."""
+    """Transition of the first figure's trace, if that moves."""
     if picture["table"] is None:
         return None
     title, name, head = picture["table"]
@@ -262,7 +262,7 @@ def _text(name: str) -> str:
 
 
 def _values(numbers: Iterable[float], form: str) -> Mapping[str, str]:
-    """What the address says of numbers, and how they are written."""
+    """Numbers in the address, and their format."""
     return MappingProxyType({f"{each:g}": form.format(each) for each in numbers})
 
 

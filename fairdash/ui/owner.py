@@ -1,4 +1,4 @@
-"""Whose browser this is: by Streamlit's own login, by a header of the proxy before it, or nobody's.
+"""Owner of the browser: by Streamlit's login, by a header of the proxy, or nobody.
 
 Where Streamlit's secrets have a section ``[auth]``, people sign in there (OpenID Connect). Where
 ``FAIRDASH_USER_HEADER`` names a header, a proxy says who asks; it must take that header out of what browsers
@@ -29,7 +29,7 @@ class NotSignedInError(FairdashError):
 
 
 def current_owner() -> str:
-    """Whose browser asks: 32 hex digits that stay the same from one sign-in to the next, or ``"local"``.
+    """Owner of the browser: 32 hex digits, the same at every sign-in, or ``"local"``.
 
     Raises
     ------
@@ -46,18 +46,18 @@ def current_owner() -> str:
 
 
 def signs_in() -> bool:
-    """Whether people are told apart here."""
+    """Return whether users are identified here."""
     return bool(get_secrets_auth_section() or os.environ.get(USER_HEADER))
 
 
 def let_in() -> None:
-    """Stop the page for whoever has yet to sign in, with a way to do so; nothing else is shown to them."""
+    """Stop the page for users who have not signed in, and offer only the sign-in."""
     try:
         current_owner()
     except NotSignedInError as error:
         st.title("Sign in to fairdash")
         if get_secrets_auth_section():
-            st.markdown("Data, runs and models here belong to the people who made them.")
+            st.markdown("Data, runs and models belong to the people who made them.")
             st.button("Sign in", type="primary", icon=":material/login:", on_click=st.login, key=KEY("in"))
         else:
             st.error(safe(error))
@@ -65,7 +65,7 @@ def let_in() -> None:
 
 
 def show_who() -> None:
-    """Who is signed in, and the way out."""
+    """Show the signed-in user, and the sign-out."""
     if not signs_in():
         return
     by_login = bool(get_secrets_auth_section())
@@ -80,7 +80,7 @@ def _id_of(how: str, *who: object) -> str:
     """A hash: safe as a part of a path, and no name in logs."""
     if not all(isinstance(part, str) and part.strip() for part in who):
         raise NotSignedInError.of(
-            "the sign-in in front of this server does not say who you are",
-            "Open fairdash by its usual address; if that is what you did, tell whoever runs it.",
+            "the sign-in in front of this server does not identify you",
+            "Open fairdash at its usual address. If you did, tell its administrator.",
         )
     return sha256(json.dumps([how, *who]).encode())[:32]

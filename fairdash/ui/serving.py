@@ -1,4 +1,4 @@
-"""Where the app's own files are, and what it is served with wherever it is started."""
+"""Location of the app's files, and the options of its server."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def app_folder() -> Path:
 
 
 def arguments_to_serve(port: int) -> list[str]:
-    """What to hand to Streamlit so that it serves the app on this machine alone."""
+    """Streamlit options that serve the app on this machine alone."""
     settings = tomllib.loads((app_folder() / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     values = {name: settings[name.split(".")[0]][name.split(".")[1]] for name in _PRIVATE}
     values |= dict.fromkeys(_ON, True)

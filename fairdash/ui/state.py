@@ -1,4 +1,4 @@
-"""What the user looks at and has chosen: kept in the page's address, and in the session between pages."""
+"""State of the user: stored in the page's address, and in the session between pages."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def chosen_source() -> DatasetSource:
 
 
 def is_source_chosen() -> bool:
-    """Whether the address or the session names a data set, so that it is not the default one."""
+    """Return whether the address or the session names a data set other than the default."""
     return (st.query_params.get(Address.DATASET) or st.session_state.get(Address.DATASET)) is not None
 
 
@@ -185,8 +185,8 @@ def choose(
     if asked is not None and asked not in options:
         known = ", ".join(f"“{safe(each)}”" for each in options)
         place.warning(
-            f"The address asks for {safe(name)} “{safe(asked)}”, which is not known here. Known: {known}. "
-            f"Shown: {safe(next(iter(options.values())))}."
+            f"The address names an unknown {safe(name)}, “{safe(asked)}”. Known: {known}. Shown: "
+            f"{safe(next(iter(options.values())))}."
         )
     if st.session_state.get(key) not in options:
         st.session_state[key] = asked if asked in options else next(iter(options))

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import streamlit as st
 
-from fairdash.utils.text import label, number, signed, visible, with_unit
+from fairdash.utils.text import duration, label, number, signed, visible, with_unit
 
 __all__ = ["duration", "explain", "fixed", "in_lines", "label", "number", "safe", "signed", "with_unit"]
 
@@ -27,37 +27,29 @@ def safe(name: object) -> str:
 def fixed(value: float, decimals: int = 3) -> str:
     """A number with so many decimals, rounded as the browser rounds what tables and charts show.
 
-    Python takes a tie to the even digit, JavaScript away from 0: .5625 would be .562 in a sentence and .563
+    Python rounds ties to even, JavaScript away from 0: 0.5625 would be 0.562 in a sentence and 0.563
     in the table below it.
     """
     rounded = Decimal(value).quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP)
     return str(abs(rounded) if rounded == 0 else rounded)
 
 
-def duration(seconds: float) -> str:
-    """A time that a person reads: "5 s", "3 min", "2 h 5 min"."""
-    if seconds < 90:
-        return f"{max(round(seconds), 1)} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
-
-
 #: Id to one sentence in Markdown, without symbols that come later; the symbol stands in bold.
 GLOSSARY: Mapping[str, str] = MappingProxyType(
     {
-        "hgr": "**HGR** (maximal correlation) is the largest correlation that any function of one variable "
-        "can have with any function of another: 0 only if the two are independent, 1 if they share a "
-        "function exactly.",
-        "f_and_g": "**f and g** are the two functions that reach it, f of the first variable (U, a "
-        "prediction or its error) and g of the second (V, the sensitive attribute).",
-        "lam": "**λ** (lambda) is the weight of fairness in training: a fair model minimises its error plus "
-        "λ times a measure of dependence, so that a larger λ buys less dependence with more error.",
+        "hgr": "**HGR** (maximal correlation) is the largest correlation between any function of one "
+        "variable and any function of another. It is 0 only if the two are independent, and 1 if they share "
+        "a function exactly.",
+        "f_and_g": "**f and g** are the two functions that reach it: f of U (a prediction or its error) and "
+        "g of V (the sensitive attribute).",
+        "lam": "**λ** (lambda) is the weight of fairness in training. A fair model minimises its error plus "
+        "λ times a measure of dependence. A larger λ gives less dependence and more error.",
     }
 )
 
 
 def in_lines(*terms: str) -> str:
-    """What these symbols mean, one line each; all of the glossary if none is named."""
+    """Meaning of these symbols, one line each; the whole glossary if none is named."""
     return "  \n".join(GLOSSARY[each] for each in terms or GLOSSARY)
 
 

@@ -1,1 +1,1 @@
-"""What every package uses: names, records, seeds, texts."""
+"""Tools for all packages: names, records, seeds, texts."""

@@ -66,7 +66,7 @@ class Classes(NamedTuple):
         }
 
     def sentences(self, name: str) -> list[str]:
-        """What is said of a column of this name: what 0 and 1 are, and which classes were rare."""
+        """Note on a column of this name: the meaning of 0 and 1, and rare classes."""
         if len(self.names) == 2:
             said = [f"“{name}” is 1 for “{self.names[1]}” and 0 for “{self.names[0]}”."]
         else:
@@ -74,13 +74,13 @@ class Classes(NamedTuple):
         return [*said, *self.merged_in_words(name)]
 
     def merged_in_words(self, name: str) -> list[str]:
-        """Which classes of a column of this name were rare; nothing where none was."""
+        """Note on rare classes of a column of this name; empty without any."""
         if not self.merged:
             return []
         return [
-            f"“{name}”: {few(self.merged)} are taken together as “{self.names[-1]}” "
-            f"({counted(sum(self.merged.values()), 'row')}): classes of fewer than {FEWEST_ROWS} rows, and "
-            "the next rarest where these have too few."
+            f"“{name}”: {few(self.merged)} are merged into “{self.names[-1]}” "
+            f"({counted(sum(self.merged.values()), 'row')}): classes with fewer than {FEWEST_ROWS} rows, "
+            "and the next rarest if these have too few."
         ]
 
 
@@ -132,7 +132,7 @@ def class_columns(values: ArrayLike | pd.Series, *, as_codes: bool = False) -> A
 
 
 def _rare(counts: NDArray[np.int64], fewest: int) -> set[int]:
-    """Which classes are taken together; none where that would leave one class."""
+    """Classes to merge; none if only one class would remain."""
     order = [int(k) for k in np.argsort(counts, kind="stable")]
     rare = [k for k in order if counts[k] < fewest][: len(counts) - 1]
     while rare and counts[rare].sum() < fewest and len(rare) < len(counts) - 1:
@@ -141,7 +141,7 @@ def _rare(counts: NDArray[np.int64], fewest: int) -> set[int]:
 
 
 def holds_text(values: Any) -> bool:
-    """Whether values, of any type, are text or categories, and thus classes rather than numbers."""
+    """Return whether values, of any type, are text or categories, and thus classes rather than numbers."""
     if isinstance(getattr(values, "dtype", None), pd.CategoricalDtype):
         return not pd.api.types.is_numeric_dtype(values.dtype.categories.dtype)
     column = pd.Series(values) if np.ndim(values) == 1 else pd.Series(dtype=float)
@@ -161,7 +161,7 @@ def why_no_classes(classes: Classes) -> str | None:
 
 
 def column_of(name: str, columns: tuple[str, ...]) -> str:
-    """Which of the columns one of 0 and 1 is made from; itself if from none.
+    """Original column of a 0/1 column; itself if there is none.
 
     >>> column_of("region: north", ("sex", "region")), column_of("age", ("age",))
     ('region', 'age')

@@ -1,4 +1,4 @@
-"""Where a fault happened, for the log, without what it happened to.
+"""Place of an error, for the log, without its data.
 
 The message of an exception often quotes the value that caused it ("could not convert string to float: …"),
 and values are personal. The log gets the places in the code and the kinds of exceptions alone.

@@ -36,7 +36,7 @@ EXTRA_OF: Mapping[str, str] = MappingProxyType(
 
 @cache
 def has(package: str) -> bool:
-    """Whether a package of :data:`EXTRA_OF` is there."""
+    """Return whether a package of :data:`EXTRA_OF` is installed."""
     try:
         import_module(package)
     except ModuleNotFoundError:

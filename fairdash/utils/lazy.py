@@ -46,7 +46,7 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 def names_of_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """A package's ``__getattr__``, ``__dir__`` and ``__all__``: its names are those that its stub imports.
 
-    So they stand in one list, for whoever runs the package and for tools that read types.
+    So they are in one list, for the package and for tools that read types.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How much memory a process may take: one table or one run must not take the machine with it.
+"""Memory limits of a process, so that one table or run can't bring the machine down.
 
 ``FAIRDASH_MEMORY`` says how many gigabytes; half of what the machine, or its container, has by default. Only
 Linux counts what is asked for, so that it fails there and then; elsewhere nothing is limited. Neither is it
@@ -39,12 +39,12 @@ def _of_machine() -> int:
 
 
 def can_limit() -> bool:
-    """Whether memory can be limited here."""
+    """Return whether memory can be limited here."""
     return sys.platform == "linux" and not any(path.exists() for path in _GPUS)
 
 
 def beyond() -> str:
-    """What was too much, to go behind "takes more"."""
+    """Text of the exceeded limit, after "takes more"."""
     return f"than {most_memory() / 1e9:,.1f} GB of memory" if can_limit() else "memory than there is"
 
 
@@ -85,7 +85,7 @@ _before: list[int] = []
 
 
 def _taken() -> int:
-    """What counts against the limit by now."""
+    """Memory counted against the limit so far."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmData:"):
             return int(line.split()[1]) * 1024
@@ -110,7 +110,7 @@ _SIGNS = ("can't allocate memory", "alloc of size", "Failed to launch worker thr
 
 
 def is_out_of_memory(error: BaseException | None) -> bool:
-    """Whether an exception, or what it came from, says that memory could not be had."""
+    """Return whether an exception, or its cause, is a lack of memory."""
     seen = 0
     while error is not None and seen < 20:
         if isinstance(error, MemoryError) or any(sign in str(error) for sign in _SIGNS):

@@ -103,7 +103,7 @@ def _writes_itself(kind: Any) -> bool:
 
 
 def _is_any_of_several(kind: Any) -> bool:
-    """Whether values of several plain kinds will do, so that each is what JSON says it is."""
+    """Return whether values of several plain kinds will do, so that each is what JSON says it is."""
     kinds = set(get_args(kind)) - {type(None)}
     return isinstance(kind, UnionType) and len(kinds) > 1 and kinds <= {str, float, int, bool}
 

@@ -1,4 +1,4 @@
-"""Which numbers are equal but for rounding: one rule for everybody who asks whether something varies.
+"""Equality of numbers up to rounding: one rule for all checks on whether something varies.
 
 >>> varies(np.array([[1.0, 1.0 + 4e-16], [1.0, 1.0 + 1e-12], [1e12, 2e12]])).tolist()
 [False, True, True]
@@ -24,7 +24,7 @@ DOUBLE, SINGLE = (float(np.finfo(kind).eps) for kind in (np.float64, np.float32)
 
 
 def is_rounding(low: Any, high: Any, *, eps: float = DOUBLE, unit: Any = None) -> Any:
-    """Whether numbers from `low` to `high`, of numpy or torch, are equal but for rounding.
+    """Return whether numbers from `low` to `high`, of numpy or torch, are equal up to rounding.
 
     Never of what is not finite: where a model has diverged it must not look constant.
 
@@ -55,7 +55,7 @@ def varies(
     eps: float | None = None,
     unit: float | None = None,
 ) -> NDArray[np.bool_]:
-    """Which rows of a stack (..., n) spread by more than rounding; numbers of weight 0 don't count."""
+    """Mask of rows of a stack (..., n) that vary beyond rounding; numbers of weight 0 don't count."""
     low = high = x
     if weight is not None:
         counted = weight > 0

@@ -19,7 +19,7 @@ import numpy as np
 
 
 class Stream(IntEnum):
-    """What a stream of random numbers is for."""
+    """Purposes of streams of random numbers."""
 
     #: Initial weights of the models of a split; and permutations behind a floor of one pair of columns.
     INITIAL_WEIGHTS = 1
@@ -46,7 +46,7 @@ class Stream(IntEnum):
     PENALTY_ROWS = 8
     #: Rows on which a tariff's shrinkage is compared.
     SHRINKAGE_ROWS = 9
-    #: Rows of a large table that its first look sees.
+    #: Rows of a large table that its preview sees.
     FIRST_LOOK_ROWS = 10
     #: Rows that a pilot of the weights λ trains on, and is measured on.
     PILOT_ROWS = 12

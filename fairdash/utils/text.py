@@ -101,17 +101,17 @@ def error_change(before: float, after: float, *, of_average: float, unit: str) -
     before, after
         In the target's unit.
     of_average
-        What giving everyone the average reaches; NaN if it is not known.
+        Error of predicting the average for everyone; NaN if it is not known.
 
     >>> said = error_change(19.35, 28.49, of_average=96.2, unit="€")
     >>> said.split(" (")[0]
     'the root mean squared error grows from 19.4 € to 28.5 €'
     >>> said.split(" (")[1]
-    'from 20.1 % to 29.6 % of the error of giving everyone the average)'
+    'from 20.1 % to 29.6 % of the error of predicting the average for everyone)'
     """
     old, new = (with_unit(number(each), unit) for each in (before, after))
     shares = [f"{number(100 * each / of_average)} %" for each in (before, after)] if of_average > 0 else []
-    of_that = "of the error of giving everyone the average"
+    of_that = "of the error of predicting the average for everyone"
     if old == new:
         beside = f" ({shares[1]} {of_that})" if shares else ""
         return f"the root mean squared error stays at {new}{beside}"
@@ -188,3 +188,32 @@ def utc_time(iso: str) -> str:
 def unbroken(text: str) -> str:
     """A sentence in which no line ends between a number and its per cent."""
     return text.replace(" %", "\N{NO-BREAK SPACE}%")
+
+
+def duration(seconds: float) -> str:
+    """A time that a person reads.
+
+    >>> duration(5), duration(200), duration(7500)
+    ('5 s', '3 min', '2 h 5 min')
+    """
+    if seconds < 90:
+        return f"{max(round(seconds), 1)} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+
+
+#: How far an estimate of the time left may be off, either way.
+_UNSURE = 0.3
+
+
+def time_left(seconds: float) -> str:
+    """An estimate of the time left, with its range.
+
+    >>> time_left(300), time_left(80), time_left(1), time_left(8000)
+    ('4–6 min', '56 s – 2 min', '1 s', '1 h 33 min – 2 h 53 min')
+    """
+    low, high = (duration(seconds * (1 + each)) for each in (-_UNSURE, _UNSURE))
+    if low == high:
+        return low
+    (a, unit), (_, other) = (each.split(" ", 1) for each in (low, high))
+    return f"{a}–{high}" if unit == other else f"{low} – {high}"

@@ -9,15 +9,15 @@ from fairdash.ui.pages import page
 
 st.title("How fair is a price, and what does fairness cost?")
 st.markdown(
-    "fairdash trains regressors whose predictions, or errors, depend less and less on a continuous sensitive "
-    "attribute such as age or income, and shows the trade-off with accuracy."
+    "fairdash trains regressors and makes them fairer step by step: their predictions, or errors, depend "
+    "less and less on age, income or another sensitive attribute. You see what each step costs in accuracy."
 )
 show_curve()
 show_start()
 show_doors()
 st.page_link(
     page("paper"),
-    label="Check the paper behind it: its tables and figures, theirs beside ours",
+    label="Compare the paper's tables and figures with ours",
     icon=":material/article:",
 )
 show_recent_runs()

@@ -14,5 +14,5 @@ explain()
 show_part()
 st.caption(
     "The paper: V. Grari, B. Ruf, S. Lamprier, M. Detyniecki, “Fairness-Aware Neural Rényi Minimization for "
-    "Continuous Features”. All figures of ours are read from results that come with fairdash."
+    "Continuous Features”. Our figures come from results that are installed with fairdash."
 )

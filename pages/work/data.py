@@ -1,4 +1,4 @@
-"""Data: which table, and what must not matter?"""
+"""Data: choose data and a sensitive attribute."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fairdash.ui.data.fixes import data_or_fixes
 from fairdash.ui.data.shown import show_dataset
 from fairdash.ui.state import choose_source
 
-st.title("Which table, and what must not matter?")
+st.title("Choose data and a sensitive attribute")
 source = ask_for_data(current_source())
 data = None if source is None else data_or_fixes(source)
 if source is not None and data is not None:

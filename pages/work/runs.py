@@ -6,7 +6,7 @@ import streamlit as st
 
 from fairdash.ui.runs.parts import ask_for_file, show_actions, show_comparison, show_runs
 
-st.title("What has been trained here?")
+st.title("Find and compare runs")
 chosen = show_runs()
 show_actions(chosen)
 show_comparison(chosen)

@@ -8,7 +8,7 @@ from fairdash.ui.cached import dataset_of
 from fairdash.ui.state import chosen_run, chosen_search, chosen_source
 from fairdash.ui.train.form import show_form, show_run
 
-st.title("How far should fairness go?")
+st.title("Train fair models")
 run = chosen_run()
 if run is not None:
     show_run(run)

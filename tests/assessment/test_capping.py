@@ -115,11 +115,11 @@ def test_residuals_are_what_the_gap_is_of_where_they_are_looked_at():
 
 def test_what_has_no_change_is_refused():
     dataset, premiums, splits = portfolio(400)
-    with pytest.raises(DataError, match="There is no price that stands"):
+    with pytest.raises(DataError, match="There is no existing price"):
         cap_cost(replace(dataset, prediction=None), premiums, splits, max_change=0.1)
     first = splits[0].test[0]
     wrong = dataset.prediction.where(np.arange(400) != first, 0.0)
     with pytest.raises(DataError, match=rf"“price”: today's price is not above 0 in row {first + 1}\."):
         cap_cost(replace(dataset, prediction=wrong), premiums, splits, max_change=0.1)
-    with pytest.raises(DataError, match="asks no amount above 0"):
+    with pytest.raises(DataError, match="premium is not above 0"):
         cap_cost(dataset, -premiums, splits, max_change=0.1)

@@ -207,7 +207,7 @@ def test_a_price_that_s_gives_without_noise():
         ({"years": -1.0}, {}, "below zero"),
         ({"premium": np.inf}, {}, "infinite"),
         ({"premium": 1e90}, {}, "squared twice"),
-        ({"claims": [7e3] + [0.0] * 199}, {}, "other than 0 in 1 row"),
+        ({"claims": [7e3] + [0.0] * 199}, {}, "nonzero in only 1 row"),
         ({"premium": -3.0}, {}, "above zero"),
         ({"age": 30.0}, {}, "same value"),
         ({"age": np.nan}, {}, "needs 100 complete rows, and there are 0. Left out: 200 rows in which “age”"),
@@ -330,7 +330,7 @@ def test_opposite_effects_within_a_factor_are_found_among_equals():
     among = result.verdicts.set_index("criterion").loc["conditional_independence"]
     assert among["p_value"] < 0.01
     assert among["value"] < 0.1  # the curve of all rows together has hardly a gap
-    assert "lets the link differ with the factors finds one" in result.answers[-1].text
+    assert "for a link that varies with the factors finds one" in result.answers[-1].text
 
 
 def test_no_group_that_is_shown_is_small():

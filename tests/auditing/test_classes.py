@@ -53,7 +53,7 @@ def test_an_audit_of_two_classes_runs_to_the_end() -> None:
 def test_an_audit_of_regions_says_which_were_taken_together(regions: AuditResult) -> None:
     assert regions.verdict == "above"
     assert regions.curve["class"].tolist() == ["A", "B", "C", "D", "E", "all others"]
-    assert any("“F”, “G” are taken together as “all others”" in note for note in regions.notes)
+    assert any("“F”, “G” are merged into “all others”" in note for note in regions.notes)
     highest = regions.curve.loc[regions.curve["value"].idxmax()]
     assert highest["class"] == "C"
     assert "“C” +" in regions.answers[0].text
@@ -130,3 +130,36 @@ def test_verdicts_on_classes_are_seldom_false(gap: float) -> None:
         found = fd.audit(table, price="price", sensitive="region", questions=[1], max_gap=0.1)
         false += found.verdict in ({"above"} if gap == 0 else {"above", "below"})
     assert false <= 6
+
+
+def test_two_attributes_are_crossed_and_small_cells_are_one() -> None:
+    table = frame(1_200)
+    table.loc[table["sex"] == "M", "premium"] *= 1 + 0.006 * (table["age"] - table["age"].mean())
+    found = along("age", table, sensitive=["age", "sex"], questions=(2,))
+    crossed = found.tables["crossed"]
+    assert (crossed["rows"] >= 20).all()
+    assert crossed["rows"].sum() == found.n
+    assert set(crossed["group"]) == {"F", "M"}
+    assert "crossed" in found.answers[1].tables
+    assert "In the" in found.answers[1].text
+    (figure, _) = audit_figure("crossed", crossed, found.view, theme=LIGHT)
+    assert any(each.name == "sex: F" for each in figure.data)
+    assert "crossed" not in found.others[0].tables
+    few_men = table.assign(sex=np.where(np.arange(len(table)) < 60, "M", "F"))
+    merged = along("age", few_men, sensitive=["age", "sex"], questions=(2,))
+    assert "taken together as “all others”" in merged.answers[1].text
+
+
+@pytest.mark.variant
+def test_intervals_of_a_crossing_hold_all_cells_at_once() -> None:
+    held = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        region, sex = rng.choice(["a", "b", "c"], 500, p=[0.5, 0.35, 0.15]), rng.choice(["F", "M"], 500)
+        price = 100 + 20 * ((sex == "M") & (region == "c")) + rng.gamma(2, 20, 500)
+        data = pd.DataFrame({"price": price, "region": region, "sex": sex})
+        found = fd.audit(data, price="price", sensitive=["region", "sex"], questions=[2])
+        cells = found.tables["crossed"]
+        mean = 140 + 20 * ((cells["group"] == "M") & (cells["band"] == "c"))
+        held += bool(((cells["low"] <= mean) & (mean <= cells["high"])).all())
+    assert held >= 184

@@ -34,7 +34,7 @@ def test_a_workbook_and_sentences(tmp_path, capsys):
     options = ["--outcome", "claims", "--control", "zone", "--criterion", "conditional_independence"]
     assert main(["audit", str(table), *COLUMNS, *options]) in (0, 1, 3)
     said = capsys.readouterr().out
-    assert "4. Among equals? Among rows that are equal in “zone”" in said
+    assert "4. Does it hold among equals? Among rows that are equal in “zone”" in said
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_workbook_and_sentences(tmp_path, capsys):
     [
         (["--price", "prize"], "price"),
         (["--criterion", "sufficiency"], "without outcome"),
-        (["--max-gap", "500%"], "no share of the mean price"),
+        (["--max-gap", "500%"], "not a share of the mean price"),
     ],
 )
 def test_bad_input_is_2(more, words, tmp_path, capsys):

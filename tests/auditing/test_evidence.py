@@ -1,4 +1,5 @@
-"""The evidence of an audit: the same bytes again, opened offline, nothing of a table's text taken for markup."""
+"""The evidence of an audit: the same bytes again, opened offline, nothing of a table's text taken for
+markup."""
 
 from __future__ import annotations
 
@@ -88,7 +89,7 @@ def test_its_own_plan_makes_it_again_byte_for_byte(frame, tmp_path, capsys):
 def test_a_plan_has_its_columns_already(result, tmp_path, capsys):
     path = result.save(tmp_path / "evidence.zip")
     assert main(["audit", "data.csv", "--plan", str(path), "--price", "other"]) == 2
-    assert "columns already" in capsys.readouterr().err
+    assert "already has its columns" in capsys.readouterr().err
     assert main(["audit", "--plan", str(path)]) == 2
     assert "no table is named" in capsys.readouterr().err
 
@@ -182,7 +183,7 @@ def test_a_part_that_swells_is_not_unpacked(tmp_path, monkeypatch):
         fd.AuditResult.load(path)
 
 
-# ---- What has moved since -------------------------------------------------------------------------------
+# ---- What has changed since -------------------------------------------------------------------------------
 
 
 def test_a_planted_drift_is_found_and_none_where_there_is_none(tmp_path):
@@ -191,7 +192,7 @@ def test_a_planted_drift_is_found_and_none_where_there_is_none(tmp_path):
     drifted["premium"] *= 1 + 0.3 * (drifted["age"] > drifted["age"].quantile(0.8))
     found = audited(drifted, against=before, questions=[1, 3])
     assert found.since.has_moved
-    assert "The curve has moved" in found.since.sentence
+    assert "The curve has changed" in found.since.sentence
     off = found.tables["moved_curve"]
     high = off[off["at"] > drifted["age"].quantile(0.9)]
     assert (high["low"] > 0).any()
@@ -222,7 +223,7 @@ def test_the_command_adds_what_moved(frame, tmp_path, capsys):
     audited(policies(1_500, seed=5), questions=[1, 5]).save(last)
     out = tmp_path / "out.zip"
     main(["audit", str(table), *NAMED, "--against", str(last), "--out", str(out)])
-    assert "Since the audit before" in capsys.readouterr().out
+    assert "Since the earlier audit" in capsys.readouterr().out
     with zipfile.ZipFile(out) as archive:
         assert {"moved.csv", "moved_curve.csv"} <= set(archive.namelist())
         plan = json.loads(archive.read("plan.json"))

@@ -215,14 +215,14 @@ def test_both_questions_are_answered_with_tables_and_fits():
     assert table["explained"]["best_estimate"] > table["explained"]["corrective"]
     assert table["less"]["best_estimate"] == 0
     assert set(result.tables["premium_curves"]["premium"]) == set(table.index)
-    assert "every column that has no other role: “a”, “b”, “town”" in sentences[8]
+    assert "every column without another role: “a”, “b”, “town”" in sentences[8]
 
 
 @pytest.mark.parametrize(
     ("change", "roles", "words"),
     [
         ({}, {}, "there is no outcome"),
-        ({}, {"outcome": "y", "features": []}, "no column besides"),
+        ({}, {"outcome": "y", "features": []}, "no column without a role"),
     ],
 )
 def test_what_is_missing_is_said(change, roles, words):
@@ -272,7 +272,7 @@ def test_tables_of_any_shape(kind):
 def test_features_may_be_named_and_must_be_free():
     named = fd.audit(policies(300), **ROLES, features="a", questions=[6])
     assert list(named.tables["drivers"]["feature"]) == ["a"]
-    assert "that you named: “a”" in named.answers[-1].text
+    assert "you named: “a”" in named.answers[-1].text
     with pytest.raises(OptionError, match="Leave it out of the features"):
         fd.audit(policies(300), **ROLES, features=["p"])
     with pytest.raises(OptionError, match="town"):

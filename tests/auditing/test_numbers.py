@@ -78,7 +78,7 @@ def test_the_dearest_by_s_are_those_counted_by_hand():
     table = found.tables["dearest_curve"].set_index("at")["value"]
     assert_allclose(table, by_hand, rtol=1e-6)
     said = found.answers[1].text
-    assert "among the dearest 5." in said
+    assert "among the highest 5." in said
     assert text.percent(max(by_hand)) in said
 
 

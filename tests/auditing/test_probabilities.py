@@ -91,7 +91,7 @@ def test_an_audit_says_what_holds_and_what_does_not(tmp_path) -> None:
     columns = result.tables["class_probabilities"].select_dtypes("number")
     assert np.allclose(shuffled.tables["class_probabilities"][columns.columns], columns)
     assert "can't be tested" in audited(table()).answers[0].text
-    assert "mended by these rows" in audited(table(calibrated=False), known_class="truth").answers[0].text
+    assert "These rows correct them" in audited(table(calibrated=False), known_class="truth").answers[0].text
 
 
 def test_from_the_command_line(tmp_path, capsys) -> None:

@@ -134,5 +134,5 @@ def test_power_is_that_of_the_verdicts_and_missing_rows_are_told():
 
 @pytest.mark.parametrize("wrong", [0, 1.2, [0.5, -1]])
 def test_a_reliability_that_is_none_is_refused(wrong):
-    with pytest.raises(fd.errors.OptionError, match="no share of a variance"):
+    with pytest.raises(fd.errors.OptionError, match="not a share of a variance"):
         fd.audit(policies(200), **ROLES, reliability=wrong)

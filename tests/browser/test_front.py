@@ -11,21 +11,18 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Page
 
-from fairdash.data.source import CatalogueSource
 from fairdash.figures.front import FLOOR_NOTE, front_without_marks, with_marks
 from fairdash.figures.labels import Label
 from fairdash.figures.theme import DARK, LIGHT, OTHERS
-from fairdash.runs import worker
-from fairdash.runs.store import create_run
 from fairdash.training.methods import METHODS
-from tests.browser.conftest import SCREENSHOTS
+from tests.browser.conftest import SCREENSHOTS, owner_of
 from tests.browser.steps import come_to_rest
-from tests.serving import served
 from tests.tiers import few
-from tests.ui.conftest import PLAN
+from tests.ui.conftest import PLAN, carried_out
 
 pytestmark = pytest.mark.browser
 
+OWNER = "who has four methods"
 FAIR = ("hgr_spline", "chi2_kde", "hgr_nn", "pearson")
 #: Of the chart itself: on a phone, beside the profile on a wide screen, in a report, alone on a wide screen.
 WIDTHS = (326, 358, 530, 900)
@@ -160,16 +157,10 @@ def test_made_up_fronts_are_legible_at_every_width(empty: Page, bunched):
 
 
 @pytest.fixture(scope="module")
-def four_methods(tmp_path_factory) -> Iterator[tuple[str, str]]:
-    """Address of an app with a finished run of four fair methods, and the run's id."""
-    home = tmp_path_factory.mktemp("front") / "home"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FAIRDASH_HOME", str(home))
-        plan = replace(PLAN, methods=("standard", *FAIR), lams=(0.5, 1.0, 4.0))
-        run = create_run(CatalogueSource(dataset="household", options={"n": 600}), plan)
-        assert worker.main(run.id) == 0
-    with served(home) as address:
-        yield address, run.id
+def four_methods(app) -> str:
+    """Id of a finished run of four fair methods."""
+    plan = replace(PLAN, methods=("standard", *FAIR), lams=(0.5, 1.0, 4.0))
+    return carried_out(plan, app[1], owner=owner_of(OWNER)).name
 
 
 #: Where labels lie does not depend on the theme: one at each width, and both.
@@ -177,19 +168,16 @@ LOOKS = [(look, scheme) for look in ("wide", "phone", "presented") for scheme in
 
 
 @pytest.mark.parametrize("look", few(LOOKS, ("wide", "light"), ("phone", "dark"), ("presented", "light")))
-def test_the_front_of_the_page_is_legible(browser: Browser, four_methods, look):
-    address, run = four_methods
+def test_the_front_of_the_page_is_legible(open_context, four_methods, look):
     place, scheme = look
     width, height, presented = {
         "wide": (1440, 1000, ""),
         "phone": (390, 1000, ""),
         "presented": (1920, 1080, "&present=true"),
     }[place]
-    page = browser.new_page(
-        base_url=address, viewport={"width": width, "height": height}, color_scheme=scheme
-    )
-    page.set_default_timeout(30_000)
-    page.goto(f"/tradeoff?run={run}{presented}")
+    viewport = {"width": width, "height": height}
+    page = open_context(OWNER, viewport=viewport, color_scheme=scheme).new_page()
+    page.goto(f"/tradeoff?run={four_methods}{presented}")
     page.get_by_text("chosen: λ = 1", exact=True).wait_for()
     slider = page.get_by_role("slider").first
     for press, chosen in ((None, "1"), ("ArrowRight", "1.15"), ("End", "4"), ("Home", None)):
@@ -209,4 +197,3 @@ def test_the_front_of_the_page_is_legible(browser: Browser, four_methods, look):
         for name in (*(METHODS[id].title for id in FAIR), *WRITTEN_BESIDES):
             assert name in written
         assert not wrong(found)
-    page.close()

@@ -8,6 +8,7 @@ from playwright.sync_api import Page
 
 from tests.browser.steps import chart, come_to_rest, take_screenshots
 from tests.browser.test_tradeoff import NOT_OURS, SERIOUS
+from tests.tiers import few
 
 pytestmark = pytest.mark.browser
 
@@ -16,7 +17,7 @@ def spread(values: list[float]) -> float:
     return max(values) - min(values)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", few(["light", "dark"], "dark"))
 def test_the_curve_flattens_under_the_slider(page: Page, scheme):
     page.emulate_media(color_scheme=scheme)
     page.goto("/")

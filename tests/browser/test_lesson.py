@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 
@@ -13,20 +13,12 @@ from playwright.sync_api import Page, expect
 
 from fairdash.simulations import lesson
 from tests.browser.steps import chart, come_to_rest
-from tests.serving import served
 from tests.tiers import few
 
 pytestmark = pytest.mark.browser
 
 #: Streamlit's own list of pages holds headings between its items.
 NOT_OURS = {"exclude": [["[data-testid=stSidebarNavItems]"]]}
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The app, served for this module."""
-    with served(tmp_path_factory.mktemp("lesson") / "home") as url:
-        yield url
 
 
 def plain(said: str) -> re.Pattern:

@@ -8,6 +8,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from fairdash.runs.listing import list_runs
+from tests.browser.conftest import owner_of
 from tests.browser.steps import chart, choose, come_to_rest, take_screenshots, to_the_largest
 from tests.tiers import few
 
@@ -23,7 +25,6 @@ def spread(values: list[float]) -> float:
 
 @pytest.mark.data
 def test_from_the_crime_table_to_what_fairness_costs(page: Page, real_data):
-    # The first request to a fresh server is a deep link: it must not be "Page not found".
     page.goto("/data")
     page.get_by_text("Communities and Crime", exact=True).first.click()
     page.get_by_role("heading", name="Communities and Crime").wait_for()
@@ -38,7 +39,7 @@ def test_from_the_crime_table_to_what_fairness_costs(page: Page, real_data):
     train.click()
     page.wait_for_url(re.compile("run=[0-9a-f]{12}"))
     expect(page.get_by_role("progressbar")).to_be_visible()
-    page.get_by_text("Error on the training batches", exact=True).last.wait_for()
+    page.get_by_text("Error on training batches", exact=True).last.wait_for()
     # A reload in the middle: the address brings the run back.
     page.reload()
     page.get_by_role("button", name="See what fairness costs").click(timeout=SECONDS_TO_WAIT * 1000)
@@ -74,7 +75,7 @@ def test_from_the_crime_table_to_what_fairness_costs(page: Page, real_data):
     expect(page.get_by_text(f"At λ = {lam} ")).to_be_visible()
 
 
-def test_a_cancelled_run_trains_no_further(page: Page, tmp_path):
+def test_a_cancelled_run_trains_no_further(page: Page, person: str):
     page.goto("/train")
     page.get_by_text("Advanced: networks and schedule").click()
     # Curves begin when the settings are found: with so many epochs that alone would take minutes.
@@ -83,10 +84,11 @@ def test_a_cancelled_run_trains_no_further(page: Page, tmp_path):
     epochs.fill("2000")
     epochs.press("Enter")
     page.get_by_role("button", name="Train", exact=True).click()
-    page.get_by_text("Error on the training batches", exact=True).last.wait_for(timeout=60_000)
+    page.get_by_text("Error on training batches", exact=True).last.wait_for(timeout=60_000)
     page.get_by_role("button", name="Cancel").click()
     page.get_by_text("Stopped.").wait_for(timeout=SECONDS_TO_WAIT * 1000)
-    (folder,) = (tmp_path / "home" / "runs").iterdir()
+    (run,) = list_runs(owner=owner_of(person)).runs
+    folder = run.folder
     lines = (folder / "curves.jsonl").read_text(encoding="utf-8").splitlines()
     epochs = {json.loads(line)["epoch"] for line in lines}
     assert epochs, "it had begun"

@@ -25,7 +25,7 @@ def test_the_pure_premium_of_a_table_with_recoveries(page: Page) -> None:
         expect(box).to_have_value(re.compile(column), timeout=60_000)
     expect(page.get_by_role("button", name="Pure premium: ClaimAmount ÷ Exposure")).to_be_visible()
     # Recoveries are named with their rows, and with what each way makes of them.
-    problem = page.get_by_text("amounts below zero, such as recoveries, are to be divided by the exposure")
+    problem = page.get_by_text("amounts below zero, such as recoveries, would be divided by the exposure")
     expect(problem).to_be_visible()
     expect(problem).to_contain_text("196 places")
     for label, premium in (

@@ -12,6 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from fairdash.reports.html import render_report
 from tests.browser.conftest import SCREENSHOTS
 from tests.reports.making import CLOSING, EVIL, make_comparison, make_dataset
+from tests.tiers import few
 
 pytestmark = pytest.mark.browser
 
@@ -60,7 +61,7 @@ def opened(browser):
     assert not complaints, complaints
 
 
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("width", few([1440, 390], 390))
 def test_every_figure_is_drawn_from_what_is_in_the_file(opened, tmp_path, width):
     page = opened(write(tmp_path), width)
     drawn = page.evaluate(
@@ -89,7 +90,7 @@ def test_every_figure_is_drawn_from_what_is_in_the_file(opened, tmp_path, width)
     page.screenshot(path=SCREENSHOTS / f"report-{width}.png", full_page=True)
 
 
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("width", few([1440, 390], 390))
 def test_its_slider_moves_without_a_server(opened, tmp_path, width):
     page = opened(write(tmp_path), width)
     slider, value = page.get_by_role("slider", name="Weight of fairness"), page.locator(".card .value").first

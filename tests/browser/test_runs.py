@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from fairdash.runs.store import Run
-from tests.browser.conftest import SCREENSHOTS
+from tests.browser.conftest import SCREENSHOTS, owner_of
 from tests.browser.steps import come_to_rest
 from tests.browser.test_tradeoff import NOT_OURS, SERIOUS
 from tests.runs.finished import PLAN, finished
@@ -20,8 +20,9 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def runs(server: str) -> list[Run]:
-    found = [finished(), finished(replace(PLAN, methods=("standard", "hgr_spline")))]
+def runs(person: str) -> list[Run]:
+    plans = PLAN, replace(PLAN, methods=("standard", "hgr_spline"))
+    found = [finished(plan, owner=owner_of(person)) for plan in plans]
     for run, name in zip(found, ("first try", "splines"), strict=True):
         run.rename(name)
     return found
@@ -42,16 +43,16 @@ def test_a_run_is_chosen_by_keyboard_taken_away_deleted_and_brought_in(
     expect(page.get_by_role("textbox", name="Name", exact=True)).to_have_value("first try")
     expect(page).to_have_url(re.compile(rf"run={runs[0].id}"))
     with page.expect_download() as download:
-        page.get_by_role("button", name="Take it away (zip)").click()
+        page.get_by_role("button", name="Export (zip)").click()
     file = tmp_path / download.value.suggested_filename
     download.value.save_as(file)
     page.get_by_role("button", name="Delete", exact=True).click()
-    page.get_by_role("button", name="Delete for good").click()
+    page.get_by_role("button", name="Delete permanently").click()
     expect(page.get_by_role("checkbox")).to_have_count(1)
     assert not runs[0].folder.exists()
-    page.get_by_text("Bring in a run that was taken away").click()
+    page.get_by_text("Import a run").click()
     page.locator("input[type=file]").set_input_files(file)
-    expect(page.get_by_text("The run was brought in")).to_be_visible()
+    expect(page.get_by_text("The run was imported")).to_be_visible()
     expect(page).to_have_url(re.compile(rf"run={runs[0].id}"))
     page.reload()
     expect(page.get_by_role("textbox", name="Name", exact=True)).to_have_value("first try")

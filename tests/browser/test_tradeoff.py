@@ -1,22 +1,19 @@
-"""The trade-off page in a browser: a first look by itself, the slider, both widths, both themes, no barrier."""
+"""The trade-off page in a browser: a first look by itself, the slider, both widths, both themes, no
+barrier."""
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from fairdash.data.source import CatalogueSource
-from fairdash.runs import worker
-from fairdash.runs.store import create_run
+from tests.browser.conftest import owner_of
 from tests.browser.steps import chart, come_to_rest, take_screenshots
-from tests.serving import served
-from tests.ui.conftest import PLAN
+from tests.ui.conftest import PLAN, carried_out
 
 pytestmark = pytest.mark.browser
 
@@ -26,29 +23,22 @@ SERIOUS = ("serious", "critical")
 NOT_OURS = {"exclude": [["[data-testid=stSidebarNavItems]"]]}
 
 
+OWNER = "who has a finished run"
+
+
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory) -> Iterator[tuple[str, str]]:
-    """Address of an app that has a finished run, and the run's id."""
-    home = tmp_path_factory.mktemp("trained") / "home"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FAIRDASH_HOME", str(home))
-        run = create_run(CatalogueSource(dataset="household", options={"n": 600}), PLAN)
-        assert worker.main(run.id) == 0
-    with served(home) as address:
-        yield address, run.id
+def trained(app) -> str:
+    """Id of the finished run."""
+    return carried_out(PLAN, app[1], owner=owner_of(OWNER)).name
 
 
 @pytest.fixture
-def opened(browser: Browser, trained) -> Iterator[Page]:
+def opened(open_context, trained) -> Page:
     """The page of the finished run."""
-    address, run = trained
-    context = browser.new_context(base_url=address, viewport={"width": 1440, "height": 1000})
-    page = context.new_page()
-    page.set_default_timeout(30_000)
-    page.goto(f"/tradeoff?run={run}")
+    page = open_context(OWNER, viewport={"width": 1440, "height": 1000}).new_page()
+    page.goto(f"/tradeoff?run={trained}")
     page.get_by_text("chosen: λ = 1", exact=True).wait_for()
-    yield page
-    context.close()
+    return page
 
 
 def test_keys_move_the_slider_through_blends_to_trained_weights(opened: Page):
@@ -144,7 +134,7 @@ def test_a_picture_is_saved(opened: Page):
 
 
 def test_two_points_are_compared_and_the_address_says_so(opened: Page):
-    opened.get_by_role("button", name="Keep this point to compare with").click()
+    opened.get_by_role("button", name="Compare with this point").click()
     opened.wait_for_url(re.compile("against=hgr_nn"))
     opened.get_by_role("slider").first.focus()
     opened.get_by_role("slider").first.press("End")
@@ -196,9 +186,9 @@ def test_from_roles_to_a_first_front(page: Page, real_data):
     page.get_by_role("heading", name="Communities and Crime").wait_for()
     started = time.monotonic()
     page.get_by_role("button", name="See what fairness costs").click()
-    page.get_by_text("First look:").wait_for(timeout=120_000)
+    page.get_by_text("Preview:").wait_for(timeout=120_000)
     front = chart(page, "What fairness costs")
     print(f"first front after {time.monotonic() - started:.1f} s")
     assert len(front["Fair spline network: path"]["x"]) == 81
     page.get_by_role("button", name="Cancel").click()
-    page.get_by_text("What should have followed was not finished").wait_for()
+    page.get_by_text("The refined run was not finished").wait_for()

@@ -18,10 +18,10 @@ def test_a_visit_goes_from_page_to_page_by_keys_and_is_kept(page: Page, width: i
     page.set_viewport_size({"width": width, "height": 844})
     page.goto("/")
     come_to_rest(page)
-    expect(page.get_by_text("Visit, 1 of")).to_have_count(0)
-    page.get_by_role("link", name="two-minute visit").press("Enter")
+    expect(page.get_by_text("Tour, 1 of")).to_have_count(0)
+    page.get_by_role("link", name="two-minute tour").press("Enter")
     for place, (name, words) in enumerate(STEPS, 1):
-        page.get_by_text(f"Visit, {place} of {len(STEPS)}.").wait_for()
+        page.get_by_text(f"Tour, {place} of {len(STEPS)}.").wait_for()
         page.get_by_text(words).wait_for()
         come_to_rest(page)
         path = page.url.partition("?")[0].rpartition("/")[2]
@@ -37,12 +37,12 @@ def test_a_visit_goes_from_page_to_page_by_keys_and_is_kept(page: Page, width: i
         if place < len(STEPS):
             page.get_by_role("button", name="Next", exact=True).press("Enter")
     page.get_by_role("button", name="Leave").click()
-    expect(page.get_by_text("Visit, ")).to_have_count(0)
+    expect(page.get_by_text("Tour, ")).to_have_count(0)
     assert "visit" not in page.url
     page.reload()
-    page.get_by_role("heading", name="How far should fairness go?").wait_for()
+    page.get_by_role("heading", name="Train fair models").wait_for()
     come_to_rest(page)
-    expect(page.get_by_text("Visit, ")).to_have_count(0)
+    expect(page.get_by_text("Tour, ")).to_have_count(0)
 
 
 def test_a_visit_follows_to_other_pages_and_escape_leaves_it(page: Page) -> None:
@@ -57,9 +57,9 @@ def test_a_visit_follows_to_other_pages_and_escape_leaves_it(page: Page) -> None
     page.get_by_role("button", name="Next", exact=True).wait_for()
     come_to_rest(page)
     page.keyboard.press("Escape")
-    expect(page.get_by_text("Visit, ")).to_have_count(0)
+    expect(page.get_by_text("Tour, ")).to_have_count(0)
     page.wait_for_url(lambda url: "visit" not in url)
     page.goto("/?visit=9")
     page.get_by_role("heading", name="How fair is a price").wait_for()
     come_to_rest(page)
-    expect(page.get_by_text("Visit, ")).to_have_count(0)
+    expect(page.get_by_text("Tour, ")).to_have_count(0)

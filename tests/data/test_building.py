@@ -163,7 +163,7 @@ def test_useless_features_are_left_out_and_said_so() -> None:
     assert dataset.notes == (
         "1 column left out: every cell is missing (“empty”).",
         "2 columns left out: only one value (“same”, “same_or_missing”).",
-        "1 column left out: nearly as many levels as rows, like an identifier (“name”).",
+        "1 column left out: almost as many levels as rows, like an identifier (“name”).",
         "1 column left out: dates (“day”).",
         "1 column left out: dates written as text (“written_day”).",
         "1 column left out: the cells are neither numbers nor text (“mixed”).",
@@ -274,6 +274,6 @@ def test_identifiers_are_judged_by_share_and_number() -> None:
 
     assert levels(19, 19) is None
     assert levels(25, 60) is None
-    assert re.match("nearly as many levels", levels(31, 60) or "")
+    assert re.match("almost as many levels", levels(31, 60) or "")
     assert levels(500, 2000) is None
     assert levels(501, 2000) == "more than 500 levels"

@@ -159,7 +159,7 @@ def banded() -> pd.DataFrame:
 
 def test_bands_are_ordered_categories_and_no_numbers() -> None:
     frame, report = read_table(banded().to_csv(index=False).encode())
-    assert "“rooms” holds bands: they are categories in their order." in report.notes
+    assert "“rooms” holds bands, used as ordered categories." in report.notes
     roles = Roles(target="cost", sensitive=("age",), features=("rooms",))
     dataset = build_dataset(frame, roles, name="x")
     rooms = dataset.features["rooms"]
@@ -180,4 +180,4 @@ def test_a_sensitive_attribute_in_bands_is_used_by_its_order() -> None:
     dataset = build_dataset(frame, roles, name="x", fixes=problem.fixes)
     order = ["1", "2", "3", "4-5", "6-7", "10+"]
     assert dataset.sensitive["rooms"].tolist() == [order.index(cell) + 1.0 for cell in frame["rooms"]]
-    assert "“rooms” is used as the place of its bands in their order, from 1 to 6." in dataset.notes
+    assert "“rooms” is used as the rank of its bands, from 1 to 6." in dataset.notes

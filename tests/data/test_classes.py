@@ -45,7 +45,7 @@ def test_more_classes_are_a_column_each_and_rare_ones_are_taken_together() -> No
     assert (dataset.sensitive.sum(axis=1) == 1).all()
     assert (dataset.sensitive["region: B"] == (frame["region"] == "B")).all()
     assert (dataset.sensitive[f"region: {OTHERS}"] == frame["region"].isin(["F", "G"])).all()
-    assert any("“F”, “G” are taken together as “all others”" in note for note in dataset.notes)
+    assert any("“F”, “G” are merged into “all others”" in note for note in dataset.notes)
     assert dataset.called("region: B") == "Region: B"
     assert dataset.take(np.arange(100)).classes == dataset.classes
 

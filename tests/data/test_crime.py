@@ -51,8 +51,8 @@ def test_another_packing_of_the_same_files_is_as_good(server: Server, tmp_path: 
     [
         (zipped(PAYLOAD | {"a.data": b"changed"}), "checksum"),
         (zipped({"a.data": PAYLOAD["a.data"]}), "a.names from 127.0.0.1:"),
-        (b"<html>a notice from the hotel's network</html>", "not a whole zip"),
-        (zipped(PAYLOAD)[:-30], "not a whole zip"),
+        (b"<html>a notice from the hotel's network</html>", "not a complete zip"),
+        (zipped(PAYLOAD)[:-30], "not a complete zip"),
     ],
 )
 def test_wrong_contents_are_refused_and_nothing_is_kept(
@@ -67,7 +67,7 @@ def test_wrong_contents_are_refused_and_nothing_is_kept(
 
 def test_a_server_that_breaks_off_or_refuses(server: Server, tmp_path: Path) -> None:
     server.body, server.announced = zipped(PAYLOAD)[:100], 5000
-    with pytest.raises(DownloadError, match="could not be reached or broke off"):
+    with pytest.raises(DownloadError, match="could not be reached, or the connection broke off"):
         fetch_test(server, tmp_path)
     server.status = 503
     with pytest.raises(DownloadError, match="HTTPError"):
@@ -103,7 +103,7 @@ def test_what_progress_raises_ends_the_download(server: Server, tmp_path: Path) 
 def test_a_folder_that_cannot_be_written_is_said(server: Server, tmp_path: Path) -> None:
     server.body = zipped(PAYLOAD)
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(StorageError, match="can't be kept"):
+    with pytest.raises(StorageError, match="can't be stored"):
         fetch_test(server, tmp_path / "file" / "below")
 
 

@@ -51,7 +51,7 @@ def test_titles_and_totals_are_found_and_said(write, above: list, below: list) -
     titles = [row for row in above if row]
     n_below = sum(1 for row in below if row)
     start = len(above) + 1
-    assert (f"The names of the columns are read from line {start}" in said(report)) == bool(titles)
+    assert (f"The column names are on line {start}" in said(report)) == bool(titles)
     assert ("below the table" in said(report)) == bool(n_below)
     if n_below:
         last = start + len(ROWS) + len(below)
@@ -72,13 +72,13 @@ def test_the_header_and_what_is_below_can_be_chosen(write) -> None:
     content = write([TITLE, HEADER, ["Jahre", "Euro", "Name"], *ROWS, TOTAL])
     frame, report = read_table(content, header_row=3)
     assert list(frame) == ["Jahre", "Euro", "Name"]
-    assert "from line 3; the 2 rows above it are not used" in said(report)
+    assert "on line 3; the 2 rows above it are not used" in said(report)
     frame, report = read_table(content, keep_below=True)
     assert list(frame) == HEADER
     assert len(frame) == 5
     assert "below the table" not in said(report)
     assert next(iter(read_table(content, header_row=1, keep_below=True)[0])) == TITLE[0]
-    with pytest.raises(OptionError, match="Nothing stands on line 99"):
+    with pytest.raises(OptionError, match="Line 99, chosen for the column names, is empty"):
         read_table(content, header_row=99)
 
 

@@ -223,8 +223,8 @@ def test_a_data_set_says_which_leaks_are_features_and_which_are_not() -> None:
     frame = motor(4000)
     roles = Roles(target="tot", sensitive=("agph",), features=("pow", "avrg"), weight="xpo")
     notes = " ".join(build_dataset(frame, roles, name="t").notes)
-    assert f"“avrg” gives the target away and is a feature all the same: {MISSING_WITH_ZERO}." in notes
-    assert "“nb” gives the target away and is no feature" in notes
+    assert f"“avrg” gives the target away and is still a feature: {MISSING_WITH_ZERO}." in notes
+    assert "“nb” gives the target away and is not a feature" in notes
 
 
 def test_what_is_asked_of_columns_that_are_not_there_is_refused_and_results_stay() -> None:

@@ -49,7 +49,7 @@ def test_it_is_read_as_it_was_meant() -> None:
     assert frame["Vertragsnr"].iloc[1] == "000001"
     assert dict(report.units) == {"Prämie": "€", "Schadenaufwand": "€"}
     said = "\n".join(report.sentences())
-    assert "The names of the columns are read from line 3; the row above it is not used." in said
+    assert "The column names are on line 3; the row above it is not used." in said
     assert "A row below the table is left out, as a total or a note (line 305)." in said
     found = suggest_roles(frame)
     assert (found.target, found.sensitive, found.weight) == (

@@ -156,7 +156,7 @@ def test_a_server_that_sends_something_else(
     server.body = body
     served_at(address(server), "motor", monkeypatch)
     monkeypatch.delenv("FAIRDASH_DATA", raising=False)
-    with pytest.raises(DownloadError, match="has changed: its checksum is not the known one") as caught:
+    with pytest.raises(DownloadError, match="has changed: its checksum is not the expected one") as caught:
         load_motor()
     assert "FAIRDASH_DATA" in str(caught.value)
     assert not CATALOGUE["motor"].is_local()

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fairdash.data import Dataset
-from fairdash.data.proxies import corrected_p_values, foretell, rank_proxies
+from fairdash.data.proxies import corrected_p_values, predict_column, rank_proxies
 from fairdash.data.source import CatalogueSource
 from fairdash.dependence import exact, measure
 from fairdash.dependence.spline import hgr_of_bases, scores
@@ -86,7 +86,7 @@ def test_together_features_tell_what_none_tells_alone() -> None:
     assert ranking.joint_r2 > 0.6
 
 
-def test_of_nothing_the_predictor_foretells_nothing() -> None:
+def test_nothing_predicts_nothing() -> None:
     rng = np.random.default_rng(2)
     ranking = rank_proxies(dataset({f"x{k}": rng.normal(size=1500) for k in range(5)}, rng.normal(size=1500)))
     assert ranking.joint < 2 * ranking.joint_floor_q95
@@ -172,7 +172,9 @@ def test_large_tables_are_sampled_with_a_seed() -> None:
 def test_rows_are_foretold_by_trees_that_did_not_see_them() -> None:
     rng = np.random.default_rng(9)
     names = pd.Series([f"person {k}" for k in range(400)])
-    predicted, r2 = foretell(pd.DataFrame({"name": names, "x": rng.normal(size=400)}), rng.normal(size=400))
+    predicted, r2 = predict_column(
+        pd.DataFrame({"name": names, "x": rng.normal(size=400)}), rng.normal(size=400)
+    )
     assert r2 < 0.05
     assert len(predicted) == 400
 

@@ -176,10 +176,10 @@ def test_amounts_below_zero_are_named_with_their_rows_and_three_ways_are_offered
 
 def test_a_total_that_is_not_divided_is_said_to_be_one() -> None:
     dataset = build_dataset(with_recoveries(), replace(COSTS, rate=False), name="costs")
-    assert any("looks like a sum over the exposure" in note for note in dataset.notes)
+    assert any("looks like a total over the exposure" in note for note in dataset.notes)
     assert any("below zero in 10 rows" in note for note in dataset.notes)
     alone = build_dataset(with_recoveries(), replace(COSTS, rate=False, weight=None), name="costs")
-    assert not any("looks like a sum" in note for note in alone.notes)
+    assert not any("looks like a total" in note for note in alone.notes)
     assert any("below zero in 10 rows" in note for note in alone.notes)
 
 

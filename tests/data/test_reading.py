@@ -149,7 +149,7 @@ def test_decimal_commas_in_quotes_between_commas() -> None:
 def test_fractions_that_may_be_thousands_stay_text_and_are_pointed_out(text: str) -> None:
     frame, report = read(text)
     assert pd.api.types.is_string_dtype(frame["a"])
-    assert "“a” stays text: its cells may be fractions with three digits, or thousands" in said(report)
+    assert "“a” stays text: its cells may be decimals with three digits, or thousands" in said(report)
     assert "line 2" in said(report)
 
 
@@ -232,8 +232,8 @@ def test_files_without_rows(content: bytes) -> None:
 def test_duplicate_headers_are_listed() -> None:
     error = refused("age,cost,age,Age,cost , x\n1,2,3,4,5,6\n")
     assert {problem.column: problem.what for problem in error.problems} == {
-        "age": "the name stands over several columns: 1, 3",
-        "cost": "the name stands over several columns: 2, 5",
+        "age": "the name is repeated over columns: 1, 3",
+        "cost": "the name is repeated over columns: 2, 5",
     }
 
 

@@ -108,7 +108,7 @@ def test_read_back_exactly(
         assert any("below the table is left out" in note for note in report.notes)
         frame = frame[: len(got)]
     for name in frame:
-        if any(f"“{name}” stays text: its cells may be fractions" in note for note in report.notes):
+        if any(f"“{name}” stays text: its cells may be decimals" in note for note in report.notes):
             assert not told
             continue
         same(frame[name].tolist(), got[name].tolist())

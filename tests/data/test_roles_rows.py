@@ -130,7 +130,7 @@ COPIES = {
     "permuted": lambda age: age.map(
         dict(zip(sorted(age.unique()), np.random.default_rng(0).permutation(age.nunique()), strict=True))
     ),
-    "more finely cut": lambda age: age + np.random.default_rng(1).integers(0, 2, len(age)) / 10,
+    "more finely divided": lambda age: age + np.random.default_rng(1).integers(0, 2, len(age)) / 10,
 }
 
 
@@ -141,7 +141,7 @@ def test_copies_of_the_sensitive_column_are_found_and_a_choice_is_asked(copy) ->
     frame["other"] = copy(frame["age"])
     (problem,) = refused(frame, all_features(frame))
     assert problem.column == "other"
-    assert "“age” can be read off" in problem.what
+    assert "“age” can be recovered" in problem.what
     leave, keep = problem.fixes
     assert "other" not in build(frame, all_features(frame), fixes=(leave,)).features
     assert "other" in build(frame, all_features(frame), fixes=(keep,)).features
@@ -164,7 +164,7 @@ def test_what_is_no_copy_is_not_called_one() -> None:
         n = 200
         s = pd.Series((rng.random(n) < 0.02).astype(float))
         s.iloc[0] = 1 - s.iloc[1]
-        # A code with nearly as many levels as rows agrees with a rare value by chance.
+        # A code with almost as many levels as rows agrees with a rare value by chance.
         assert not determines(pd.Series(rng.integers(0, 150, n)), s)
         assert not determines(pd.Series(rng.normal(size=n)), s)
     # The other way round: a coarser cut of the sensitive column does not tell it.
@@ -193,8 +193,7 @@ def test_unusable_exposure_is_blocked_until_the_user_drops_the_rows(cell: float)
 def test_the_quantile_groups_that_ties_leave_are_counted() -> None:
     ages = pd.Series(np.repeat(np.arange(18.0, 38.0), 10))
     assert support_sentence(ages) == (
-        "20 different values; the commonest stands in 5 % of the rows. Of 50 quantile groups 20 can be told "
-        "apart."
+        "20 different values; the most common is in 5 % of the rows. 20 of 50 quantile groups are distinct."
     )
     assert "30 different values; no two rows are tied" in support_sentence(pd.Series(np.arange(30.0)))
     assert quantile_support(ages) == 20
@@ -263,7 +262,7 @@ def test_a_few_words_among_numbers_become_missing_when_the_user_agrees() -> None
     assert "missing" in again.what
     dataset = build(frame, fixes=(*problem.fixes, *again.fixes))
     assert dataset.n_rows == 68
-    assert any("2 cells that are none become missing" in note for note in dataset.notes)
+    assert any("2 cells that are not numbers become missing" in note for note in dataset.notes)
     assert "CANARY" not in str(problem) + str(again) + "".join(dataset.notes)
 
 

@@ -110,7 +110,7 @@ def test_a_deleted_upload_is_said_to_be_gone() -> None:
 
 @pytest.mark.parametrize("source_id", ["", "0" * 16, "../../../etc/x", "0" * 16 + "\n", "Z" * 16])
 def test_unknown_addresses(source_id: str) -> None:
-    with pytest.raises(StorageError, match="not kept here"):
+    with pytest.raises(StorageError, match="not stored here"):
         load_source(source_id)
 
 

@@ -74,7 +74,7 @@ def test_the_same_table_from_each_package(name: str, format: str, labelled: bool
     assert report.sentences()[0].startswith(
         f"Read as a{'n' if format == 'SPSS' else ''} {format} file: 5 rows"
     )
-    assert ("Codes are read as the texts" in " ".join(report.notes)) is labelled
+    assert ("Codes are replaced by the file's labels" in " ".join(report.notes)) is labelled
     assert file_contents(content_of(name)) == (format, ())
 
 
@@ -95,7 +95,7 @@ def test_codes_stay_where_only_some_have_a_text(tmp_path: Path) -> None:
     got, report = read_table(spss(tmp_path, frame, variable_value_labels=labels))
     assert got["age"].tolist() == [31, 52, 99]
     assert got["sex"].tolist() == ["F", "M", "F"]
-    assert "Codes are kept, since the file has texts for some of them only: “age”." in report.notes
+    assert "Codes are kept, since the file labels only some of them: “age”." in report.notes
 
 
 def test_dates_of_sas_over_seven_centuries() -> None:

@@ -133,13 +133,14 @@ def test_roles_of_tables_that_were_seen(table: str, make: Callable[[list[str]], 
     )
     # These are told by their cells, which are random there.
     by_cells = {"amount", "id", "PLZ"} if make is table_of else set()
-    no_features = set(row["not a feature"].split("|")) - by_cells
+    no_features = set(row["no feature"].split("|")) - by_cells
     assert no_features <= set(found.left_out)
     assert "|".join(each.id for each in pricing_targets(frame)) == row["offered"]
     assert not {"VehAge", "agec", "AgeVehicule"} & set(found.left_out)
 
 
-#: The usual names in English, German, French, Spanish, Italian and Dutch, the last three without accents or gaps.
+#: The usual names in English, German, French, Spanish, Italian and Dutch, the last three without accents or
+#: gaps.
 NAMES = {
     "driver_age": [
         "DrivAge", "drivage", "driver_age", "Age of driver", "insured_age", "PolicyholderAge", "Fahreralter",
@@ -227,8 +228,8 @@ def test_what_is_known_only_with_the_target_is_no_feature() -> None:
     assert found.left_out == {
         "ClaimNb": "it is 0 exactly where the target is",
         "ClaimInd": "it is 0 exactly where the target is",
-        "cents": "the target can be read off it",
-        "damaged": "it tells in every row whether the target is 0",
+        "cents": "the target can be recovered from it",
+        "damaged": "it shows in every row whether the target is 0",
     }
     assert found.features == ("PriorClaims", "VehPower")
     other = suggest_roles(claims(), target="ClaimInd")

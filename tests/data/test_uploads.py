@@ -90,7 +90,7 @@ def test_a_deleted_files_table_leaves_the_memory(by: str, home: Path, parsed: li
     else:
         delete_upload(digest)
         assert uploads._table.cache_info().currsize == 0
-    with pytest.raises(StorageError, match="not kept here"):
+    with pytest.raises(StorageError, match="not stored here"):
         table_of_upload(digest, ReadingOptions(), name="x")
     assert uploads._table.cache_info().currsize == 0
     assert len(parsed) == 1
@@ -132,7 +132,7 @@ def test_gone_or_damaged_files_are_said_to_be(home: Path) -> None:
     with pytest.raises(StorageError, match="damaged"):
         read_upload(kept.sha256)
     delete_upload(kept.sha256)
-    with pytest.raises(StorageError, match="not kept here any more"):
+    with pytest.raises(StorageError, match="not stored here any more"):
         read_upload(kept.sha256)
 
 
@@ -180,5 +180,5 @@ def test_the_term_can_be_changed() -> None:
     (changed,) = list_uploads()
     assert (changed.name, changed.keep_days) == ("x.csv", None)
     delete_upload(kept.sha256)
-    with pytest.raises(StorageError, match="not kept here any more"):
+    with pytest.raises(StorageError, match="not stored here any more"):
         set_retention(kept.sha256, 3)

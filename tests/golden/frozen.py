@@ -42,7 +42,7 @@ PLANS = {
         device="cpu",
     ),
 }
-#: What no program foretells: versions, addresses and clocks.
+#: Values that differ in every run: versions, addresses and clocks.
 _ELSEWHERE = {
     *("seconds", "created", "version", "versions", "written", "id", "file", "log", "took", "home", "run"),
     *("bytes", "sha256", "made_with", "folder"),
@@ -156,7 +156,7 @@ def printed(arguments: list[str]) -> object:
 
 
 def settled(value: object) -> object:
-    """A JSON value without what no program foretells."""
+    """A JSON value without values that differ in every run."""
     if isinstance(value, dict):
         return {key: settled(each) for key, each in value.items() if key not in _ELSEWHERE}
     if isinstance(value, list):

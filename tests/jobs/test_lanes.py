@@ -233,7 +233,7 @@ def test_a_database_that_is_away_is_named_and_pages_show_what_is_finished(
         assert not at.exception
         assert not at.error
         lines = [each.value for each in (*at.markdown, *at.caption)]
-        assert sum("waiting: the database is away" in line for line in lines) == said
+        assert sum("waiting: the database can't be reached" in line for line in lines) == said
 
 
 def test_no_database_is_asked_of_what_is_over(monkeypatch: pytest.MonkeyPatch) -> None:

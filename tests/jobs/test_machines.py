@@ -158,10 +158,10 @@ def test_a_database_that_goes_and_comes_back_ends_no_run_and_changes_nothing(
         until(lambda: len(units(run)) >= 2)
         postgres.stop()
         assert run.status.state in (RUNNING, DONE), "what is at work needs no database"
-        assert waiting.status.doing == "the database is away; this run waits for it"
+        assert waiting.status.doing == "the database can't be reached; this run waits for it"
         page = open_page("train", run=waiting.id)
         assert not page.exception
-        assert "The database is away; this run waits for it" in page.get("progress")[0].proto.text
+        assert "The database can't be reached; this run waits for it" in page.get("progress")[0].proto.text
         with pytest.raises(queue.AwayError, match="away"):
             start_run(SOURCE, ENDLESS)
         time.sleep(SECONDS_AWAY)

@@ -247,7 +247,7 @@ def test_home_lesson_and_trade_off_say_the_same_error_in_the_same_words() -> Non
     said = {}
     for name, text in texts.items():
         (said[name],) = re.findall(
-            r"[Tt](he root mean squared error .*? giving everyone the average\))", text
+            r"[Tt](he root mean squared error .*? predicting the average for everyone\))", text
         )
     assert said["home"] == said["lesson"]
     assert re.sub(r"[\d.]+", "#", said["trade-off"]) == re.sub(r"[\d.]+", "#", said["home"])

@@ -32,14 +32,12 @@ def test_values_and_their_nulls_are_of_the_statistic_that_is_shown(comparison):
 
 def test_how_values_are_estimated_is_said(comparison):
     (said,) = of_values(comparison)
-    assert "corrected for what noise adds" in said
+    assert "corrected for the contribution of noise" in said
     assert said in limits(comparison)
     assert of_values(replace(comparison, measure="hgr_kde")) == []
 
 
-@pytest.mark.parametrize(
-    ("recorded", "words"), [("", "cross-fitted"), ("corrected", "an edge below which it is 0")]
-)
+@pytest.mark.parametrize(("recorded", "words"), [("", "cross-fitted"), ("corrected", "0 below a threshold")])
 def test_a_run_from_before_says_what_its_values_are(comparison, recorded, words):
     own = {"hgr_spline": recorded} if recorded else {}
     older = replace(comparison, result=replace(comparison.result, evaluations=own))

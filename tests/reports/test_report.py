@@ -105,18 +105,18 @@ def test_it_says_what_the_leak_check_found_among_the_features(found, dataset, pa
     )
     copied["copy"] = 3 * dataset.target
     notes = (
-        "“average” gives the target away and is no feature: it is missing exactly where the target is 0.",
+        "“average” gives the target away and is not a feature: it is missing exactly where the target is 0.",
     )
     other = replace(dataset, features=copied, notes=notes)
     facts = content.data_facts(found, other)
     assert (
-        "“copy” gives the target away: the target can be read off it."
+        "“copy” gives the target away: the target can be recovered from it."
         in facts["Columns that give the target away"]
     )
     assert (
         "“about” looks too good to be true: it alone explains" in facts["Columns that give the target away"]
     )
-    assert notes[0] in facts["Done to the table before"]
+    assert notes[0] in facts["Changes to the table before training"]
 
 
 def numbers_in(text):
@@ -156,7 +156,7 @@ def test_the_standard_model_alone_is_reported_as_such(dataset):
     found = make_comparison(dataset, lam=0.0)
     text = " ".join(Reader(render_report(found, dataset=dataset, **RUN)).texts)
     assert "With the standard model" in text
-    assert "What moves from and to each group" not in text
+    assert "Change of predictions by group" not in text
 
 
 def test_where_nothing_was_learned_the_report_says_so_first_and_claims_nothing(dataset):
@@ -180,7 +180,7 @@ def test_a_model_that_is_no_better_than_the_average_is_said_to_be_worthless(data
     worst = found.mean("mse", found.b)
     mean = pd.DataFrame({"method": ["mean"], "lam": [0.0], "mse": [worst - 0.01], "rmse": [9.0]})
     lost = replace(found, fronts={**found.fronts, found.objective: replace(found.front, baselines=mean)})
-    assert "no smaller than that of giving everyone the average" in answer(lost)
+    assert "no smaller than when predicting the average for everyone" in answer(lost)
 
 
 def test_each_figure_has_its_words_and_its_table(page, found):
@@ -368,13 +368,13 @@ def test_json_in_a_script_says_what_it_said():
 
 def test_a_first_look_is_called_one(page, found):
     hasty = render_report(found, is_preview=True, **RUN)
-    assert "A first look:" in " ".join(Reader(hasty).texts)
-    assert "A first look:" not in " ".join(Reader(page).texts)
+    assert "Preview:" in " ".join(Reader(hasty).texts)
+    assert "Preview:" not in " ".join(Reader(page).texts)
 
 
 def test_without_the_data_set_it_says_so(found):
     text = " ".join(Reader(render_report(found, **RUN)).texts)
-    assert "the data set itself was not at hand" in text
+    assert "the data set was not available" in text
 
 
 def test_it_calls_columns_what_people_call_them(dataset, tmp_path):
@@ -405,7 +405,7 @@ def test_the_report_says_how_test_rows_were_chosen_and_what_belongs_together():
     assert content.training_facts(by_time)["Splits"].startswith("2, the same for all methods. By time: ")
     assert "mean of 2 before-and-after splits" in by_time.rows_and_splits
     together = replace(dataset, group=pd.Series(np.arange(500) // 5, name="policy"))
-    assert content.data_facts(found, together)["Group"].startswith("policy: no fold parts its rows")
+    assert content.data_facts(found, together)["Group"].startswith("policy: folds keep its rows together")
     assert "Group" not in content.data_facts(found, dataset)
 
 
@@ -431,14 +431,15 @@ def test_a_link_is_said_with_the_measure_that_found_it(found):
     row = {"verdict_p": 0.025, "hgr_kde": 0.078, "hgr_kde_se": np.nan, "hgr_kde_edge": 0.128}
     ends = {"verdict_by": 5.0, "verdict_value": 0.0431, "verdict_edge": 0.0312}
     link = said(**row, **ends)
-    assert "the sum of squared correlations at the ends of the range is 0.0431" in link
+    assert "the sum of squared correlations in the tails is 0.0431" in link
     assert "independence stays below 0.0312 in 95 % of cases; HGR_KDE 0.0780 alone does not show it" in link
-    # A measure that shows the link is named itself, and one that is above its edge without a link is no proof.
+    # A measure that shows the link is named itself, and one that is above its edge without a link is no
+    # proof.
     assert "independence stays below 0.128" in said(**row | {"hgr_kde": 0.2}, **ends)
-    assert "HGR_KDE 0.200 alone is above 0.128" in said(**row | {"hgr_kde": 0.2, "verdict_p": 0.2}, **ends)
+    assert "HGR_KDE 0.200 alone exceeds 0.128" in said(**row | {"hgr_kde": 0.2, "verdict_p": 0.2}, **ends)
     # In a run of before the measure was kept nothing is claimed for another.
     before = said(**row, **dict.fromkeys(ends, np.nan))
-    assert "alone does not show it: it is not above 0.128" in before
+    assert "alone does not show it (not above 0.128)" in before
     assert "independence stays below" not in before
 
 
@@ -451,11 +452,11 @@ def test_an_error_near_zero_gets_no_percentage(found):
     near = replace(found, fronts={**found.fronts, found.objective: front})
     assert words.cost(near) == (
         "The root mean squared error grows from 0.0100 € to 28.5 € "
-        "(from 0.0104 % to 29.6 % of the error of giving everyone the average)."
+        "(from 0.0104 % to 29.6 % of the error of predicting the average for everyone)."
     )
     (_, value, below, meaning), *_ = four_numbers(near)
     assert (value, below) == ("28.5 €", "standard model: 0.0100 €")
-    assert "giving everyone the average reaches 96.2 €" in meaning
+    assert "Predicting the average for everyone gives 96.2 €" in meaning
 
 
 @pytest.mark.parametrize("errors", [{"mse": [0.994, 1.012]}, {"mse": [0.99, 1.1], "deviance": [0.97, 1.2]}])

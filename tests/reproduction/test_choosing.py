@@ -55,7 +55,7 @@ def test_a_fold_takes_as_many_steps_as_the_model_that_is_tested(small, monkeypat
     asked = []
     whole = choosing.cross_validate
     monkeypatch.setattr(
-        choosing, "cross_validate", lambda *a, **o: asked.append(o["foretell"]) or whole(*a, **o)
+        choosing, "cross_validate", lambda *a, **o: asked.append(o["for_refit"]) or whole(*a, **o)
     )
     trial(dataset, split, n_networks=2).compared()
     assert asked == [True] * 2

@@ -192,8 +192,8 @@ def test_cells_count_only_at_an_error_that_is_no_larger():
     good = Count({"a": "x"}, {"a": [error, fair, unfair, hopeless]})
     assert (good.reached, good.total) == (1, 3)
     reasons = [reason for _, reason in good.missed("a")]
-    assert "keep more" in reasons[0]
-    assert "below what independence reads" in reasons[1]
+    assert "retain more" in reasons[0]
+    assert "below the noise floor" in reasons[1]
     bad = Count({"a": "x"}, {"a": [worse, fair]})
     assert bad.reached == 0
     assert "our error 0.800 is above" in bad.missed("a")[0][1]

@@ -7,7 +7,9 @@ import json
 from fairdash.data.source import CatalogueSource, DatasetSource
 from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.runs.status import DONE, RunStatus
-from fairdash.runs.store import Run, create_run
+from fairdash.runs.store import Run, RunSpec
+from fairdash.storage import LOCAL
+from fairdash.training.defaults import current_defaults
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
 
@@ -16,9 +18,12 @@ QUICK = TrainingSettings(hidden=(4,), adversary_hidden=(4,), batch_size=64, n_ep
 PLAN = Sweep(methods=("standard", "pearson"), lams=(0.5, 1.0), n_splits=2, settings=QUICK, device="cpu")
 
 
-def finished(plan: Sweep = PLAN, *, source: DatasetSource = SOURCE, first: bool = False) -> Run:
+def finished(
+    plan: Sweep = PLAN, *, source: DatasetSource = SOURCE, first: bool = False, owner: str = LOCAL
+) -> Run:
     """A run of this plan that is done; or that has ended after its first look."""
-    run = create_run(source, plan, first=plan if first else None)
+    told = {"first": plan if first else None, "defaults": current_defaults(), "owner": owner}
+    run = Run.create(RunSpec(source=source, plan=plan, **told))
     run.write_result(execute_sweep(source.load(), plan, is_preview=True), first=first)
     run.write_status(RunStatus(state="cancelled" if first else DONE, fraction=1.0, seconds=2.0))
     return run

@@ -181,12 +181,12 @@ def test_what_was_altered_or_taken_away_is_not_believed(run):
     content = json.loads(file.read_text())
     content["openings"][0]["n"] = 7
     file.write_text(json.dumps(content))
-    with pytest.raises(RunError, match="not as it was written"):
+    with pytest.raises(RunError, match="were changed"):
         read_confirmations(run)
     file.write_text(sealed_text({"openings": [to_plain(found)]}))
     assert read_confirmations(run) == (found,)
     file.unlink()
-    with pytest.raises(RunError, match="not as it was written"):
+    with pytest.raises(RunError, match="were changed"):
         confirm_run(run, method="pearson", lam=0.5, owner="local")
 
 
@@ -201,7 +201,7 @@ def test_the_sentences_say_what_it_is_worth(run):
     found = confirm_run(run, **POINT, owner="local")
     (first, figures, *_) = of_opening(found, times=1)
     assert ("not confirmed" in first) == found.finds_link
-    assert "60 rows set aside" in first
+    assert "60 rows were set aside" in first
     assert "standard model" in figures
     later = confirm_run(run, method="pearson", lam=0.5, owner="local")
     assert "no confirmation" in of_opening(later, times=2)[0]
@@ -212,7 +212,7 @@ def test_the_sentences_say_what_it_is_worth(run):
 def test_the_page_opens_them_once_and_says_so_when_it_is_twice(run):
     at = open_page("tradeoff", run=run.id, lam="1")
     assert not at.exception
-    assert "60 rows set aside" in words(at)
+    assert "60 rows were set aside" in words(at)
     button(at, "Confirm on rows set aside").click().run()
     assert not at.exception
     (found,) = read_confirmations(run)
@@ -222,7 +222,7 @@ def test_the_page_opens_them_once_and_says_so_when_it_is_twice(run):
     assert not [each for each in at.button if "rows set aside" in each.label]
     at = move(at, 0.5)
     assert "opening number 2" in "".join(each.value for each in at.warning)
-    button(at, "Open them again for this point").click().run()
+    button(at, "Open again for this point").click().run()
     assert "opened 2 times" in words(at)
     assert "no confirmation" in words(at)
 
@@ -232,7 +232,7 @@ def test_the_page_says_what_was_altered_and_nothing_where_none_were_set_aside(ru
     (run.folder / CONFIRMATIONS).unlink()
     at = open_page("tradeoff", run=run.id)
     assert not at.exception
-    assert "not as it was written" in "".join(each.value for each in at.error)
+    assert "were changed" in "".join(each.value for each in at.error)
     at = open_page("tradeoff", run=finished().id)
     assert "set aside" not in words(at)
 
@@ -245,13 +245,13 @@ def test_the_report_says_it(run, capsys):
 
     assert "have not been opened" in report("before.html")
     assert main(["runs", "confirm", run.id, "--lam", "1"]) == 0
-    assert "60 rows set aside" in capsys.readouterr().out
+    assert "60 rows were set aside" in capsys.readouterr().out
     assert main(["runs", "confirm", run.id, "--lam", "0.5", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["number"], told["is_first"], told["opened"]) == (2, False, 2)
     after = report("after.html")
     assert "opened 2 times" in after
-    assert "60 set aside in all of them" in after
+    assert "60 set aside in every split" in after
 
 
 def test_the_refit_says_that_it_includes_them(run):

@@ -189,7 +189,7 @@ def test_the_card_says_what_it_is_and_whose_the_figures_are():
     assert card["model"]["random_state"] == 3
     assert {"fairdash", "torch", "numpy"} <= set(card["made_with"])
     assert card["figures"]["values"] == {"mse": 0.25, "hgr_kde": None}
-    assert "not of this very fit" in card["figures"]["about"]
+    assert "not for this fit" in card["figures"]["about"]
     readme = " ".join(content["README.txt"].decode().split())
     assert f"fairdash {fd.__version__}" in readme
     assert "from the folder of its source code" in readme

@@ -156,7 +156,7 @@ def remade(content: bytes, **changed: bytes | None) -> bytes:
 )
 def test_no_path_leads_out_of_it(content: bytes, name: str, tmp_path: Path) -> None:
     for evil in (remade(content, **{name: b"1"}), zipped(unzipped(content) | {name: b"1"})):
-        with pytest.raises(RunError, match="no run that fairdash has written"):
+        with pytest.raises(RunError, match="not a run written by fairdash"):
             import_run(evil)
     assert not list(Run.home().iterdir())
     assert not list(tmp_path.rglob("*evil*"))
@@ -168,7 +168,7 @@ HOSTILE: dict[str, Callable[[bytes], bytes]] = {
     "cut off": lambda content: content[:-100],
     "more behind it": lambda content: content + b"1",
     "something before it": lambda content: b"1" + content,
-    "packed anew": lambda content: zipped(unzipped(content)),
+    "repacked": lambda content: zipped(unzipped(content)),
     "a bomb": lambda content: zipped(
         unzipped(content) | {"result/x": bytes(10**7)}, compression=zipfile.ZIP_DEFLATED
     ),
@@ -214,7 +214,7 @@ def test_a_link_is_no_file_of_a_run(content: bytes) -> None:
     with zipfile.ZipFile(target, "w") as made:
         for name, each in files.items():
             made.writestr(about if name == about.filename else name, each)
-    with pytest.raises(RunError, match="packed anew"):
+    with pytest.raises(RunError, match="repacked"):
         import_run(target.getvalue())
 
 
@@ -231,7 +231,7 @@ def test_what_is_not_finished_or_damaged_does_not_leave(run: Run) -> None:
         export_run(waiting)
     put_in_line(waiting)
     waiting.ask_to_cancel()
-    with pytest.raises(RunError, match="nothing to take away"):
+    with pytest.raises(RunError, match="no results to export"):
         export_run(waiting)
     (run.folder / "result" / "about.json").write_text("{}")
     with pytest.raises(RunError, match=r"about\.json"):

@@ -171,7 +171,7 @@ def test_a_job_does_not_read_a_file_that_its_owner_does_not_hold():
     ):
         assert worker.main(job.id) == 1
         assert job.status.state == FAILED
-        assert "uploaded file is not kept here" in job.status.message
+        assert "uploaded file is not stored here" in job.status.message
         assert getattr(job, "look", None) is None
     keep_upload(content, name="mine.csv", owner=mine)
     assert source.load(owner=mine).n_rows == 300

@@ -77,7 +77,7 @@ def test_a_run_that_is_not_there_is_said_plainly(
 
 def test_resume_goes_on_with_what_was_stopped(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runs", "resume", run.id]) == 2
-    assert "nothing to go on with" in capsys.readouterr().err
+    assert "nothing to resume" in capsys.readouterr().err
     stopped = create_run(SOURCE, PLAN)
     put_in_line(stopped)
     stopped.ask_to_cancel()
@@ -115,7 +115,7 @@ def test_export_and_import(run: Run, capsys: pytest.CaptureFixture[str], tmp_pat
     told = json.loads(capsys.readouterr().out)
     assert told == {"file": str(place), "bytes": place.stat().st_size, "sha256": sha256(place.read_bytes())}
     assert main(["runs", "import", str(place)]) == 0
-    assert "here already" in capsys.readouterr().out
+    assert "already exists here" in capsys.readouterr().out
     assert main(["runs", "delete", run.id, "--yes"]) == 0
     assert main(["runs", "import", str(place)]) == 0
     assert run.id in capsys.readouterr().out

@@ -12,6 +12,7 @@ import pytest
 from fairdash.data.dataset import draw_rows
 from fairdash.evaluation import Gain
 from fairdash.evaluation.execute_sweep import execute_sweep
+from fairdash.jobs.steps import Checkpoints
 from fairdash.reports.comparison import ROW, parse_comparison
 from fairdash.reports.content import data_facts, unsaid
 from fairdash.reports.html import render_report
@@ -51,7 +52,7 @@ def test_page_and_report_say_so(run: Run) -> None:
     assert data_facts(comparison, None)["Rows"].startswith(words)
     assert any(words in line for line in unsaid(comparison))
     html = render_report(comparison, run_id=run.id, created=run.spec.created, is_preview=True).decode()
-    assert f"A first look:</strong> {words}; the whole run will have all rows" in html
+    assert f"Preview:</strong> {words}; the whole run will have all rows" in html
 
 
 def test_where_a_sample_was_too_small_to_learn_from_the_whole_is_waited_for(run: Run) -> None:
@@ -75,7 +76,7 @@ def test_the_bar_then_begins_anew(run: Run) -> None:
     assert status.state == RUNNING
     assert status.doing == "starting on all rows"
     assert status.fraction == run.spec.share_of_first < 0.3
-    # What the sample's training took, times models and rows, until the whole itself tells.
+    # What its parts take by their models, steps and rows, until the whole itself tells.
     assert status.seconds_left is not None
     assert worker.Reporter(run).estimate == status.seconds_left
 
@@ -123,3 +124,35 @@ def test_a_long_run_tells_what_is_left_long_before_a_share_of_it_is_done(monkeyp
         reporter.progress("training", 0.001 * step)
         left = run.stored_status().seconds_left
         assert left == (None if step < 2 else pytest.approx(2000 * (1 - 0.001 * step)))
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_units_that_were_known_do_not_count_for_the_pace(processes: int, monkeypatch, tmp_path) -> None:
+    now = [100.0]
+    monkeypatch.setattr("fairdash.runs.worker.time.monotonic", lambda: now[0])
+    run = create_run(SOURCE, PLAN)
+    reporter, units = worker.Reporter(run), Checkpoints(tmp_path)
+    reporter.processes, reporter.checkpoints = processes, units
+
+    def told(seconds: float, fraction: float) -> float | None:
+        now[0] = 100.0 + seconds
+        reporter.progress("training", fraction)
+        return run.stored_status().seconds_left
+
+    told(0.0, 0.0)
+    # A hundredth a second: the other process is as quick, and has done as much.
+    assert told(10.0, 0.1) == pytest.approx(90 if processes == 1 else 40)
+    units("one", lambda: {"found": 1})
+    assert told(20.0, 0.2) == pytest.approx(80 if processes == 1 else 30)
+    units("one", lambda: {"found": 2})
+    # What it did comes in at once: the pace is 21 seconds for a fifth.
+    assert told(21.0, 0.4) == pytest.approx(21 / 0.2 * 0.6 / processes)
+
+
+def test_the_work_is_counted_from_nothing_to_all_of_it() -> None:
+    told: list[float] = []
+    plan = replace(PLAN, tune=True, find_lams=True)
+    execute_sweep(SOURCE.load(), plan, progress=lambda _, share: told.append(share))
+    assert told == sorted(told)
+    assert 0 <= told[0] < 0.1
+    assert 0.85 < told[-1] <= 1

@@ -82,7 +82,7 @@ def decoded(values) -> np.ndarray:
 
 
 def answer(app: AppTest) -> str:
-    said = ("estimators tell the link", "There is no link", "At ρ =")
+    said = ("estimators detect the link", "There is no link", "At ρ =")
     return next(each.value for each in app.markdown if any(words in each.value for words in said))
 
 
@@ -98,9 +98,9 @@ def carried_out(study: Study, progress: Iterator[Progress]) -> None:
 def test_patterns_opens_with_an_answer() -> None:
     app = opened("patterns")
     assert app.title[0].value == "Which measure sees the link?"
-    assert "estimators tell the link from noise" in answer(app)
+    assert "estimators detect the link" in answer(app)
     assert "0.89" in answer(app)
-    bars = figure(app, "What each estimator reads")
+    bars = figure(app, "Value of each estimator")
     assert {trace["name"] for trace in bars["data"]} == {"noise floor", "value", "exact", "as published"}
     assert app.get("progress"), "a bar for the networks, which follow"
 
@@ -133,11 +133,11 @@ def test_one_click_opens_the_scene_that_shows_a_failure(each) -> None:
 
 def test_four_estimators_at_first_and_all_on_request() -> None:
     app = opened("patterns")
-    named = figure(app, "What each")["layout"]["yaxis"]["ticktext"]
+    named = figure(app, "Value of each")["layout"]["yaxis"]["ticktext"]
     assert len(named) == 4
     calm(app.toggle(key="all").set_value(True).run())
-    named = figure(app, "What each")["layout"]["yaxis"]["ticktext"]
-    unbounded = app.dataframe[0].value["No upper end"].tolist()
+    named = figure(app, "Value of each")["layout"]["yaxis"]["ticktext"]
+    unbounded = app.dataframe[0].value["No upper bound"].tolist()
     # The networks follow: they have a row already, but no number.
     assert len(named) == sum(REGISTRY[id].upper == 1 for id in studied())
     quick = [id for id in studied(quick=True) if REGISTRY[id].upper != 1]
@@ -201,7 +201,7 @@ def test_heavy_tails_come_from_the_address_and_leave_the_exact_value() -> None:
     exact = "The exact maximal correlation is 0.89"
     assert exact in answer(app)
     assert exact in answer(heavy)
-    assert "the exact values hold" in "\n".join(each.value for each in heavy.caption)
+    assert "The exact values hold" in "\n".join(each.value for each in heavy.caption)
     rows, curve = figure(heavy, "Cosine, two waves")["data"]
     u, v = Scene(heavy_tails=True).draw()
     assert max(decoded(rows["x"])) == pytest.approx(u.max())
@@ -289,10 +289,10 @@ def test_the_paper_s_patterns_by_chi2_and_mutual_information(quantity: str, id: 
 
 
 def test_slow_estimators_join_the_others_as_they_finish() -> None:
-    assert "HGR_NN &nbsp;…" in figure(opened("patterns"), "What each")["layout"]["yaxis"]["ticktext"]
+    assert "HGR_NN &nbsp;…" in figure(opened("patterns"), "Value of each")["layout"]["yaxis"]["ticktext"]
     reading = scene_estimates(Scene(), ["hgr_spline"]).assign(id="hgr_nn", value=0.75)
     create_study(Study("scene", Scene())).keep("readings", reading)
-    ticks = figure(opened("patterns"), "What each")["layout"]["yaxis"]["ticktext"]
+    ticks = figure(opened("patterns"), "Value of each")["layout"]["yaxis"]["ticktext"]
     assert "HGR_NN &nbsp;<b>0.75</b>" in ticks
 
 
@@ -305,12 +305,12 @@ def test_rdcs_ordinal_ranks_are_a_port_s_and_not_its_authors() -> None:
     app = opened("patterns")
     calm(app.button(key='patterns.scene example "ties"').click().run())
     assert "ordinal ranks of a Python port" in app.info[0].value
-    (diamonds,) = [trace for trace in figure(app, "What each")["data"] if trace["name"] == "as published"]
+    (diamonds,) = [trace for trace in figure(app, "Value of each")["data"] if trace["name"] == "as published"]
     (rdc,) = [text for (text,) in diamonds["customdata"] if text.startswith("HGR_RDC")]
-    assert "as a Python port has it" in rdc
+    assert "as in a Python port" in rdc
     calm(app.segmented_control(key="patterns.parts more").set_value("When each fails").run())
     said = everything(app).replace("\\", "")
-    assert "a Python port does, the authors' R code averages them" in said
+    assert "as in a Python port; the authors' R code averages them" in said
     assert "As published, ties" not in said
 
 
@@ -318,7 +318,7 @@ def test_the_rest_is_drawn_when_chosen_and_says_things_as_they_are() -> None:
     app = opened("patterns")
     calm(app.segmented_control(key="patterns.parts more").set_value("Learned f and g").run())
     said = everything(app)
-    for words in ("the two functions that are most correlated", "Share the link: others see exactly this"):
+    for words in ("the two most correlated functions", "Share this link. Others will see exactly this"):
         assert words in said
     assert "Download" in [each.value for each in app.subheader]
     calm(app.segmented_control(key="patterns.parts more").set_value("All numbers").run())
@@ -334,7 +334,7 @@ def test_the_rest_is_drawn_when_chosen_and_says_things_as_they_are() -> None:
 @pytest.mark.parametrize(("n", "low", "high"), [(200, 0.65, 0.8), (500, 0.42, 0.58)])
 def test_what_networks_read_on_noise_in_sample_is_what_the_page_says(n: int, low: float, high: float) -> None:
     said = REGISTRY["hgr_nn"].fails_when
-    assert "on 200 rows of pure noise it reads about 0.7, on 500 about 0.5" in said
+    assert "200 rows of pure noise give about 0.7, 500 rows about 0.5" in said
     u, v = np.random.default_rng(0).normal(size=(2, 10, n))
     read = measure_many("hgr_nn", u, v, evaluation="in_sample", random_state=0)
     assert low < np.median(read) < high

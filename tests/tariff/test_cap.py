@@ -71,7 +71,7 @@ def test_no_change_at_all_is_the_existing_price_where_its_income_is_the_same():
     premiums, existing, years = portfolio()
     found = fd.cap_premiums(premiums, existing, max_change=0, sample_weight=years)
     assert found.premiums == pytest.approx(existing, rel=1e-12)
-    with pytest.raises(DataError, match=r"with no change above 0 % it lies between 200 and 200 .* is 220"):
+    with pytest.raises(DataError, match=r"with changes of at most 0 % it is between 200 and 200 .* give 220"):
         fd.cap_premiums([110.0, 330.0], [100.0, 300.0], max_change=0)
 
 
@@ -80,9 +80,9 @@ def test_an_income_out_of_reach_is_refused_with_what_can_be_reached(income):
     with pytest.raises(DataError) as caught:
         fd.cap_premiums([income - 5, income + 5], [100.0, 100.0], max_change=0.1)
     assert str(caught.value) == (
-        "No level keeps the income: with no change above 10 % it lies between 90 and 110 a unit of weight, and "
-        f"the new premiums' is {income:g}. Raise max_change, or bring the existing premiums, or the new ones, to "
-        "one income first."
+        "No level keeps the income: with changes of at most 10 % it is between 90 and 110 per unit of weight, "
+        f"and the new premiums give {income:g}. Raise max_change, or scale the existing or the new premiums to "
+        "the same income first."
     )
 
 
@@ -101,8 +101,8 @@ def test_an_income_at_the_very_end_holds_everybody_there(end):
         ({"premiums": [np.inf, 1.0]}, "“premiums”: there is no number above 0 in row 1"),
         ({"sample_weight": [0.0, 0.0]}, "“sample_weight”: these weights can't be used"),
         ({"sample_weight": [-1.0, 2.0]}, "“sample_weight”: these weights can't be used"),
-        ({"existing": [1.0]}, "not one each a row"),
-        ({"premiums": [], "existing": []}, "not one each a row"),
+        ({"existing": [1.0]}, "do not have one value per row"),
+        ({"premiums": [], "existing": []}, "do not have one value per row"),
     ],
 )
 def test_what_is_no_premium_is_refused(given, says):

@@ -44,7 +44,7 @@ def _with_checks(*options):
 
 
 @_with_checks({"loss": "squared_error", "penalty": "hgr_spline"}, {"loss": "poisson"})
-@pytest.mark.filterwarnings("ignore:The tariff still had way")
+@pytest.mark.filterwarnings("ignore:The tariff did not converge")
 def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
 
@@ -55,7 +55,7 @@ def test_scikit_learns_contract_holds(estimator, check):
     *({"loss": "squared_error", "penalty": each, "lam": 0.3} for each in PENALTIES if each != "hgr_spline"),
     {"loss": "squared_error", "lam": 0, "sensitive_columns": None},
 )
-@pytest.mark.filterwarnings("ignore:The tariff still had way")
+@pytest.mark.filterwarnings("ignore:The tariff did not converge")
 def test_scikit_learns_contract_holds_for_every_other_penalty(estimator, check):
     check(estimator)
 
@@ -252,7 +252,7 @@ def test_balanced_premiums_add_up_to_the_target(loss, lam):
 
 
 def weak_policies(n=16_000, seed=1):
-    """A claim in twenty years, which the columns hardly foretell, and age, which shows in most of them."""
+    """A claim in twenty years, which the columns hardly predict, and age, which shows in most of them."""
     rng = np.random.default_rng(seed)
     age = rng.uniform(18, 85, size=n)
     away = (age - 50) / 20
@@ -448,7 +448,7 @@ def test_data_that_cannot_be_used_is_named():
         fd.FairTariff(lam=0).fit(names, claims)
     with pytest.raises(DataError, match="gamma"):
         fd.FairTariff(lam=0, loss="gamma").fit(table, claims)
-    with pytest.raises(OptionError, match="needs to know the sensitive"):
+    with pytest.raises(OptionError, match="needs the sensitive"):
         fd.FairTariff().fit(table, claims)
 
 

@@ -313,7 +313,13 @@ def test_the_words_say_how_to_rate():
     assert words.startswith(
         f"The premium is the base, {base:.6g}, times one relativity for each of: “bonus”, “value”"
     )
-    for part in ("the pair “zone” and “gender”", "straight line", "A band goes", "missing cell", "own level"):
+    for part in (
+        "the pair “zone” and “gender”",
+        "straight line",
+        "A band includes",
+        "missing cell",
+        "own level",
+    ):
         assert part in words
     added = fd.FairTariff(lam=0, loss="squared_error").fit(table[["bonus"]], claims).formula()
     assert "plus points" in added

@@ -120,3 +120,38 @@ def test_a_sample_of_the_rows_is_enough_for_a_pilot(monkeypatch):
     # The schedule is that of its rows; a long training of the plan's own is none of a pilot.
     budget = budget_of(400)
     assert (model.settings.batch_size, model.settings.n_epochs) == (256, budget["n_epochs"])
+
+
+def test_a_search_for_a_weight_finds_the_ones_to_try():
+    options = {"target": "hgr_spline<=1", "method": "hgr_spline", "n_folds": 2, "device": "cpu"}
+    settings = TrainingSettings(hidden=(4,), n_epochs=3, batch_size=64, warm_up_epochs=1)
+    found = fd.find_lam(linked(400), settings=settings, **options)
+    tried = found.frame["lam"].tolist()
+    assert len(tried) == 9
+    assert tried[1:] != list(LAMS)
+    with pytest.raises(OptionError, match="no grid of weights"):
+        fd.find_lam(linked(400), lams="all", **options)
+
+
+def test_tariffs_have_weights_of_their_own_dependence():
+    """On claims the networks' usual weights would all lie at the floor; without a link the plan keeps its own."""
+    from fairdash.tariff.fit import FitOptions
+    from fairdash.tariff.many import fit_tariffs
+    from fairdash.tariff.plan import lams_of_tariffs
+    from tests.runs.test_tariffs_first import source
+
+    for link, is_found in ((0.6, True), (0.0, False)):
+        dataset = source(6000, slope=0.9, link=link).load()
+        plan = default_plan(dataset, methods=["standard", "fair_tariff"])
+        (split, *_) = plan.splits(dataset)
+        lams = lams_of_tariffs(dataset, plan, split)
+        assert (tuple(lams) != LAMS) == is_found
+        if is_found:
+            at = fd.sweep(dataset, methods=["standard", "fair_tariff"], n_splits=1, measures=["hgr_spline"])
+            test = at.frame.query("part == 'test'").set_index("lam")["hgr_spline"].sort_index()
+            steps = -np.diff(test)
+            assert steps.max() < 0.5 * (test.iloc[0] - test.iloc[-1])
+            assert at.set_aside is not None
+            assert at.sweep.lams == tuple(lams)
+            options = FitOptions(loss=plan.settings.loss_function)
+            assert fit_tariffs(dataset, (split,), options=options).members["lam"].tolist() == [0.0, *lams]

@@ -478,7 +478,7 @@ def _other_level(content):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_newer, "newer fairdash"),
+        (_newer, "newer version of fairdash"),
         (_foreign, "does not hold a model"),
         (_other_level, "damaged"),
         (lambda content: content[:-1], "damaged"),

@@ -234,7 +234,7 @@ def test_fewer_rows_are_trained_on_for_as_many_steps(n_rows, on, epochs):
 
 
 @pytest.mark.parametrize("patience", [None, 4])
-def test_folds_that_foretell_a_cost_are_trained_for_as_many_steps_as_all_rows(
+def test_folds_that_predict_a_cost_are_trained_for_as_many_steps_as_all_rows(
     household, monkeypatch, patience
 ):
     from fairdash.training import crossvalidation
@@ -256,7 +256,7 @@ def test_folds_that_foretell_a_cost_are_trained_for_as_many_steps_as_all_rows(
         n_folds=10,
         random_state=0,
         device="cpu",
-        foretell=True,
+        for_refit=True,
     )
     learned = 300 if patience is None else 240
     wanted = settings.n_epochs * settings.steps_an_epoch(learned)
@@ -326,7 +326,7 @@ def test_a_search_that_makes_no_sense_is_refused_at_its_option(household, option
 
 
 def test_a_grid_that_makes_no_sense_is_refused():
-    with pytest.raises(OptionError, match="twice"):
+    with pytest.raises(OptionError, match="repeated"):
         SearchGrid(lr=(1e-3, 1e-3))
     with pytest.raises(OptionError, match="dropout"):
         SettingsSearch(grid=SearchGrid(dropout=(1.0,)))
@@ -443,7 +443,7 @@ def front(**columns):
         # 8 is nearer than 4 by less than a standard error (0.018): the smaller error decides.
         ("hgr_kde<=floor+0.005", 4.0, False, "Try larger weights"),
         ("hgr_kde<=0.055", 4.0, False, "Try larger weights"),
-        ("hgr_kde<=0.04", 4.0, False, "can't be expected of any model"),
+        ("hgr_kde<=0.04", 4.0, False, "no model can be expected"),
         ("mse<=+16%", 2.0, True, "least dependence"),
         # 4 and 8 can't be told from independence: the smaller error decides.
         ("mse<=+200%", 4.0, True, "least dependence"),
@@ -511,7 +511,7 @@ def test_dependence_is_measured_on_all_held_out_predictions_together(household, 
         n_folds=3,
         random_state=0,
         device="cpu",
-        foretell=True,
+        for_refit=True,
     )
     s = household.sensitive.iloc[:, 0].to_numpy()
     row = chosen.frame.set_index("lam").loc[2.0]

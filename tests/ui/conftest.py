@@ -17,7 +17,9 @@ from streamlit.testing.v1 import AppTest
 from fairdash.data.source import CatalogueSource
 from fairdash.evaluation.result import SweepResult
 from fairdash.runs import worker
-from fairdash.runs.store import Run, create_run
+from fairdash.runs.store import Run, RunSpec
+from fairdash.storage import LOCAL
+from fairdash.training.defaults import current_defaults
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
 
@@ -95,11 +97,11 @@ def numbers(values):
 TWO_METHODS = replace(PLAN, methods=("standard", "hgr_spline", "pearson"), lams=(1.0,), n_splits=1)
 
 
-def _carried_out(plan: Sweep, home: Path) -> Path:
-    """Folder of a run that is done, in a store of its own."""
+def carried_out(plan: Sweep, home: Path, *, owner: str = LOCAL) -> Path:
+    """Folder of a run that is done, in the store at this place."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FAIRDASH_HOME", str(home))
-        run = create_run(SOURCE, plan)
+        run = Run.create(RunSpec(source=SOURCE, plan=plan, owner=owner, defaults=current_defaults()))
         assert worker.main(run.id) == 0
         return run.folder
 
@@ -112,7 +114,7 @@ def _taken_over(folder: Path) -> Run:
 
 @pytest.fixture(scope="session")
 def _trained(tmp_path_factory):
-    return _carried_out(PLAN, tmp_path_factory.mktemp("trained"))
+    return carried_out(PLAN, tmp_path_factory.mktemp("trained"))
 
 
 @pytest.fixture
@@ -123,7 +125,7 @@ def finished_run(_trained) -> Run:
 
 @pytest.fixture(scope="session")
 def _trained_twice(tmp_path_factory):
-    return _carried_out(TWO_METHODS, tmp_path_factory.mktemp("trained"))
+    return carried_out(TWO_METHODS, tmp_path_factory.mktemp("trained"))
 
 
 @pytest.fixture

@@ -210,13 +210,22 @@ def test_the_nearest_points_of_a_front_stand_beside_the_price(source: UploadSour
     assert "No front has been trained" in words(calm(open_page("audit", audit=audit.id)))
     run = finished(source=source)
     at = calm(open_page("audit", audit=audit.id))
-    assert "the same rows for both" in words(at) or "None of the nearest points" in words(at)
+    assert "both on the same rows" in words(at) or "None of the nearest points" in words(at)
     front = fronts_of(run.read_result(), sensitive="age")[run.spec.plan.objective]
     (table,) = (each.value for each in at.dataframe if "± dependence" in each.value)
     assert table["price"].iloc[0] == "the audited price"
     own = front.baselines.set_index("method").loc[PRICE]
     assert table[front.error_title].iloc[0] == own[front.error]
     assert len(table) == 4
+
+
+def test_a_price_is_repaired_by_one_click(source: UploadSource) -> None:
+    at = calm(open_page("audit", audit=asked(source).id))
+    (button,) = (each for each in at.button if each.label == "Repair it at four strengths")
+    at = calm(button.click().run())
+    (table,) = (each.value for each in at.dataframe if "s at pricing" in each.value)
+    known = table[table["s at pricing"] == "known"].set_index("strength")
+    assert known.loc[1.0, "dependence"] < known.loc[0.0, "dependence"]
 
 
 def test_a_run_s_own_price_stands_with_its_front() -> None:
@@ -230,7 +239,7 @@ def test_a_run_s_own_price_stands_with_its_front() -> None:
         if isinstance(load_source(path.stem, owner=LOCAL), UploadSource)
     )
     at = calm(open_page("audit", audit=asked(made, 1, 8).id))
-    assert "The price is that run's own" in words(at)
+    assert "This price is the run's own prediction" in words(at)
     (table,) = (each.value for each in at.dataframe if "± dependence" in each.value)
     assert len(table) == 4
 
@@ -272,8 +281,8 @@ def test_audits_of_before_are_opened_again_and_held_beside(source: UploadSource)
     assert at.query_params["audit"] == first.id
 
     at = calm(open_page("audit", audit=second.id))
-    assert "What has moved since?" not in words(at)
-    (beside,) = (each for each in at.selectbox if each.label == "What has moved since")
+    assert "What has changed since?" not in words(at)
+    (beside,) = (each for each in at.selectbox if each.label == "What has changed since")
     at = calm(beside.select(first.id).run())
     moved = second.read_result().compare(first.read_result()).since
     assert unbroken(safe(moved.sentence)) in words(at)

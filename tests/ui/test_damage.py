@@ -25,7 +25,7 @@ from tests.tiers import few
 from tests.ui.conftest import PLAN, SOURCE, charts, open_page, words
 
 PAGES = ("home", "patterns", "paper", "data", "train", "tradeoff", "audit")
-UNFORESEEN = "did not foresee"
+UNFORESEEN = "Unexpected error"
 
 
 @pytest.fixture
@@ -180,7 +180,7 @@ def test_what_would_need_writing_says_why_it_cant(home: Path) -> None:
     with read_only(home):
         at = open_page("tradeoff")
         assert not at.exception
-        assert "a file can't be kept (Read-only file system)" in errors(at).lower().replace(
+        assert "a file can't be stored (Read-only file system)" in errors(at).lower().replace(
             "read-only", "Read-only"
         )
         with pytest.raises(StorageError, match="FAIRDASH_HOME"):

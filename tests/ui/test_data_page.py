@@ -215,9 +215,9 @@ def test_what_is_left_out_can_be_brought_in_by_a_click() -> None:
 def test_dates_that_can_be_read_either_way_are_asked_about() -> None:
     frame = policies().assign(born=[f"{1 + k % 9}/{1 + k % 12}/{1950 + k % 40}" for k in range(120)])
     at = upload(csv(frame))
-    assert "its dates may have the day or the month first" in said(at)
+    assert "its dates are ambiguous" in said(at)
     at = roles_set(at, sensitive="born")
-    assert "day and month can't be told apart" in said_in_errors(at)
+    assert "day and month are ambiguous" in said_in_errors(at)
     at = click(at, "Use the age, month first")
     assert not at.error
     assert "“born” is read as dates, with the month first, and used as an age" in said(at)
@@ -233,7 +233,7 @@ def test_a_hidden_copy_is_asked_about() -> None:
     frame = policies(300)
     frame["born"] = 2020 - frame["age"]
     at = upload(csv(frame))
-    assert "“age” can be read off" in said_in_errors(at)
+    assert "“age” can be recovered" in said_in_errors(at)
     kept = click(at, "Keep it")
     assert not kept.error
     assert "2 features" in said(kept)
@@ -295,11 +295,11 @@ def test_a_group_and_a_time_are_chosen_and_the_train_page_offers_their_splits() 
     roles = at.dataframe[1].value.set_index("column")["role"]
     assert (roles["policy_no"], roles["year"]) == ("group", "time")
     train = open_page("train", dataset=at.query_params["dataset"])
-    kinds = box(train, "Test rows are chosen")
+    kinds = box(train, "Choose test rows")
     assert (kinds.value, len(kinds.options)) == ("group", 3)
     train = kinds.set_value("time").run()
     assert not train.exception
-    assert "What came before trains" in said(train)
+    assert "Earlier rows train" in said(train)
     assert any(each.label.startswith("Before-and-after splits") for each in train.slider)
 
 
@@ -308,10 +308,10 @@ def test_the_proxies_are_ranked_beside_the_page() -> None:
     frame["power"] = np.random.default_rng(5).normal(size=300).round(3)
     frame["since"] = (frame["age"] - 18 + np.random.default_rng(1).normal(0, 3, 300)).round(2)
     at = upload(csv(frame))
-    assert "Who carries age?" in said(at)
-    assert ranked(at, "age").startswith("**1 of 2 features carries age**, most of all since (HGR 0.9")
+    assert "Which features predict age?" in said(at)
+    assert ranked(at, "age").startswith("**1 of 2 features predicts age**, most of all since (HGR 0.9")
     drawn = [json.loads(each.proto.spec) for each in at.get("plotly_chart")]
-    (bars,) = [spec for spec in drawn if "each feature carries" in spec["layout"]["title"]["text"]]
+    (bars,) = [spec for spec in drawn if "each feature predicts" in spec["layout"]["title"]["text"]]
     assert bars["layout"]["yaxis"]["ticktext"][:2] == ["all features together", "since"]
 
 
@@ -341,7 +341,7 @@ def test_several_sensitive_columns_each_in_view() -> None:
     links = next(each.value for each in at.markdown if "HGR" in each.value)
     at = at.segmented_control[1].set_value("income").run()
     assert not at.exception
-    assert "Who carries income?" in said(at)
+    assert "Which features predict income?" in said(at)
     assert next(each.value for each in at.markdown if "HGR" in each.value) != links
     assert "most of all power" in ranked(at, "income")
     again = open_page("data", dataset=at.query_params["dataset"])
@@ -389,12 +389,12 @@ def test_a_file_is_parsed_once_whatever_is_chosen(monkeypatch: pytest.MonkeyPatc
     assert "claims ÷ exposure" in said(at)
     at = box(at, "Sensitive attribute").set_value("power").run()
     at = further(at, "age")
-    at = box(at, "Exposure").set_value("None: every row counts alike").run()
+    at = box(at, "Exposure").set_value("None: all rows have equal weight").run()
     at = box(at, "Exposure").set_value("exposure").run()
     (features,) = [each for each in at.multiselect if each.label.startswith("Features")]
     at = features.set_value(["income", "born"]).run()
     at = click(at, "Use the age")
-    (name,) = [each for each in at.text_input if each.label == "“claims” is called"]
+    (name,) = [each for each in at.text_input if each.label == "Display name of “claims”"]
     at = name.set_value("claims a year").run()
     assert not at.exception
     assert not at.error
@@ -420,7 +420,7 @@ def test_a_file_can_be_deleted_and_does_not_come_back() -> None:
     assert list_uploads() == ()
     gone = open_page("data", dataset=address)
     assert not gone.exception
-    assert "names a data set that is not kept here" in said_in_errors(gone)
+    assert "names a data set that is not stored here" in said_in_errors(gone)
 
 
 def test_how_long_a_file_is_kept_can_be_chosen() -> None:
@@ -438,7 +438,7 @@ def test_another_session_does_not_see_this_ones_files() -> None:
     other = open_page("data").segmented_control(key="data.choice table").set_value("upload").run()
     assert not [each for each in other.selectbox if "uploaded before" in each.label]
     known = open_page("data", dataset=at.query_params["dataset"])
-    assert box(known, "or a file that you uploaded before").value.name == "policies.csv"
+    assert box(known, "or a file you uploaded before").value.name == "policies.csv"
 
 
 # Every other row on reading, as the page says it.
@@ -462,7 +462,7 @@ def lines(*rows: str) -> bytes:
         (SOUND + b"\0", "binary data"),
         (pickle.dumps(BODY), "a Python pickle, not"),
         (lines(HEADER), "no data rows"),
-        (SOUND.replace(b"power", b"age", 1), "stands over several columns: 1, 2"),
+        (SOUND.replace(b"power", b"age", 1), "is repeated over columns: 1, 2"),
         (lines(HEADER, *BODY, "40,1e400,3"), "infinite, or too large"),
     ],
 )  # fmt: skip
@@ -481,7 +481,7 @@ def test_names_that_repeat_are_numbered_by_a_click() -> None:
     assert "1 feature · sensitive: age · target: cost" in said(at)
     again = open_page("data", dataset=at.query_params["dataset"])
     assert not again.error
-    (ticked,) = [each for each in again.checkbox if each.label.startswith("Number the names")]
+    (ticked,) = [each for each in again.checkbox if each.label.startswith("Number repeated column names")]
     assert ticked.value
     assert "stands over several columns" in said_in_errors(ticked.uncheck().run())
 
@@ -549,7 +549,7 @@ def test_columns_are_called_what_the_user_calls_them():
     source = load_source(at.query_params["dataset"])
     assert source.names == {"cost": "yearly *cost*"}
     # Whether there is a link is of no matter here, and a close call on so few rows.
-    named = re.compile(r"yearly \*cost\* (depends on|can't be told from independent of) age")
+    named = re.compile(r"yearly \*cost\* (depends on|shows no detectable link with) age")
     assert named.search(said(at))
     assert named.search(said(open_page("data", dataset=source.id)))
     at = next(each for each in at.text_input if "cost" in each.label).set_value(" ").run()
@@ -618,8 +618,8 @@ def test_averages_count_rows_by_exposure_and_say_so() -> None:
     lowest = quantile_groups(s.astype(float), 20) == 0
     expected = frame["ClaimNb"][lowest].sum() / frame["Exposure"][lowest].sum()
     assert averages[0] == pytest.approx(expected)
-    assert "rows count by their exposure" in said(at)
-    assert "Means count each row by its exposure, Exposure." in said(at)
+    assert "rows are weighted by exposure" in said(at)
+    assert "Means are weighted by exposure, Exposure." in said(at)
 
 
 def test_the_sentence_on_the_link_counts_rows_by_exposure() -> None:

@@ -47,7 +47,7 @@ def test_a_report_that_can_t_be_made_is_said_on_the_page(run_of_two_methods, mon
     with caplog.at_level(logging.ERROR, logger="fairdash.app"):
         at = press(at, "Report (HTML)")
     (error,) = at.error
-    assert "did not foresee" in error.value
+    assert "Unexpected error" in error.value
     assert "Zoe" not in error.value + caplog.text
     assert "ZeroDivisionError" in caplog.text
     monkeypatch.setattr("fairdash.ui.tradeoff.run.render_report", render_report)

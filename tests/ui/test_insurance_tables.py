@@ -39,7 +39,7 @@ def test_what_the_target_can_be_read_off_is_named_and_one_click_brings_it_back()
     at = upload(csv(tariff()))
     assert "ClaimNb** is left out: it is 0 exactly where the target is" in said(at)
     assert features(at).value == ["VehPower"]
-    at = click(at, "Use ClaimNb all the same")
+    at = click(at, "Use ClaimNb anyway")
     assert features(at).value == ["VehPower", "ClaimNb"]
     assert "ClaimNb** gives the target away" in "".join(each.value for each in at.warning)
     again = open_page("data", dataset=at.query_params["dataset"])
@@ -52,7 +52,7 @@ def test_postcodes_are_left_out_with_a_word_and_one_click_brings_them_in() -> No
     at = upload(csv(tariff().assign(postcode=np.arange(600) % 90 + 1000)))
     assert features(at).value == ["VehPower"]
     assert "postcode** is left out: its numbers are codes of places" in said(at)
-    at = click(at, "Use postcode all the same")
+    at = click(at, "Use postcode anyway")
     assert features(at).value == ["VehPower", "postcode"]
     assert "postcode** is used as a number" in "".join(each.value for each in at.warning)
 
@@ -75,7 +75,7 @@ def test_features_stay_chosen_when_another_role_changes() -> None:
     frame.loc[3, "DrivAge"] = np.nan
     at = upload(csv(frame))
     at = features(at).set_value(["VehPower", "zone"]).run()
-    at = box(at, "Exposure").set_value("None: every row counts alike").run()
+    at = box(at, "Exposure").set_value("None: all rows have equal weight").run()
     assert features(at).value == ["VehPower", "zone"]
     at = box(at, "Exposure").set_value("Exposure").run()
     assert features(at).value == ["VehPower", "zone"]
@@ -179,13 +179,13 @@ def test_a_title_and_a_total_are_said_and_can_be_decided_about() -> None:
     rows = [["Portfolio 2024"], [], list(frame), *frame.to_numpy().tolist(), ["Total", None, None, 300, 9e5]]
     at = upload(workbook({"Tab": rows}), "policies.xlsx")
     assert not at.error
-    assert "The names of the columns are read from line 3; the row above it is not used." in said(at)
+    assert "The column names are on line 3; the row above it is not used." in said(at)
     assert "A row below the table is left out, as a total or a note (line 604)." in said(at)
     assert "600 rows" in said(at)
     (below,) = [each for each in at.checkbox if each.label.startswith("Keep totals")]
     at = below.set_value(True).run()
     assert "601 rows" in said(at)
-    (line,) = [each for each in at.number_input if each.label.startswith("Line that holds")]
+    (line,) = [each for each in at.number_input if each.label.startswith("Line with the column names")]
     assert line.value is None
     (below,) = [each for each in at.checkbox if each.label.startswith("Keep totals")]
     at = below.set_value(False).run()
@@ -193,7 +193,7 @@ def test_a_title_and_a_total_are_said_and_can_be_decided_about() -> None:
     assert not at.error
     assert load_source(at.query_params["dataset"]).reading.header_row == 3
     at = line.set_value(2).run()
-    assert "Nothing stands on line 2" in "".join(each.value for each in at.error)
+    assert "Line 2, chosen for the column names, is empty" in "".join(each.value for each in at.error)
 
 
 def test_a_weak_link_is_told_on_all_rows_where_a_sample_can_not() -> None:
@@ -204,8 +204,11 @@ def test_a_weak_link_is_told_on_all_rows_where_a_sample_can_not() -> None:
     (told,) = [each.value for each in at.caption if "On all 30,000 rows" in each.value]
     link = rank_link(frame["cost"].to_numpy(), frame["age"].to_numpy(dtype=float))
     assert abs(link.value) > link.smallest
-    assert f"the rank correlation is {number(link.value)}, more than the {number(link.stays_within)}" in told
-    assert f"the weakest that so many rows would show is about {number(link.smallest)}" in told
+    assert (
+        f"the rank correlation is {number(link.value)}, more than the limit of {number(link.stays_within)}"
+        in told
+    )
+    assert f"that so many rows would detect is about {number(link.smallest)}" in told
 
 
 def test_what_is_being_read_is_shown_and_gone_when_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,14 +230,15 @@ def test_what_is_being_read_is_shown_and_gone_when_it_is(monkeypatch: pytest.Mon
 def test_what_was_clicked_does_not_come_back_over_a_choice_by_hand() -> None:
     at = click(upload(csv(tariff().assign(income=np.arange(600.0)))), "Pure premium")
     assert box(at, "Exposure").value == "Exposure"
-    at = box(at, "Exposure").set_value("None: every row counts alike").run()
+    at = box(at, "Exposure").set_value("None: all rows have equal weight").run()
     at = box(at, "Sensitive").set_value("income").run()
     assert not at.exception
-    assert box(at, "Exposure").value == "None: every row counts alike"
+    assert box(at, "Exposure").value == "None: all rows have equal weight"
 
 
 def test_what_looks_too_good_is_warned_of_beside_the_roles_and_one_click_leaves_it_out() -> None:
-    """Missing cells carry a leak as values do; what may only be one stays a feature until somebody decides."""
+    """Missing cells carry a leak as values do; what may only be one stays a feature until somebody
+    decides."""
     frame = tariff(3000).drop(columns="ClaimAmount")
     rng = np.random.default_rng(1)
     frame["avrg"] = np.where(frame["ClaimNb"] > 0, rng.gamma(2.0, 400.0, 3000).round(2), np.nan)
@@ -247,7 +251,7 @@ def test_what_looks_too_good_is_warned_of_beside_the_roles_and_one_click_leaves_
     at = click(at, "Leave out calls")
     assert features(at).value == ["VehPower"]
     assert not [each for each in at.warning if "too good" in each.value]
-    at = click(at, "Use avrg all the same")
+    at = click(at, "Use avrg anyway")
     assert "avrg** gives the target away" in "".join(each.value for each in at.warning)
 
 

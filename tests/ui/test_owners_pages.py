@@ -74,10 +74,13 @@ def addresses(made: tuple) -> list[tuple[str, dict[str, str]]]:
 def test_every_address_of_another_s_is_gone(annes: tuple, become: Become) -> None:
     for name, address in addresses(annes):
         become(ANNE)
-        assert not re.search("is gone|not kept here", said(open_page(name, **address))), (name, address)
+        assert not re.search("is gone|not stored here", said(open_page(name, **address))), (
+            name,
+            address,
+        )
         become(BEN)
         foreign = said(open_page(name, **address))
-        assert re.search("is gone|not kept here", foreign), (name, address, foreign)
+        assert re.search("is gone|not stored here", foreign), (name, address, foreign)
         assert "secret" not in foreign
         unknown = {key: "0" * len(value) for key, value in address.items()}
         assert said(open_page(name, **unknown)) == foreign, (name, address)
@@ -144,7 +147,7 @@ def test_a_run_s_log_is_shown_and_told_if_altered(annes: tuple) -> None:
     (table,) = [each.value for each in at.dataframe if "Who" in each.value]
     assert list(table["What"]) == ["finished"]
     (run.folder / log.LOG).write_bytes(b"{}\n")
-    assert "not as it was written" in said(open_page("tradeoff", run=run.id))
+    assert "was changed" in said(open_page("tradeoff", run=run.id))
 
 
 def test_the_same_file_of_two_is_deleted_for_one(annes: tuple, become: Become) -> None:
@@ -173,7 +176,7 @@ def test_who_is_not_signed_in_sees_the_way_in_and_nothing_else(
 def test_a_header_that_is_missing_is_refused_in_plain_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(owner.USER_HEADER, "X-Forwarded-User")
     at = open_page("home")
-    assert "does not say who you are" in said(at)
+    assert "does not identify you" in said(at)
     assert not at.button
 
 

@@ -41,7 +41,7 @@ def test_a_run_that_is_gone_is_said_plainly(name):
 def test_a_data_set_that_is_gone_is_said_plainly():
     at = open_page("data", dataset="0123456789abcdef")
     assert not at.exception
-    assert "not kept here" in at.error[0].value
+    assert "not stored here" in at.error[0].value
     assert "Household" in words(at)
 
 
@@ -151,8 +151,8 @@ def test_a_csv_with_semicolons_and_decimal_commas_is_read_right():
     assert "semicolon" in said
     assert "decimal comma" in said
     labels = {box.label: box.value for box in at.selectbox}
-    assert labels["Target: what is predicted"] == "cost"
-    assert labels["Sensitive attribute: what must not matter"] == "age"
+    assert labels["Target: what to predict"] == "cost"
+    assert labels["Sensitive attribute: what predictions must not depend on"] == "age"
     shown = at.dataframe[0].value
     assert shown["cost"].tolist() == frame["cost"].head(len(shown)).tolist()
     assert "120 rows" in said

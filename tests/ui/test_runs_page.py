@@ -101,7 +101,7 @@ def test_runs_are_listed_filtered_and_named(runs):
     found = calm(found.multiselect[0].set_value(["waiting"]).run())
     assert listed(found) == [safe(SOURCE.title)]
     found = calm(found.multiselect[0].set_value(["failed"]).run())
-    assert "Take a filter away" in words(found)
+    assert "Remove a filter" in words(found)
     found = calm(found.multiselect[0].set_value([]).run())
     (title,) = found.selectbox[0].options
     assert len(listed(calm(found.selectbox[0].set_value(title).run()))) == 4
@@ -120,7 +120,7 @@ def test_the_address_names_the_run_and_follows_the_choice(runs):
     at = calm(open_page("runs", run=runs["two"].id))
     assert [box.value for box in at.checkbox if box.label == "two"] == [True]
     assert "two" in [each.value for each in at.subheader]
-    assert "Take it away (zip)" in downloads(at)
+    assert "Export (zip)" in downloads(at)
     at = choose(at, "one")
     assert "run" not in at.query_params
     assert "2 runs chosen" in [each.value for each in at.subheader]
@@ -185,7 +185,7 @@ def test_a_run_with_nothing_to_show_is_left_out(runs):
     waiting = create_run(SOURCE, PLAN)
     waiting.rename("waiting")
     at = choose(calm(open_page("runs")), "one", "two", "waiting")
-    assert "1 chosen run with nothing to show yet" in words(at)
+    assert "1 chosen run without results yet" in words(at)
     assert len(charts(at)) == 1
 
 
@@ -213,13 +213,13 @@ def test_a_stopped_run_goes_on(runs):
 
 def test_deleting_names_what_goes_and_leaves_nothing(runs):
     at = open_page("runs", run=runs["one"].id)
-    assert "Deleting takes this run from this machine" in words(at).replace("\\", "")
-    at = calm(button(at, "Delete for good").click().run())
+    assert "This deletes the run from this machine" in words(at).replace("\\", "")
+    at = calm(button(at, "Delete permanently").click().run())
     assert not runs["one"].folder.exists()
     assert sorted(listed(at)) == ["other", "two"]
     at = choose(at, "other", "two")
-    assert "Deleting takes 2 runs" in words(at).replace("\\", "")
-    at = calm(button(at, "Delete for good").click().run())
+    assert "This deletes 2 runs" in words(at).replace("\\", "")
+    at = calm(button(at, "Delete permanently").click().run())
     assert "No run yet" in words(at)
     assert list_runs().runs == ()
 
@@ -229,14 +229,14 @@ def test_a_run_that_was_taken_away_is_brought_in(runs):
     delete_run(runs["one"])
     at = calm(open_page("runs"))
     at = calm(at.file_uploader[0].set_value(("run.zip", content, "application/zip")).run())
-    assert "brought in" in at.success[-1].value
+    assert "imported" in at.success[-1].value
     assert at.query_params["run"] in (runs["one"].id, [runs["one"].id])
     assert len(list_runs().runs) == 3
     at = calm(at.run())
     at = calm(at.file_uploader[0].set_value(("run.zip", content, "application/zip")).run())
     assert "already" in at.success[-1].value
     at = at.file_uploader[0].set_value(("run.zip", content[:-1], "application/zip")).run()
-    assert "no run that fairdash has written" in at.error[0].value
+    assert "not a run written by fairdash" in at.error[0].value
     assert len(list_runs().runs) == 3
 
 

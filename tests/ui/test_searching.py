@@ -86,7 +86,7 @@ def test_a_weight_found_is_shown_and_taken_over_by_one_click():
     at = open_page("train", search=search.id)
     assert not at.exception
     assert at.dataframe[0].value["λ"].tolist() == ["0", "0.5", "1.25"]
-    assert "of the weights that keep to" in words(at)
+    assert "among the weights that meet" in words(at)
     at = click(at, f"Use λ = {found.lam:g}")
     assert not at.exception
     assert at.selectbox(key=GRID).value == "My own"
@@ -104,7 +104,7 @@ def test_a_target_out_of_reach_is_a_warning():
     search = finished(replace(LAM, target=Target.parse("hgr_kde<=0.001")))
     at = open_page("train", search=search.id)
     assert "No weight reaches" in at.warning[0].value
-    assert "can't be expected" in at.warning[0].value
+    assert "no model can be expected" in at.warning[0].value
 
 
 def wait(search):

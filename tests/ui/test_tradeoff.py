@@ -38,12 +38,12 @@ PANELS = (
     "Who pays",
     "Averages",
     "Distributions",
-    "Where it hides",
+    "Transformations",
     "Features",
     "Find the point",
     "Both objectives",
     "All numbers",
-    "How to read this",
+    "Explanations",
 )
 
 
@@ -207,7 +207,11 @@ def test_an_address_that_names_no_point_compares_with_the_standard_model(finishe
 
 def test_a_point_is_kept_and_compared_with_everywhere(finished_run):
     at = move(open_page("tradeoff", run=finished_run.id), 4.0)
-    at = next(button for button in at.button if button.label.startswith("Keep this point")).click().run()
+    at = (
+        next(button for button in at.button if button.label.startswith("Compare with this point"))
+        .click()
+        .run()
+    )
     assert at.query_params["against"] == "hgr_nn:4"
     at = move(at, 0.5)
     found = compared(finished_run, 0.5, a=Point("hgr_nn", 4.0))
@@ -263,10 +267,10 @@ def test_a_point_is_chosen_on_validation_rows_and_reported_on_test_rows(finished
     shown = f"HGR_spline is {found.shown(DEFAULT_MEASURE, point)} (validation rows: "
     assert shown in text
     assert number(validation.loc[lam, DEFAULT_MEASURE]) in text.partition(shown)[2]
-    (go,) = [button for button in at.button if button.label == "Go there"]
+    (go,) = [button for button in at.button if button.label == "Show this point"]
     at = at if lam == 1.0 else go.click().run()
     assert lam_shown(at) == f"{lam:g}"
-    (go,) = [button for button in at.button if button.label == "Go there"]
+    (go,) = [button for button in at.button if button.label == "Show this point"]
     assert go.disabled
 
 
@@ -277,7 +281,7 @@ def test_what_can_t_be_reached_is_said(finished_run):
         .set_value(0.0)
         .run()
     )
-    assert "Not to be had here" in words(at)
+    assert "Not reached here" in words(at)
 
 
 def test_without_validation_rows_no_point_is_chosen():
@@ -285,7 +289,7 @@ def test_without_validation_rows_no_point_is_chosen():
     worker.main(run.id)
     at = look(open_page("tradeoff", run=run.id), "Find the point")
     assert not at.exception
-    assert "choosing by test rows flatters" in words(at)
+    assert "a choice by test rows looks better" in words(at)
 
 
 def test_a_first_look_starts_by_itself_and_is_refined():
@@ -297,14 +301,14 @@ def test_a_first_look_starts_by_itself_and_is_refined():
     assert run.spec.first.n_splits == 1
     until(lambda: run.look is not None)
     at = at.run()
-    assert "First look" in words(at)
+    assert "Preview" in words(at)
     assert "1 random split" in str(charts(at)["<b>What fairness costs</b>"]["layout"]["title"])
     for panel in PANELS:
         assert not look(at, panel).exception
     run.ask_to_cancel()
     until(lambda: run.status.is_over)
     at = open_page("tradeoff", run=run.id)
-    assert "What should have followed was not finished" in at.warning[0].value
+    assert "The refined run was not finished" in at.warning[0].value
     assert "What fairness costs" in str(list(charts(at)))
 
 
@@ -380,7 +384,7 @@ def test_features_are_those_of_the_nearest_trained_model(finished_run, kind):
     own = table[(table["method"] == "hgr_nn") & (table["lam"] == 4.0)].groupby("feature")[kind].mean()
     (drawn,) = [
         trace
-        for trace in charts(at)["<b>Which features lost weight</b>"]["data"]
+        for trace in charts(at)["<b>Change in feature importance</b>"]["data"]
         if trace["name"] == "λ = 2.3" and trace["mode"] == "markers"
     ]
     assert dict(zip(drawn["y"], numbers(drawn["x"]), strict=True)) == pytest.approx(own.to_dict())

@@ -1,7 +1,7 @@
 """An audit that comes with fairdash: a GLM's premiums on pg15training, against the driver's age.
 
 What was found is kept beside this file, as sums over groups of 20 policies or more; the policies are not.
-``python -m benchmarks.audit_example`` makes it again.
+``python -m benchmarks.audit_example`` reproduces it.
 """
 
 from __future__ import annotations
@@ -14,5 +14,5 @@ FOLDER = Path(__file__).parent
 
 
 def example_audit() -> AuditResult:
-    """What was found."""
+    """Result."""
     return AuditResult.load(FOLDER)

@@ -81,7 +81,7 @@ class Rule:
 
     @property
     def row(self) -> dict[str, Any]:
-        """What a list of rules says of it."""
+        """Entry of a list of rules."""
         facts = {name: getattr(self, name) for name in ("id", "title", "authority", "version", "source")}
         facts |= {"looked": self.looked.isoformat(), "read": READ[self.read], "cannot": list(self.cannot)}
         return facts | {"template": bool(self.headings)}

@@ -61,7 +61,7 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
     ReadingError
         The file is no text, its encoding can't be found, it is too large, or its rows don't fit the header.
     OptionError
-        A choice of the user's makes no sense.
+        An option can't be used.
     """
     if options.decimal not in (None, ".", ","):
         raise OptionError.of("this can't be a decimal mark", "Choose a point or a comma.")

@@ -1,4 +1,4 @@
-"""What a file is, judged by its bytes and not by its name; and how its text is encoded."""
+"""Format of a file by its bytes, not by its name, and the encoding of its text."""
 
 from __future__ import annotations
 

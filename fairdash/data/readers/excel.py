@@ -189,7 +189,7 @@ def _unpacked(archive: zipfile.ZipFile) -> dict[str, bytes]:
             parts[name] = packed.read(left + 1)
         left -= len(parts[name])
         if left < 0:
-            raise too_large(f"the workbook has more than {MOST_BYTES // 10**6:,} MB when it is unpacked")
+            raise too_large(f"the workbook has more than {MOST_BYTES // 10**6:,} MB unpacked")
     return parts
 
 
@@ -320,7 +320,7 @@ def refuse_formulas(sheet: bytes) -> None:
             without.setdefault(column.decode(), []).append(int(line))
     problems = [
         Problem(
-            what=f"in column {letters} of the sheet stand formulas whose results are not in the file",
+            what=f"column {letters} of the sheet has formulas without stored results",
             hint="Open the file in a spreadsheet program, save it again, and choose that file.",
             lines=lines[:5],
             count=len(lines),
@@ -357,8 +357,8 @@ def _add_numbers(table: TableBuilder, name: str, numbers: np.ndarray) -> None:
         table.add(name, numbers.astype(np.int64))
         return
     note = (
-        f"“{name}” holds whole numbers that Excel keeps to 15 digits only: identifiers among them may be "
-        f"altered ({table.places(long)})."
+        f"“{name}” holds whole numbers, of which Excel keeps only 15 digits: identifiers may be altered "
+        f"({table.places(long)})."
     )
     table.add(name, numbers, note)
 

@@ -1,4 +1,4 @@
-"""How large a file and its table may be."""
+"""Limits on the size of a file and its table."""
 
 from __future__ import annotations
 

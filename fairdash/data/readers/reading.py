@@ -102,16 +102,17 @@ def read_table(
     What a file is is told by its content, not by its name. In a text, a column becomes numbers only if all
     its cells are numbers, written in one way; codes with leading zeros and whole numbers above 2⁵³ stay
     text. Columns of only "true" and "false" become booleans; dates become dates, unless their day and month
-    can't be told apart. The other formats say themselves what their cells are.
+    are ambiguous. The other formats declare the type of their cells.
 
     Parameters
     ----------
     source
         A path, or the bytes of a file.
     name
-        Name to show; the path's last part where it is left out.
+        Display name; by default the path's last part.
     encoding, delimiter, decimal, missing_values, sheet, number_names, header_row, keep_below
-        See :class:`~fairdash.data.readers.report.ReadingOptions`; what is left out is found and reported.
+        See :class:`~fairdash.data.readers.report.ReadingOptions`; options not given are detected and
+        reported.
 
     Returns
     -------
@@ -123,9 +124,9 @@ def read_table(
     Raises
     ------
     ReadingError
-        The file can't be read as a table, with everything that is in the way.
+        The file can't be read as a table; lists all problems.
     OptionError
-        A choice of the user's makes no sense.
+        An option can't be used.
 
     Examples
     --------
@@ -306,7 +307,7 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
 
 
 def _gunzip(content: bytes, largest: int) -> bytes:
-    """What is in a gzip file, up to a byte more than `largest`; ValueError if it is cut off.
+    """Content of a gzip file, up to a byte more than `largest`; ValueError if it is cut off.
 
     Such a file may consist of several, one after the other. Each costs time, even an empty one.
     """

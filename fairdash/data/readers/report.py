@@ -1,4 +1,4 @@
-"""What the user decides about reading a file, and what is said of it: meanwhile, and of how it was read."""
+"""Options for reading a file, progress meanwhile, and the report on the reading."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LISTENER: ContextVar[Callable[[str], None] | None] = ContextVar("listener", def
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingOptions:
-    """What the user decides about reading; None leaves it to be found.
+    """Reading options; None means detection.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class ReadingOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingReport:
-    """How a file was read.
+    """Report on the reading of a file.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class ReadingReport:
             )
         if self.units:
             found = ", ".join(f"“{column}” in {unit}" for column, unit in self.units.items())
-            words.append(f"Numbers with a unit, which is taken off the cells and kept: {found}.")
+            words.append(f"Numbers with a unit, which is removed from the cells and stored: {found}.")
         if self.missing_found:
             found = ", ".join(
                 f"{count:,} {f'marked “{mark}”' if mark else 'empty'}"

@@ -75,8 +75,8 @@ def _convert(parser: str, source: str, target: str, most_columns: int, most_cell
     missing = [name for name in meta.column_names if _has_missing_codes(meta, name)]
     notes = []
     for names, what in (
-        (labelled, "Codes are read as the texts that the file has for them"),
-        (partly, "Codes are kept, since the file has texts for some of them only"),
+        (labelled, "Codes are replaced by the file's labels"),
+        (partly, "Codes are kept, since the file labels only some of them"),
         (missing, "Codes that the file declares as missing are missing cells"),
     ):
         if names:

@@ -78,7 +78,7 @@ def read_statistics(content: bytes, options: ReadingOptions) -> tuple[pd.DataFra
 
 
 def _child(parser: str, source: Path, target: Path) -> dict[str, Any]:
-    """What the process says that converts a file; a problem too where it crashed or took too long."""
+    """Report of the process that converts a file; an error if it crashed or took too long."""
     bounds = (limits.MOST_COLUMNS, limits.MOST_CELLS, MOST_CHILD_MEMORY)
     try:
         done = subprocess.run(  # noqa: S603 (our own script, no shell)

@@ -180,7 +180,7 @@ def empty_file(what: str = "the file", hint: str = "Choose another file.") -> Re
 def no_such_header(line: int) -> OptionError:
     """The error of a line that is to hold the names and holds nothing."""
     return OptionError.of(
-        f"nothing stands on line {line}, which is to hold the names of the columns",
+        f"line {line}, chosen for the column names, is empty",
         "Choose another line, or leave it as found.",
     )
 
@@ -221,9 +221,9 @@ def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str],
         names = _numbered(names)
     problems = [
         Problem(
-            what="the name stands over several columns: "
+            what="the name is repeated over columns: "
             + ", ".join(str(place) for place, other in enumerate(names, start=1) if other == column),
-            hint=f"Have them numbered, so that the second is “{column} (2)”, or rename them in the file.",
+            hint=f"Number them, so that the second is “{column} (2)”, or rename them in the file.",
             column=column,
             fixes=(Fix("number_names", column),),
         )
@@ -239,7 +239,7 @@ def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str],
     )
     notes = []
     if all(cell.lstrip("+-").replace(".", "", 1).replace(",", "", 1).isdigit() for cell in names):
-        notes.append("The first line holds only numbers: if it is not a header, add one to the file.")
+        notes.append("The first line holds only numbers. If it is not a header, add one to the file.")
     return names, renamed, notes
 
 
@@ -257,7 +257,7 @@ def _numbered(names: Sequence[str]) -> list[str]:
 
 
 def header_at(rows: Sequence[Sequence[str]]) -> int:
-    """Which of a table's first rows holds the names, from 0.
+    """Index of the row, among a table's first rows, that holds the names, from 0.
 
     The first, unless at most half as many of its cells are filled as is usual, and a row further down has
     names: more than half of its cells filled, with different texts that are no numbers.
@@ -287,7 +287,7 @@ def header_at(rows: Sequence[Sequence[str]]) -> int:
 
 
 def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
-    """How many of a table's last rows are none of it: totals, and notes such as a source.
+    """Number of last rows that do not belong to the table: totals, and notes such as a source.
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
 
 
 def _is_total(cells: Sequence[str], above: Sequence[str]) -> bool:
-    """Whether a row begins with a word for a total, in a place where no other row has words."""
+    """Return whether a row begins with a word for a total, in a place where no other row has words."""
     place = next(place for place, cell in enumerate(cells) if cell)
     words = folded(cells[place]).replace(":", " ").replace("-", " ").split()
     while words and words[0] in _GRAND:
@@ -332,7 +332,7 @@ def _is_total(cells: Sequence[str], above: Sequence[str]) -> bool:
 
 
 def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -> bool:
-    """Whether a row is one text alone, set off by an empty line or by the word that it begins with."""
+    """Return whether a row is one text alone, set off by an empty line or by the word that it begins with."""
     filled = [cell for cell in cells if cell]
     if width < _FEWEST_FOR_NOTE or len(filled) > 1 or LIKE_NUMBER.fullmatch(filled[0]):
         return False
@@ -350,7 +350,7 @@ def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -
 def said_above(line: int, n_above: int) -> str:
     """A sentence on the header's place where it is not the first row."""
     rows = "row above it is" if n_above == 1 else f"{n_above} rows above it are"
-    return f"The names of the columns are read from line {line}; the {rows} not used."
+    return f"The column names are on line {line}; the {rows} not used."
 
 
 def said_below(lines: Sequence[int]) -> str:

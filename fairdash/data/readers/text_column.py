@@ -52,7 +52,7 @@ class TextColumn:
         self.unit = self._take_unit()
 
     def _take_unit(self) -> str:
-        """The one sign of money or percent around numbers; it is taken off the cells that are judged."""
+        """The one currency or percent sign around numbers; it is removed from the cells before parsing."""
         known = np.flatnonzero(~self.is_missing)
         if len(known) == 0 or not self._trimmed.match(grammar.SIGN_OF_UNIT, whole=False).any():
             return ""
@@ -83,27 +83,27 @@ class TextColumn:
 
     @cached_property
     def whole(self) -> np.ndarray:
-        """Which distinct cells are whole numbers."""
+        """Mask of distinct cells that are whole numbers."""
         return self._matches(grammar.WHOLE)
 
     @cached_property
     def power(self) -> np.ndarray:
-        """Which are numbers such as 1e6, without a decimal mark."""
+        """Mask of numbers such as 1e6, without a decimal mark."""
         return self._matches(grammar.POWER)
 
     @cached_property
     def dot(self) -> np.ndarray:
-        """Which are numbers with a decimal point."""
+        """Mask of numbers with a decimal point."""
         return self._matches(grammar.FRACTION.format(mark="."), holding=".")
 
     @cached_property
     def comma(self) -> np.ndarray:
-        """Which are numbers with a decimal comma."""
+        """Mask of numbers with a decimal comma."""
         return self._matches(grammar.FRACTION.format(mark=","), holding=",")
 
     @cached_property
     def infinite(self) -> np.ndarray:
-        """Which are words for infinity."""
+        """Mask of words for infinity."""
         return self._matches(grammar.INFINITE)
 
     def all_known(self, *kinds: np.ndarray) -> bool:
@@ -164,15 +164,15 @@ class TextColumn:
                 self._add_numbers(mark, fractions)
                 return
             notes.append(
-                f"“{self.name}” stays text: its cells may be fractions with three digits, or thousands "
-                f"with a separator ({self._places(ambiguous)}). Set the decimal mark to decide."
+                f"“{self.name}” stays text: its cells may be decimals with three digits, or thousands with "
+                f"a separator ({self._places(ambiguous)}). Set the decimal mark to decide."
             )
         if not self._add_truth_values() and not self._add_dates(notes):
             self._add_text(notes)
 
     @property
     def is_money(self) -> bool:
-        """Whether the cells are written with a sign of money."""
+        """Return whether the cells have a currency sign."""
         return self.unit not in ("", "%")
 
     def _in_thousands(self, mark: str, fractions: np.ndarray, *, chosen: bool) -> bool:
@@ -270,8 +270,8 @@ class TextColumn:
             return True
         if orders:
             notes.append(
-                f"“{self.name}” stays text: its dates may have the day or the month first, as neither is "
-                "ever above 12. Choose the column to say which."
+                f"“{self.name}” stays text: its dates are ambiguous: day and month are never above 12. "
+                "Choose the column to decide which comes first."
             )
         return False
 
@@ -279,7 +279,7 @@ class TextColumn:
         """Put the column in as it stands, and say why if most of its cells are numbers."""
         first = np.flatnonzero(~self.is_missing)[: MOST_BANDS + 1]
         if bands_in_order([self._trimmed[int(place)] for place in first]):
-            notes = [f"“{self.name}” holds bands: they are categories in their order."]
+            notes = [f"“{self.name}” holds bands, used as ordered categories."]
             self._table.add(self.name, self._as_text(), *notes)
             return
         numbers = self.whole | self.power | self.dot | self.comma

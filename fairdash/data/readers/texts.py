@@ -39,13 +39,13 @@ class Texts(Protocol):
         """The same without blanks around them."""
 
     def is_in(self, words: Collection[str]) -> Mask:
-        """Which are one of these words."""
+        """Mask of texts that are one of these words."""
 
     def hold(self, text: str) -> Mask:
         """In which a text stands."""
 
     def match(self, pattern: str, *, whole: bool = True) -> Mask:
-        """Which match a pattern of :mod:`fairdash.data.grammar`, or a part of which does."""
+        """Mask of texts that match a pattern of :mod:`fairdash.data.grammar`, or a part of which does."""
 
     def replaced(self, old: str, new: str, where: Mask | None = None) -> Self:
         """The same with one text in place of another."""

@@ -58,7 +58,7 @@ def read_parquet(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame,
             raise
         raise ReadingError.of(
             "this Parquet file is incomplete or damaged",
-            "The file may have been cut off on its way: fetch or write it again.",
+            "The download may be incomplete: fetch or write the file again.",
         ) from error
     return _finished(table, schema, n_rows, options)
 
@@ -131,7 +131,7 @@ def _finished(
     kept = [k for k, name in enumerate(cells.column_names) if not name.startswith(_ROW_NUMBERS)]
     table = TableBuilder([cells.column_names[k] for k in kept], np.arange(1, n_rows + 1), options)
     nested = [name for name, one in zip(schema.names, schema.types, strict=True) if not _readable(one)]
-    table.leave_out(nested, "their cells are lists, records or other things than numbers and text")
+    table.leave_out(nested, "their cells are neither numbers nor text, such as lists or records")
     if len(kept) < cells.num_columns:
         table.notes.append("The numbers of the rows, which pandas wrote beside the columns, are left out.")
     for name, k in zip(table.names, kept, strict=True):

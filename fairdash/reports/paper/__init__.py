@@ -1,4 +1,4 @@
-"""The paper's tables and figures as they were made again: what it printed, and our committed results.
+"""The paper's tables and figures: its printed values, and our committed results.
 
 What lies in ``results/table1_crime``, tables as CSV and ``about.json`` with seed, versions, machine, command
 and seconds, is made by ``python -m fairdash reproduce table1 --dataset crime`` in a checkout, whose folder
@@ -66,7 +66,7 @@ def row_of(dataset: str, method: str, objective: str) -> pd.Series:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyResult:
-    """What a study has found, and how that came about.
+    """Result of a study, and its provenance.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class StudyResult:
     study
         Name of its folder: ``"fig2"``, ``"table1_crime"``.
     command
-        What to type in a checkout to make it again.
+        Command that reproduces it in a checkout.
     seed
         The one seed of the study.
     seconds

@@ -39,7 +39,7 @@ AUTHORS = "authors"
 #: “HGR … succeeds in retrieve a HGR of 1”: as near to 1 as counts here, and what counts as a difficulty.
 NEAR_ONE = 0.95
 DIFFICULT = 0.8
-#: Estimates closer than this are not told apart: the paper's curves can't be read more finely.
+#: Estimates closer than this count as equal: the paper's curves can't be read more precisely.
 TIE = 0.005
 #: What a mean of few data sets can say of a bound.
 _COVERAGE = 0.95
@@ -86,7 +86,7 @@ class Cell:
     paper, ours, error
         The paper's value, our mean over the splits and its standard error.
     floor, floor_q95
-        What independence reads on the same rows, mean and 95 % quantile; NaN for the error.
+        Values under independence on the same rows, mean and 95 % quantile; NaN for the error.
     """
 
     measure: str
@@ -103,7 +103,7 @@ class Cell:
 
     @property
     def at_or_below(self) -> bool:
-        """Whether ours is at most the paper's, to the three digits that it prints."""
+        """Return whether ours is at most the paper's, to the three digits that it prints."""
         return self.printed <= self.paper
 
     @property
@@ -115,12 +115,12 @@ class Cell:
 
     @property
     def is_near(self) -> bool:
-        """Whether the difference is under two standard errors of ours; the paper gives none."""
+        """Return whether the difference is under two standard errors of ours; the paper gives none."""
         return bool(np.isfinite(self.error) and abs(self.ours - self.paper) <= 2 * self.error)
 
     @property
     def at_floor(self) -> bool:
-        """Whether ours can't be told from independence on these rows."""
+        """Return whether ours shows no detectable link on these rows."""
         return bool(self.ours <= self.floor_q95)
 
 
@@ -138,7 +138,7 @@ def cells(result: StudyResult, dataset: str, method: str, objective: str) -> lis
 
 @dataclass(frozen=True)
 class Count:
-    """How many fairness cells are at or below those of the paper's Fair HGR NN.
+    """Count fairness cells at or below those of the paper's Fair HGR NN.
 
     Parameters
     ----------
@@ -173,14 +173,17 @@ class Count:
 
 def _reason(cell: Cell, error: Cell) -> str:
     if cell.at_or_below:
-        return f"the value is at or below, but our error {error.printed:.3f} is above {error.paper:.3f}"
+        return (
+            f"the value is at or below the paper's, but our error {error.printed:.3f} is above "
+            f"{error.paper:.3f}"
+        )
     if cell.paper < cell.floor:
-        return "the paper's value is below what independence reads on these rows"
+        return "the paper's value is below the noise floor on these rows"
     if cell.at_floor:
-        return "ours can't be told from independence: what is left is noise of the estimator"
+        return "ours shows no detectable link: the remainder is noise of the estimator"
     if cell.is_near:
         return "the difference is under two standard errors"
-    return "our models keep more of this dependence at that error"
+    return "our models retain more of this dependence at that error"
 
 
 def constant_error(result: StudyResult) -> float:
@@ -228,8 +231,8 @@ def why_not_comparable(result: StudyResult, dataset: str) -> str | None:
         share = f"all {below}" if below == len(values) else f"{below} of {len(values)}"
         return (
             f"the paper's table has over 70,000 census tracts, ours {result.options['rows']:,} counties; "
-            f"{share} values of the paper's Fair HGR NN lie below the noise floor, that is below what "
-            f"independent data read on our {result.tables['splits']['n_test'].iloc[0]} test rows"
+            f"{share} values of the paper's Fair HGR NN are below the noise floor, the mean on independent "
+            f"data, for our {result.tables['splits']['n_test'].iloc[0]} test rows"
         )
     if dataset == "motor":
         # Already without fairness it depends far less on the attribute.
@@ -263,7 +266,7 @@ def central_range(values: Array, *, random_state: int = 0) -> tuple[float, float
 
 
 def equivalent(result: StudyResult, dataset: str, found: Count) -> int | None:
-    """How many of the paper's values are ordinary among means of five of our splits; None if few."""
+    """Count the paper's values that are ordinary among means of five of our splits; None with few splits."""
     splits, reached = result.tables["splits"], 0
     for objective, method in found.chosen.items():
         own = splits[(splits["method"] == method) & (splits["objective"] == objective)]
@@ -341,7 +344,7 @@ def _difficulties(last: pd.DataFrame) -> Sentence:
         quote="When no noise is added to the data, HGR_KDE and HGR_RDC have difficulties to recover the "
         "optimal transformations on the two last scenarios.",
         holds=bool((last[["hgr_kde", "hgr_rdc"]] < DIFFICULT).all(axis=None)),
-        finding=f"Without noise they read {values}; the true value is 1.",
+        finding=f"Without noise they report {values}. The true value is 1.",
     )
 
 
@@ -350,7 +353,7 @@ def _succeeds(last: pd.DataFrame) -> Sentence:
     return Sentence(
         quote="HGR_NN succeeds in retrieve a HGR of 1 for these settings.",
         holds=bool((last["hgr_nn"] >= NEAR_ONE).all()),
-        finding=f"Without noise HGR_NN reads {values} ({NEAR_ONE:g} and more counts as 1).",
+        finding=f"Without noise HGR_NN reports {values} ({NEAR_ONE:g} or more counts as 1).",
     )
 
 
@@ -391,9 +394,9 @@ def _below_truth(table: pd.DataFrame, truth: pd.Series) -> Sentence:
         quote="Our approach cannot exceed [the true] value, due to the use of a restricted set of neural "
         "transformation functions.",
         holds=above.empty,
-        finding=f"It lies above the exact value in {len(above)} of {len(joined)} places, by up to {most:.2f}."
+        finding=f"It is above the exact value in {len(above)} of {len(joined)} places, by up to {most:.2f}."
         if len(above)
-        else f"It lies at or below the exact value in all {len(joined)} places.",
+        else f"It is at or below the exact value in all {len(joined)} places.",
     )
 
 
@@ -403,7 +406,7 @@ def _title(pattern: object) -> str:
 
 
 def sides_of_bound(values: pd.DataFrame, exact: pd.DataFrame, *, bound: str, above: bool) -> pd.DataFrame:
-    """Whether the mean χ² by network lies above, or below, a true value at each ρ.
+    """Return whether the mean χ² by network lies above, or below, a true value at each ρ.
 
     Parameters
     ----------
@@ -431,7 +434,7 @@ def sides_of_bound(values: pd.DataFrame, exact: pd.DataFrame, *, bound: str, abo
 
 
 def in_words(sides: pd.DataFrame) -> str:
-    """What :func:`sides_of_bound` has found."""
+    """Result of :func:`sides_of_bound`."""
     at, named = {}, {}
     for side in (HOLDS, FAILS, UNRESOLVED):
         at[side] = [f"{rho:g}" for rho in sides.loc[sides["side"] == side, "rho"]]

@@ -1,4 +1,4 @@
-"""What penalties share: encodings of the sensitive features, and no adversary of their own."""
+"""Shared parts of the penalties: encodings of the sensitive features, and no adversary of their own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairdash.utils.rounding import is_rounding, precision
 
 
 class BasePenalty(nn.Module):
-    """What the training loop asks of a penalty, for K models at once; here with no adversary of its own.
+    """Interface of a penalty to the training loop, for K models at once; here without an adversary.
 
     A closed-form penalty has to say only ``forward(u, v, sample_weight)``: Ψ of shape (K,), differentiable
     in u (K, batch, 1). v (K, batch, q) is encoded; sample_weight is (K, batch, 1), and a weight of 2 counts a
@@ -48,7 +48,7 @@ class BasePenalty(nn.Module):
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """What the penalty needs to know of each row's sensitive features, the same whatever their units.
+        """Encoding of each row's sensitive features for the penalty, independent of their units.
 
         Here every column with mean 0 and standard deviation 1 on the training rows; a constant one is 0.
 
@@ -84,7 +84,7 @@ class BasePenalty(nn.Module):
         return 16.0
 
     def adversary_objective(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """What the adversary climbs, (K,): Ψ itself, or a bound that is steadier to climb."""
+        """Objective of the adversary, (K,): Ψ itself, or a bound that is more stable to maximise."""
         psi: Tensor = self(u, v, sample_weight)
         return psi
 

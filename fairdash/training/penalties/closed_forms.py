@@ -66,7 +66,7 @@ _NO_MASS = 1e-12
 class KDEPenalty(BasePenalty):
     """Ψ = χ²_KDE(U, S) = Σ p(i, j)² / (p(i) p(j)) − 1 on a grid, for one sensitive column.
 
-    At least 0, without an upper end; independent batches of 256 rows give about .05. As
+    At least 0, without an upper end; independent batches of 256 rows give about 0.05. As
     :func:`fairdash.dependence.kde.chi2_kde` with its covering grid, one bandwidth between its lines, except
     that the grid is the same for every batch: the published one ends at 2.5 standard deviations and does not
     see what lies outside. The bandwidth shrinks with the effective number of rows, which equal weights of 2
@@ -163,7 +163,7 @@ class SplineHGRPenalty(BasePenalty):
 
     C is the covariance of the bumps of U with the splines of S; A and B are their own covariances, each
     with its ridge. Between 0 (no correlation between any of the functions) and 1, which the ridge keeps
-    it below. Independent batches do not give 0 but a floor, of .24 with 256 rows and one column.
+    it below. Independent batches do not give 0 but a floor, of 0.24 with 256 rows and one column.
     """
 
     @staticmethod
@@ -280,7 +280,7 @@ class CanonicalPenalty(SplineHGRPenalty):
     """Ψ = tr A⁻¹ C B⁻¹ Cᵀ of the batch, at least 0 and below the number of functions of S.
 
     A, B and C are those of :class:`SplineHGRPenalty`. The functions of S are scaled so that the ridge leaves
-    1 / (1 + .3 j²) of the j-th, from smooth to rough: what the rough ones show is mostly chance.
+    1 / (1 + 0.3 j²) of the j-th, from smooth to rough: what the rough ones show is mostly chance.
     """
 
     @staticmethod

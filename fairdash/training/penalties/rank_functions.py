@@ -27,7 +27,7 @@ def smooth_functions(mass: Array) -> Array:
 
 
 def scaled_functions(mass: Array) -> Array:
-    """The same, scaled so that the ridge leaves 1 / (1 + .3 j²) of the j-th, from smooth to rough."""
+    """The same, scaled so that the ridge leaves 1 / (1 + 0.3 j²) of the j-th, from smooth to rough."""
     functions = smooth_functions(mass)
     return functions / (np.sqrt(_ROUGHNESS / RIDGE) * np.arange(1, functions.shape[1] + 1))
 

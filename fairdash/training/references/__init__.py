@@ -81,13 +81,13 @@ REFERENCES: Mapping[str, Reference] = by_id(
         id="barycentre",
         title="Reference (uses s): Wasserstein barycentre",
         label="uses s: barycentre",
-        meaning="Moves each prediction of a model that is told s to the value that its rank among "
-        "people with the same s has in one common law: the smallest change, in mean square, that "
-        "makes predictions independent of s. In part, it goes some of the way.",
-        limits="It needs everyone's s when it sets a price. Its path is the shortest in Wasserstein "
-        "distance and takes all kinds of dependence down alike. A model that is trained to lower a "
-        "measure can get below it on the way, even without s, as it gives up first what that "
-        "measure sees for the least error; only an independent prediction can't.",
+        meaning="Takes a model that uses s. Moves each prediction to the value that its rank, among people "
+        "with the same s, has in one common distribution: the smallest change, in mean square, that "
+        "makes predictions independent of s. A partial strength goes part of the way.",
+        limits="It needs everyone's s to set a price. Its path is the shortest in Wasserstein distance and "
+        "lowers all kinds of dependence equally. A model trained on one measure can be below this "
+        "path, even without s, because it first gives up what that measure detects at the least error. "
+        "At independence it can't.",
         objective="demographic_parity",
         is_curve=True,
         source="Chzhen et al. (2020), “Fair regression with Wasserstein barycenters”; "
@@ -97,10 +97,10 @@ REFERENCES: Mapping[str, Reference] = by_id(
         id="discrimination_free",
         title="Reference (uses s): discrimination-free premium",
         label="uses s: discrimination-free",
-        meaning="Fits a model of the features and s, then averages it over s as it is spread in the "
+        meaning="Fits a model of the features and s, then averages it over the distribution of s in the "
         "whole population.",
-        limits="It removes the direct use of s and no more: features that follow s still move the "
-        "premium, so predictions may depend on s.",
+        limits="It removes only the direct use of s. Features that follow s still affect the premium, so "
+        "predictions may depend on s.",
         objective="demographic_parity",
         is_curve=False,
         source="Lindholm, Richman, Tsanakas, Wüthrich (2022), “Discrimination-free insurance pricing”",

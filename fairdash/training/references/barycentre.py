@@ -52,7 +52,7 @@ def pair(y_pred: ArrayLike, s: ArrayLike) -> tuple[Array, Array]:
     """Predictions and sensitive attribute of the same rows, both (n,)."""
     y, sensitive = one_column(y_pred, "y_pred"), one_column(s, "s")
     if len(y) != len(sensitive):
-        raise fault("s", "y_pred and s don't have the same rows", "Give one value of s a prediction.")
+        raise fault("s", "y_pred and s don't have the same rows", "Give one value of s per prediction.")
     return y, sensitive
 
 
@@ -62,12 +62,12 @@ def weights(sample_weight: ArrayLike | None, n_rows: int) -> Array:
         return np.full(n_rows, 1 / n_rows)
     weight = one_column(sample_weight, "sample_weight")
     if len(weight) != n_rows:
-        raise fault("sample_weight", "There are not as many weights as rows", "Give one weight a row.")
+        raise fault("sample_weight", "There are not as many weights as rows", "Give one weight per row.")
     negative = int((weight < 0).sum())
     if negative:
         raise fault("sample_weight", "A weight is negative", "Weights must be at least 0.", negative)
     if not weight.sum() > 0:
-        raise fault("sample_weight", "All weights are zero", "At least one row must count.")
+        raise fault("sample_weight", "All weights are zero", "At least one row must have a weight above 0.")
     return weight / weight.sum()
 
 
@@ -307,7 +307,7 @@ def price_of_independence(
     barycentre: Barycentre | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    r"""What exact demographic parity adds to the mean squared error at least: :math:`E[(f - f^*)^2]`.
+    r"""Least increase of the mean squared error by exact demographic parity: :math:`E[(f - f^*)^2]`.
 
     For f(x, s) = E[y | x, s] no prediction that is independent of s has a mean squared error below
     that of f plus this price, whether it sees s or not (Chzhen et al., 2020, Theorem 2.3: it is the
@@ -383,7 +383,7 @@ class _Around:
         return table
 
     def _kernel(self, node: float) -> tuple[slice, Array]:
-        """Which rows are near a node, and their weights in its averages."""
+        """Rows near a node, and their weights in its averages."""
         reach = _REACH * self.bandwidth
         start = int(np.searchsorted(self.rank, node - reach, side="left"))
         stop = int(np.searchsorted(self.rank, node + reach, side="right"))
@@ -422,7 +422,7 @@ def _interpolated(values: Array, where: Between) -> Array:
 
 
 def _count(quantile: Callable[[Index], Array], shape: Array, *, up_to: bool) -> Index:
-    """How many of each row's levels have a quantile below its shape, or up to it: by bisection."""
+    """Count each row's levels with a quantile below its shape, or up to it, by bisection."""
     holds = np.less_equal if up_to else np.less
     low = np.zeros(len(shape), dtype=np.int64)
     high = np.full(len(shape), N_LEVELS, dtype=np.int64)

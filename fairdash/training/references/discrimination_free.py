@@ -108,7 +108,9 @@ def discrimination_free(predict: SensitivePredictor, features: Any, nodes: tuple
     for value, share in zip(*nodes, strict=True):
         part = one_column(predict(features, np.full(n_rows, value)), "predict")
         if len(part) != n_rows:
-            raise fault("predict", "It does not give one prediction a row", "Return an array of shape (n,).")
+            raise fault(
+                "predict", "It does not return one prediction per row", "Return an array of shape (n,)."
+            )
         premium += share * part
     return premium
 
@@ -215,7 +217,11 @@ def discrimination_free_predictions(
     """
     s = one_sensitive(dataset)
     if len(predictors) != len(splits):
-        raise fault("predictors", "There is not one model a split", "Give as many models as splits.")
+        raise fault(
+            "predictors",
+            "The number of models differs from the number of splits",
+            "Give as many models as splits.",
+        )
     weight = np.ones(dataset.n_rows) if dataset.weight is None else dataset.weight.to_numpy()
     premiums = []
     for split, predict in zip(splits, predictors, strict=True):
@@ -234,5 +240,5 @@ def one_sensitive(dataset: Dataset) -> Array:
 def _stacked(values: ArrayLike, shape: tuple[int, int], name: str) -> NDArray[np.float64]:
     table = np.asarray(values, dtype=float)
     if table.shape != shape:
-        raise fault(name, f"The predictions don't have the shape {shape}", "Give a row a model.")
+        raise fault(name, f"The predictions don't have the shape {shape}", "Give one row per model.")
     return table

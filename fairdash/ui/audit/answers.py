@@ -1,4 +1,4 @@
-"""What an audit has found: the verdict and its picture on the first screen, then each question."""
+"""Result of an audit: the verdict and its figure on the first screen, then each question."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import streamlit as st
 
 from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.plan import CRITERIA, Columns
+from fairdash.auditing.repaired import SHARES as REPAIR_SHARES
+from fairdash.auditing.repaired import repaired
 from fairdash.auditing.report import SHARES, blocks_of, first_picture, gaps_of, moved_tables, verdicts_of
 from fairdash.auditing.result import IN_SHORT
+from fairdash.auditing.table import AuditTable
 from fairdash.data.fixes import with_fix
 from fairdash.data.rate import AS_THEY_ARE
 from fairdash.data.roles import Roles
@@ -26,8 +29,8 @@ from fairdash.runs.store import RESULT, Run
 from fairdash.training.baselines import PRICE
 from fairdash.ui.audit.filing import show_filing
 from fairdash.ui.blocks import show_blocks, show_table
-from fairdash.ui.cached import fronts_of, result_of, roles_of
-from fairdash.ui.files import download_file
+from fairdash.ui.cached import fronts_of, result_of, roles_of, table_of
+from fairdash.ui.files import download, download_file
 from fairdash.ui.frame import theme
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_progress, show_status
 from fairdash.ui.keys import Address, Keys
@@ -51,18 +54,20 @@ def show_audit(audit: AuditJob) -> None:
     if status.state == DONE:
         result = _beside_earlier(audit, _choose_attribute(audit.read_result()))
         show_result(result, title=audit.spec.source.title, audit=audit)
+        _show_repair(audit, result)
     else:
         plan = audit.spec.plan
         st.markdown(
             f"**{safe(plan.columns.price)}** against **{safe(plan.columns.sensitive)}** · a gap of at most "
-            f"{plan.max_gap:.3g} of the mean price · first of all {CRITERIA[plan.criterion].title.lower()} · "
+            f"{plan.max_gap:.3g} of the mean price · primary criterion: "
+            f"{CRITERIA[plan.criterion].title.lower()} · "
             f"{safe(audit.spec.source.title)}"
         )
     st.button("Another audit", key=KEY("close"), icon=":material/add:", on_click=choose_audit, args=(None,))
     if status.state == DONE:
         return
     if not status.is_over:
-        st.caption("This goes on if you close the page; its address brings you back.")
+        st.caption("The work continues if you close the page. Its address brings you back.")
         _follow(audit)
         return
     show_status(audit, status)
@@ -78,21 +83,48 @@ def show_result(result: AuditResult, *, title: str, audit: AuditJob | None = Non
     """All that was found; `title` is the name of the table, and `audit` the job, where there is one."""
     _show_first_screen(result, title)
     show_filing(result, audit)
-    st.subheader("The answers, one by one", anchor=False)
+    st.subheader("All answers", anchor=False)
     for answer, tables in result.sections():
         st.markdown(f"**{answer.question}. {safe(answer.title)}** {unbroken(safe(answer.sentence))}")
         alternatives_of = audit if answer.question == 8 else None
         if tables or answer.more or alternatives_of is not None:
-            with st.expander(f"More on question {answer.question}: pictures and figures"):
+            with st.expander(f"Question {answer.question}: figures and tables"):
                 if answer.more:
                     st.markdown(unbroken(safe(" ".join(answer.more))))
                 _show_tables(tables, result)
                 if alternatives_of is not None:
                     _show_alternatives(alternatives_of, result.plan.columns)
     if result.since is not None:
-        st.markdown(f"**What has moved since?** {unbroken(safe(result.since.sentence))}")
-        with st.expander("Picture and figures of what has moved"):
+        st.markdown(f"**What has changed since the last audit?** {unbroken(safe(result.since.sentence))}")
+        with st.expander("Figure and table of the changes"):
             _show_tables(moved_tables(result), result)
+
+
+@st.fragment
+def _show_repair(audit: AuditJob, result: AuditResult) -> None:
+    """The price repaired along the attribute in view, by one click: figures, and a table for download."""
+    plan, frame = result.plan, table_of(audit.spec.source)
+    if plan.columns.sensitive not in frame:
+        return
+    st.subheader("Repair this price", anchor=False)
+    kept = KEY("repaired", audit.id, plan.columns.sensitive)
+    if st.button("Repair it at four strengths", key=KEY("repair"), icon=":material/healing:"):
+        with st.spinner("Repairing the price…"):
+            table = AuditTable.of(frame, plan.columns, random_state=plan.random_state)
+            st.session_state[kept] = repaired(table, random_state=plan.random_state)
+    if kept not in st.session_state:
+        st.caption(
+            "Each customer keeps their rank among those with the same attribute. The mean price does not "
+            "change."
+        )
+        return
+    figures, prices = st.session_state[kept]
+    note = (
+        "The repair of a row is fitted on other rows. If the attribute is unknown at pricing, the price is "
+        "the mean of the repaired price given the other columns."
+    )
+    show_table(Table("The repaired price by strength", figures, note, shares=REPAIR_SHARES), KEY)
+    download(prices, label="Repaired prices (CSV)", name="repaired-prices", key=KEY("repaired"))
 
 
 def _show_first_screen(result: AuditResult, title: str) -> None:
@@ -106,7 +138,7 @@ def _show_first_screen(result: AuditResult, title: str) -> None:
         st.markdown(unbroken(safe(result.in_words)))
         st.caption(
             f"{safe(columns.price)} against {safe(columns.sensitive)} · {safe(title)} · {result.n:,} rows. "
-            f"Decided before any result: {primary.title.lower()}, and a gap of at most "
+            f"Fixed before any result: {primary.title.lower()}, and a gap of at most "
             f"{100 * result.plan.max_gap:.3g} % of the mean price."
         )
         download_file(
@@ -123,7 +155,7 @@ def _show_first_screen(result: AuditResult, title: str) -> None:
         show_blocks([first] if first is not None else [], KEY)
     with st.expander("All four criteria"):
         show_table(verdicts_of(result), KEY)
-        st.caption("This says what was measured, and claims no compliance with any rule.")
+        st.caption("The audit reports measurements. It does not certify compliance with any rule.")
 
 
 def _show_tables(tables: dict[str, pd.DataFrame], result: AuditResult) -> None:
@@ -142,13 +174,13 @@ def _choose_attribute(result: AuditResult) -> AuditResult:
     names = [each.plan.columns.sensitive for each in along]
     verdicts = {CRITERIA[result.plan.criterion].title: first["verdict"].to_numpy()}
     frame = pd.DataFrame({"sensitive attribute": names, **verdicts, **gaps_of(first)})
-    show_table(Table("The verdict along each sensitive attribute", frame, shares=tuple(SHARES)), KEY)
+    show_table(Table("Verdict for each sensitive attribute", frame, shares=tuple(SHARES)), KEY)
     chosen = st.selectbox(
-        "Answers along",
+        "Answers for",
         range(len(along)),
         format_func=lambda k: safe(names[k]),
         key=KEY("along"),
-        help="Verdicts are corrected for there being several attributes.",
+        help="Verdicts are corrected for the number of attributes.",
     )
     return along[chosen]
 
@@ -181,11 +213,11 @@ def _beside_earlier(audit: AuditJob, result: AuditResult) -> AuditResult:
     if not earlier:
         return result
     chosen = st.selectbox(
-        "What has moved since",
+        "What has changed since",
         [None, *list(earlier)[:_MOST]],
         format_func=lambda id: "no other audit" if id is None else safe(_named(earlier[id])),
         key=KEY("since", audit.id),
-        help="Both as shares of their own mean price, so that a rise of all prices is no drift.",
+        help="Each curve is a share of its own mean price. A rise of all prices alike is therefore no drift.",
     )
     if chosen is None:
         return result
@@ -207,7 +239,7 @@ def _show_alternatives(audit: AuditJob, columns: Columns) -> None:
     columns
         The audit's, with one sensitive attribute: the one in view.
     """
-    st.markdown("**Less discriminatory alternatives: the nearest points of a front trained here**")
+    st.markdown("**Less discriminatory alternatives: the nearest points of a front trained on this table**")
     source = audit.spec.source
     run = _run_of(source, columns)
     if run is None:
@@ -231,7 +263,7 @@ def _show_alternatives(audit: AuditJob, columns: Columns) -> None:
             }
         ),
         hide_index=True,
-        alt="The audited price and points of a front, each with its error and its dependence.",
+        alt="Error and dependence of the audited price and of points on a front.",
         column_config=dict.fromkeys(
             (front.error_title, "± error", measure, "± dependence"),
             st.column_config.NumberColumn(format="%.3f"),
@@ -248,17 +280,15 @@ def _nearest_in_words(table: pd.DataFrame, front: Front, run: Run) -> str:
     )
     first = table.iloc[0]
     if first["method"] != PRICE:
-        return (
-            f"The price is that run's own; these points go from one end of its front to the other ({rows})."
-        )
+        return f"This price is the run's own prediction. The points span its front from end to end ({rows})."
     less = table.iloc[1:][table["dependence"].iloc[1:] < first["dependence"]]
     if less.empty:
         return f"None of the nearest points follows “{safe(front.sensitive)}” less than the price ({rows})."
     near = less.iloc[0]
     return (
-        f"The nearest point that follows “{safe(front.sensitive)}” less has a dependence of "
-        f"{near['dependence']:.3f} in place of the price's {first['dependence']:.3f}, and an error of "
-        f"{near['error']:.3f} in place of {first['error']:.3f} (the same rows for both: {rows})."
+        f"The nearest point that follows “{safe(front.sensitive)}” less has dependence "
+        f"{near['dependence']:.3f} against the price's {first['dependence']:.3f}, and error "
+        f"{near['error']:.3f} against {first['error']:.3f} (both on the same rows: {rows})."
     )
 
 
@@ -284,7 +314,7 @@ def _run_of(source: DatasetSource, columns: Columns) -> Run | None:
 
 
 def _table_of(source: DatasetSource) -> tuple[object, ...]:
-    """What tells a table from another, whatever its columns' roles."""
+    """Identity of a table, independent of its columns' roles."""
     if isinstance(source, UploadSource):
         return source.sha256, source.reading
     assert isinstance(source, CatalogueSource)
@@ -293,9 +323,9 @@ def _table_of(source: DatasetSource) -> tuple[object, ...]:
 
 def _offer_training(source: DatasetSource, columns: Columns) -> None:
     if columns.outcome is None:
-        st.markdown("An outcome, such as claims, would be needed to train one.")
+        st.markdown("Training a front needs an outcome, such as claims.")
         return
-    st.markdown("No front has been trained on this table with these columns; that takes minutes.")
+    st.markdown("No front has been trained on this table with these columns yet. Training takes minutes.")
     if st.button("Train a front on this table", key=KEY("train"), icon=":material/tune:"):
         assert isinstance(source, UploadSource | CatalogueSource)
         made = replace(source, roles=_roles_of_run(roles_of(source), columns))

@@ -23,7 +23,7 @@ KEY = Keys(__file__)
 
 def show_filing(result: AuditResult, audit: AuditJob | None) -> None:
     """Choose a template, write the blanks, take the document; the texts stay with the audit, if it is one."""
-    with st.expander("A document to file, under a rule’s headings"):
+    with st.expander("Document to file, with a rule’s headings"):
         rule = TEMPLATES[
             st.selectbox(
                 "Template",
@@ -32,13 +32,13 @@ def show_filing(result: AuditResult, audit: AuditJob | None) -> None:
                 key=KEY("template"),
             )
         ]
-        st.caption(f"Looked up {rule.looked_up}. It claims no compliance with any rule.")
+        st.caption(f"Looked up {rule.looked_up}. It does not certify compliance with any rule.")
         blanks = list(dict.fromkeys(field for heading in rule.headings for field in heading.blanks))
         place = f"{KEY('answers')}-{'example' if audit is None else audit.id}"
         if place not in st.session_state:
             st.session_state[place] = _earlier_answers(audit)
         answers: dict[str, str] = st.session_state[place]
-        with st.popover(f"Yours to write: {len(blanks)} texts", icon=":material/edit_note:"):
+        with st.popover(f"To be written by you: {len(blanks)} texts", icon=":material/edit_note:"):
             written = {
                 field: st.text_area(FIELDS[field], answers.get(field, ""), key=KEY("field", place, field))
                 for field in blanks

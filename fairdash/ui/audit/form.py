@@ -1,4 +1,4 @@
-"""What to audit: an example; then which column is what, which criterion is first, which gap is too large."""
+"""Form of an audit: an example, then columns, primary criterion and largest acceptable gap."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def show_example() -> None:
         is_here = CATALOGUE["motor"].is_local()
         source = MOTOR if is_here else SIMULATED
         st.button(
-            "Ask the example yourself" if is_here else "Try it on simulated policies",
+            "Change the example's questions" if is_here else "Try it on simulated policies",
             key=KEY("try"),
             icon=":material/edit_note:",
             on_click=choose_source,
@@ -50,8 +50,8 @@ def show_example() -> None:
             help=f"Choose columns, criterion and threshold: {source.title}.",
         )
     st.caption(
-        "An example: the premiums of a GLM that does not see the driver's age, on the French motor policies "
-        "of a pricing game (pg15training)."
+        "Example: premiums of a GLM without the driver's age, on the French motor policies of a pricing "
+        "game (pg15training)."
     )
     show_result(_example(), title=MOTOR.title)
 
@@ -70,7 +70,7 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
     columns = _ask_for_columns(source.id, frame, roles)
     criterion = str(
         st.radio(
-            "Which question comes first? It is answered at 5 %; the others are corrected for being several.",
+            "Primary criterion: tested at 5 %. The others are corrected for multiple testing.",
             list(CRITERIA),
             format_func=lambda each: CRITERIA[each].title,
             captions=[CRITERIA[each].meaning for each in CRITERIA],
@@ -78,29 +78,29 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
         )
     )
     percent = st.number_input(
-        "Largest gap that is acceptable, in per cent of the mean price",
+        "Largest acceptable gap, in % of the mean price",
         0.1,
         100.0,
         5.0,
         step=0.5,
         key=KEY("gap"),
-        help="The highest less the lowest average price along the sensitive attribute. Choose it before you "
-        "see a result: it is kept with the audit.",
+        help="The gap is the highest minus the lowest average price along the sensitive attribute. Choose "
+        "the threshold before you see a result. The audit keeps it.",
     )
     reliability = st.number_input(
-        "Reliability of the sensitive attribute, if it was measured or imputed with error (optional)",
+        "Reliability of the sensitive attribute, if measured or imputed with error (optional)",
         0.05,
         1.0,
         None,
         step=0.05,
         key=KEY("reliability"),
-        help="The share of its variance that is no error, such as 0.7: the answers then say what it "
-        "would show without.",
+        help="The share of its variance that is not error, such as 0.7. The answers then estimate the "
+        "result without error.",
     )
     cap, currency, period = _ask_for_money(has_outcome=columns is not None and columns.outcome is not None)
-    st.caption("Criterion and threshold are fixed with the audit before any result is computed.")
+    st.caption("The audit fixes criterion and threshold before it computes any result.")
     if columns is None:
-        st.info("Choose the price and the sensitive attribute to go on.")
+        st.info("Choose the price and the sensitive attribute to continue.")
     if st.button("Audit this price", type="primary", icon=":material/fact_check:", disabled=columns is None):
         assert columns is not None
         try:
@@ -139,7 +139,7 @@ def _ask_for_money(*, has_outcome: bool) -> tuple[float | None, str, str]:
 
 
 def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns | None:
-    """Which column is what; None while price or sensitive attribute is missing."""
+    """Roles of the columns; None while price or sensitive attribute is missing."""
     names = [str(name) for name in frame]
     numbers = [name for name in names if is_numeric_dtype(frame[name])]
     # Only the sensitive attribute may be classes.
@@ -164,30 +164,40 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
 
     left, right = st.columns(2)
     price = ask(
-        left, "Price, or prediction", _price_in(numbers, roles), "What is charged or foretold, for each row."
+        left,
+        "Price, or prediction",
+        _price_in(numbers, roles),
+        "The price charged, or the prediction, for each row.",
     )
     sensitive = ask(
         right,
         "Sensitive attribute",
         roles.sensitive[0],
-        "What the price must not follow, such as the age: numbers, or classes such as sex or region.",
+        "The attribute that the price must not follow: numbers such as age, or classes such as sex or "
+        "region.",
         sensitive_ones,
     )
     outcome = ask(
-        left, "Outcome", roles.target, "Claims or their cost: whether the price is earned is asked of it."
+        left,
+        "Outcome",
+        roles.target,
+        "Claims or their cost. The audit uses it to tell whether cost justifies the price.",
     )
-    exposure = ask(right, "Exposure", roles.weight, "The years that a policy ran: how much a row counts.")
+    exposure = ask(right, "Exposure", roles.weight, "The weight of a row, such as the years a policy ran.")
     with st.expander("Legitimate factors, policy, expected cost, a second price"):
         left, right = st.columns(2)
         cost = ask(
-            left, "Expected cost", None, "Your own expectation of the outcome, in place of its averages."
+            left,
+            "Expected cost",
+            None,
+            "Your own estimate of the expected outcome. It replaces averages of the outcome.",
         )
         second = ask(right, "A second price", None, "A candidate to compare with the price.")
         also = right.multiselect(
             "Further sensitive attributes",
             [name for name in sensitive_ones if name not in taken],
             placeholder="None",
-            help="Each is audited as the first is; the verdicts are corrected for being several.",
+            help="Each is audited like the first. The verdicts are corrected for the number of attributes.",
             key=KEY("also", table, *taken),
         )
         taken.extend(also)
@@ -196,38 +206,39 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
             "Policy, or another group of rows",
             [NONE, *others],
             index=others.index(roles.group) + 1 if roles.group in others else 0,
-            help="Rows of one policy are no separate witnesses.",
+            help="Rows of one policy are not independent.",
             key=KEY("groups", table, *taken),
         )
         controls = right.multiselect(
             "Legitimate factors",
             [name for name in others if name != groups],
             placeholder="None",
-            help="Columns that may explain differences: among equals in them, does the price still follow?",
+            help="Columns that may justify differences. The audit asks whether the price still follows the "
+            "attribute among rows equal in them.",
             key=KEY("controls", table, *taken),
         )
         probabilities = left.multiselect(
             "Probabilities of classes",
             [name for name in numbers if name not in taken or name == sensitive],
             placeholder="None",
-            help="Computed elsewhere, such as those of race from name and address: a column for each class, "
-            "which add up to 1 in each row. The price is compared by class with them.",
+            help="Computed elsewhere, such as race from name and address: one column per class, adding up "
+            "to 1 in each row. The audit uses them to compare prices by class.",
             key=KEY("probabilities", table, *taken),
         )
         known = right.selectbox(
             "Class, where it is known",
             [NONE, *(name for name in others if name not in probabilities)],
-            help="Of some rows: tests whether the probabilities are right.",
+            help="Known for some rows. Tests whether the probabilities are right.",
             key=KEY("known class", table, *taken),
             disabled=not probabilities,
         )
         others = [name for name in others if name not in (*probabilities, known)]
         features = st.multiselect(
-            "What the price may be made of",
+            "Rating factors of the price",
             [name for name in others if name != groups],
             default=[name for name in roles.features if name in others and name != groups],
             placeholder="Every column without another role",
-            help="Models of price and outcome learn from these. Leave out what is known only later.",
+            help="Models of price and outcome learn from these columns. Leave out columns known only later.",
             key=KEY("features", table, groups, *taken),
         )
         free = [name for name in (*controls, *features) if name not in numbers]
@@ -278,12 +289,12 @@ def _price_in(numbers: list[str], roles: Roles) -> str:
 def _ask_for_totals(
     frame: pd.DataFrame, amounts: list[str | None], exposure: str | None, *, table: str
 ) -> list[str]:
-    """Which amounts are sums over the exposure, to be divided by it."""
+    """Choose the amounts that are totals over the exposure, to be divided by it."""
     there = [name for name in amounts if name is not None]
     if exposure is None or not there:
         return []
     return st.multiselect(
-        f"Sums over “{safe(exposure)}”: divided by it, everything else is taken as an amount per unit",
+        f"Totals over “{safe(exposure)}”, to be divided by it. All other columns are amounts per unit",
         there,
         default=[name for name in there if looks_like_total(frame[name])],
         placeholder="None",

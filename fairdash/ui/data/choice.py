@@ -1,4 +1,4 @@
-"""Which table: a data set of the catalogue, with its options and how it comes here, or a file."""
+"""Choice of the table: a data set of the catalogue, with its options and download, or a file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ UPLOAD = "upload"
 
 
 def current_source() -> DatasetSource:
-    """What the address or the session names; if that is gone, say so and begin afresh."""
+    """Load the data named by the address or the session; if it is gone, say so and use the default."""
     try:
         return chosen_source()
     except FairdashError as error:
@@ -145,7 +145,7 @@ def show_heading(data: Dataset, source: DatasetSource) -> None:
             _leave_for("tradeoff", source)
         if st.button("Train on this data", icon=":material/tune:", width="stretch"):
             _leave_for("train", source)
-    # A first look is likely to be the next thing; its worker needs seconds to start.
+    # A preview is likely to be the next thing; its worker needs seconds to start.
     prepare()
 
 

@@ -1,4 +1,4 @@
-"""What is in a table's way, and what the user has agreed to: each fix a click, each click undone by one."""
+"""Problems of a table and the user's fixes, each applied and undone by a click."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FIXES = KEY("of-the-table-in-view")
 
 
 def ask_for_fixes(known: tuple[Fix, ...], columns: Collection[object], *, key: str) -> tuple[Fix, ...]:
-    """What the user has agreed to so far, each with a button to take it back."""
+    """Fixes applied so far, each with a button to undo it."""
     state = fixes_key(key)
     if state not in st.session_state:
         st.session_state[state] = tuple(fix for fix in known if fix.column in columns)

@@ -1,4 +1,4 @@
-"""Which column plays which part, what is priced, which columns a model may see, and what people call them."""
+"""Roles of the columns, the target, the features, and display names."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ from fairdash.utils.text import counted
 KEY = Keys(__file__)
 
 NO_COLUMN = "None"
-EVERY_ROW_ALIKE = "None: every row counts alike"
+EVERY_ROW_ALIKE = "None: all rows have equal weight"
 #: Parts that one column may play, or none: the name in Roles, the title, what none is called, and help.
 PARTS = (
     (
         "weight",
-        "Exposure: how much a row counts",
+        "Exposure: the weight of a row",
         EVERY_ROW_ALIKE,
-        "For example the years that a policy ran. Every row must have one, above zero.",
+        "For example, the years a policy ran. Every row needs a value above zero.",
     ),
     (
         "prediction",
         "Existing prediction or price",
         NO_COLUMN,
-        "To be audited beside the models; they never see it.",
+        "It is audited beside the models. They never see it.",
     ),
-    ("row_id", "Row id", NO_COLUMN, "What names a row, such as a policy's number; the models never see it."),
+    ("row_id", "Row id", NO_COLUMN, "An identifier, such as a policy number. The models never see it."),
     (
         "group",
-        "Group: which rows belong together",
+        "Group: rows that belong together",
         NO_COLUMN,
-        "For example a policy's number, where it has a row a year: no split parts its rows, and tests "
-        "count them as one witness.",
+        "For example, the policy number when a policy has one row per year. Splits keep its rows together, "
+        "and tests count them as one independent unit.",
     ),
     (
         "time",
-        "Time: to train before and test after",
+        "Time: train on earlier rows, test on later rows",
         NO_COLUMN,
-        "A year or a date. The train page then offers to test on the latest rows.",
+        "A year or a date. The Train page can then test on the latest rows.",
     ),
 )
 #: So many columns that give the target away have a sentence and a button each.
@@ -60,7 +60,7 @@ MOST_CHARACTERS = 60
 
 
 def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: str) -> Roles | None:
-    """Which column plays which part; None while target or sensitive column is missing.
+    """Roles of the columns; None while target or sensitive column is missing.
 
     `key` stands for the columns, for which choices are kept; `table` for their cells as well.
     """
@@ -80,14 +80,14 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
     offer_pricing(offered, key=key, choose=price)
     left, right = st.columns(2)
     new_target = left.selectbox(
-        "Target: what is predicted",
+        "Target: what to predict",
         columns,
         index=columns.index(begin.target) if begin.target else None,
         placeholder="Choose a column",
         key=target_widget,
     )
     new_sensitive = right.selectbox(
-        "Sensitive attribute: what must not matter",
+        "Sensitive attribute: what predictions must not depend on",
         columns,
         index=columns.index(begin.sensitive[0]) if begin.sensitive else None,
         placeholder="Choose a column",
@@ -99,7 +99,7 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
         others,
         default=[column for column in begin.sensitive[1:] if column in others],
         placeholder="None",
-        help="Predictions must not depend on these either, and no model sees them.",
+        help="Predictions must not depend on these either. No model sees them.",
         key=KEY("further", key, new_target, new_sensitive),
     )
     # What was clicked holds until another target is chosen, or a recipe has it: that is changed by hand then.
@@ -154,7 +154,7 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
         divided |= priced is not None and new_weight == priced.weight
         rate = ask_for_rate(frame, new_target, new_weight, begin=divided, key=key, clicks=clicks)
     if new_target is None or new_sensitive is None:
-        st.info("Choose the target and the sensitive attribute to go on.")
+        st.info("Choose the target and the sensitive attribute to continue.")
         return None
     return Roles(
         target=new_target,
@@ -168,17 +168,17 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
 def ask_for_rate(
     frame: pd.DataFrame, target: str, exposure: str, *, begin: bool, key: str, clicks: int
 ) -> bool:
-    """Whether the target is divided by the exposure; not asked where it can't be."""
+    """Ask whether the target is divided by the exposure, if it can be."""
     if not can_be_rate(frame[target]):
         return False
     return st.checkbox(
         f"Predict {safe(target)} per unit of {safe(exposure)}: {safe(target)} ÷ {safe(exposure)}",
         begin,
         key=KEY("rate", key, target, exposure, clicks),
-        help="For counts and sums over the time that a row was exposed, such as the claims of a policy that "
-        "ran for a part of the year. Each row counts by its exposure either way; with a Poisson loss the "
-        "rate is the same as a model of the counts with the exposure as offset. Switch it off if the "
-        "target is a rate already.",
+        help="For counts and sums over an exposure period, such as the claims of a policy that ran for part "
+        "of a year. Rows are weighted by exposure either way. With a Poisson loss, modelling the rate "
+        "equals modelling the counts with exposure as an offset. Switch this off if the target is "
+        "already a rate.",
     )
 
 
@@ -203,7 +203,7 @@ def ask_for_features(
     widget = KEY("chosen", key, sorted(others), given.target, st.session_state.get(_clicks(key), 0))
     if widget not in st.session_state:
         st.session_state[widget] = [column for column in others if decided.get(column, begin[column])]
-    chosen = st.multiselect("Features: what the model may see", others, key=widget)
+    chosen = st.multiselect("Features the model may use", others, key=widget)
     for column in others:
         if (column in chosen) != begin[column]:
             decided[column] = column in chosen
@@ -213,7 +213,7 @@ def ask_for_features(
 
 
 def begins(column: str, known: Roles | None, *, given: Suggestion, former: Suggestion) -> bool:
-    """Whether a column is a feature where nobody decides now: as the recipe has it, or as suggested."""
+    """Return whether a column is a feature by the recipe, or else by suggestion."""
     suggested = column in given.features
     if known is None or any(column in part for role, part in known.parts.items() if role != "feature"):
         return suggested
@@ -251,7 +251,7 @@ def say_what_tells_the_target(
     unsaid = max(len(told) - MOST_SAID, 0) + max(len(suspect) - MOST_SAID, 0)
     if unsaid:
         more = counted(unsaid, "more column")
-        st.caption(f"{more} may give the target away or hold codes; find them among the features.")
+        st.caption(f"{more} may give the target away or hold codes. They are listed among the features.")
 
 
 def _say(column: str, what: str, *, used: bool, key: str) -> None:
@@ -259,7 +259,7 @@ def _say(column: str, what: str, *, used: bool, key: str) -> None:
     say = sentence.warning if used else sentence.caption
     say(f"**{safe(column)}** {what}.")
     button.button(
-        f"Leave out {safe(column)}" if used else f"Use {safe(column)} all the same",
+        f"Leave out {safe(column)}" if used else f"Use {safe(column)} anyway",
         key=KEY("tells", key, column),
         on_click=decide,
         args=(column, not used, key),
@@ -292,7 +292,7 @@ def offer_pricing(
     """
     if not offered:
         return
-    st.caption("This table can price, by the names of its columns:")
+    st.caption("The column names suggest these targets:")
     with st.container(horizontal=True):
         for each in offered:
             st.button(
@@ -300,7 +300,7 @@ def offer_pricing(
                 key=KEY("choose", key, each.id),
                 on_click=choose,
                 args=(each,),
-                help=f"Predicts {safe(each.target)} divided by {safe(each.weight)}; each row counts by "
+                help=f"Predicts {safe(each.target)} divided by {safe(each.weight)}. Rows are weighted by "
                 f"{safe(each.weight)}."
                 + (" Rows without claims have no severity and are left out." if each.fixes else ""),
             )
@@ -321,11 +321,11 @@ def ask_for_names(
         Of the table.
     """
     columns = (roles.target, *roles.sensitive)
-    with st.expander("What sentences and charts call them"):
+    with st.expander("Display names"):
         places = st.columns(len(columns))
         texts = {
             column: place.text_input(
-                f"“{safe(column)}” is called",
+                f"Display name of “{safe(column)}”",
                 known.get(column, ""),
                 placeholder=preset.get(column, column),
                 max_chars=MOST_CHARACTERS,

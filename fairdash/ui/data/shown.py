@@ -1,4 +1,4 @@
-"""What a table holds: its pictures, what to know about it, who carries what is sensitive, and its columns."""
+"""Content of a table: its figures, notes, proxies of the sensitive attribute, and columns."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
     with st.expander(f"Every column ({len(columns)})"):
         if dataset.weight is not None:
             exposure = safe(str(dataset.weight.name))
-            but = ", but for claims that are a feature" if claims_in_total(dataset.features) else ""
-            st.caption(f"Means count each row by its exposure, {exposure}{but}.")
+            but = ", except claims used as a feature" if claims_in_total(dataset.features) else ""
+            st.caption(f"Means are weighted by exposure, {exposure}{but}.")
         st.dataframe(
             columns,
             hide_index=True,
@@ -79,12 +79,12 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
 
 
 def ask_for_sensitive(dataset: Dataset, *, key: str) -> str:
-    """Which sensitive column the pictures and the ranking are about; not asked where there is one alone."""
+    """Choose the sensitive column of the figures and the ranking, if there are several."""
     first, *others = dataset.roles.sensitive
     if not others:
         return first
     chosen: str = st.segmented_control(
-        "Sensitive attribute in view",
+        "Sensitive attribute shown",
         [first, *others],
         default=first,
         required=True,
@@ -97,9 +97,9 @@ def ask_for_sensitive(dataset: Dataset, *, key: str) -> str:
 def show_link(dataset: Dataset, sensitive: str) -> None:
     """The dependence of the target on a sensitive column, in a sentence and a picture."""
     target, (value, p_value, n) = dataset.roles.target, link_of(dataset, sensitive)
-    told = "depends on" if p_value <= ALPHA else "can't be told from independent of"
+    told = "depends on" if p_value <= ALPHA else "shows no detectable link with"
     sample = f" on {n:,} rows at random" if dataset.n_rows > ROWS_MEASURED else ""
-    weighted = "" if dataset.weight is None else "; rows count by their exposure"
+    weighted = "" if dataset.weight is None else "; rows are weighted by exposure"
     names = f"**{safe(dataset.called(target))} {told} {safe(dataset.called(sensitive))}**"
     headers = [f"{name}: column {column}" for column, name in dataset.names.items()]
     st.markdown(
@@ -128,13 +128,13 @@ def show_link(dataset: Dataset, sensitive: str) -> None:
 
 
 def on_all_rows(link: RankLink) -> str:
-    """What a sample can't show, and all rows do: the rank correlation, and the weakest that they could."""
+    """Rank correlation on all rows, and the weakest that they would detect, if a sample can't show a link."""
     told = "more than" if abs(link.value) > link.stays_within else "not more than"
     return (
-        f"On {ROWS_MEASURED:,} rows a faint link may not show. On all {link.n:,} rows the "
-        f"rank correlation is {number(link.value)}, {told} the {number(link.stays_within)} that it stays "
-        f"within under independence; the weakest that so many rows would show is about "
-        f"{number(link.smallest)}. It sees only what rises or falls."
+        f"A weak link may not show on {ROWS_MEASURED:,} rows. On all {link.n:,} rows the rank correlation "
+        f"is {number(link.value)}, {told} the limit of {number(link.stays_within)} under independence. The "
+        f"weakest rank correlation that so many rows would detect is about {number(link.smallest)}. It "
+        "detects only links that rise or fall."
     )
 
 
@@ -161,8 +161,8 @@ def column_table(dataset: Dataset, profile: Sequence[ColumnProfile]) -> pd.DataF
 
 
 def show_proxies(source: DatasetSource, sensitive: str, *, name: str) -> None:
-    """Which features carry a sensitive attribute; computed beside the page, with a bar."""
-    st.subheader(f"Who carries {safe(name)}?", anchor=False)
+    """Features that predict a sensitive attribute; computed in the background, with a progress bar."""
+    st.subheader(f"Which features predict {safe(name)}?", anchor=False)
 
     def draw(tables: Tables) -> None:
         if VALUES in tables:
@@ -178,11 +178,14 @@ def show_proxies(source: DatasetSource, sensitive: str, *, name: str) -> None:
     draw_proxies(ranking.features, name, joint=ranking.joint)
     with st.expander("All figures"):
         st.caption(
-            "Spline HGR on rows that it was not fitted to; the noise floor is the same with the sensitive "
-            f"column permuted. p-values are corrected for {counted(len(ranking.features), 'feature')} by "
-            "Westfall and Young's step-down; a feature carries the sensitive attribute at p ≤ 0.05."
+            "Spline HGR on rows it was not fitted to. The noise floor is the same measure with the "
+            "sensitive column permuted. p-values are corrected for "
+            f"{counted(len(ranking.features), 'feature')} by Westfall and Young's step-down method. A "
+            "feature predicts the sensitive attribute at p ≤ 0.05."
         )
-        st.dataframe(ranking.features, hide_index=True, alt="Dependence, floor and p-values by feature.")
+        st.dataframe(
+            ranking.features, hide_index=True, alt="Dependence, noise floor and p-value of each feature."
+        )
         download(ranking.features, label="The ranking (CSV)", name="proxies", key=KEY("csv-proxies"))
 
 
@@ -190,7 +193,7 @@ def draw_proxies(features: pd.DataFrame, sensitive: str, *, joint: float | None)
     chart(
         proxies_figure(features, sensitive=sensitive, theme=theme(), joint=joint),
         key=KEY("proxies"),
-        alt=f"Dependence of each feature on {sensitive}, the strongest first, as bars.",
+        alt=f"Bars: dependence between each feature and {sensitive}, strongest first.",
     )
 
 
@@ -199,22 +202,22 @@ def proxies_sentence(ranking: ProxyRanking, *, called: str | None = None) -> str
     features = ranking.features
     carriers = features[features["p_corrected"] <= 0.05]
     name, n = safe(called or ranking.sensitive), len(features)
-    sample = f" Measured on {ranking.n_used:,} rows at random." if ranking.n_used < ranking.n else ""
+    sample = f" Measured on a random sample of {ranking.n_used:,} rows." if ranking.n_used < ranking.n else ""
     if carriers.empty:
-        first = f"**None of {counted(n, 'feature')} can be told from independent of {name}.**"
+        first = f"**None of {counted(n, 'feature')} shows a detectable link with {name}.**"
     else:
-        top, ending = carriers.iloc[0], "y" if len(carriers) != 1 else "ies"
+        top, ending = carriers.iloc[0], "" if len(carriers) != 1 else "s"
         first = (
-            f"**{len(carriers)} of {counted(n, 'feature')} carr{ending} {name}**, "
-            f"most of all {safe(top['feature'])} (HGR {number(top['hgr'])})."
+            f"**{len(carriers)} of {counted(n, 'feature')} predict{ending} {name}**, most of all "
+            f"{safe(top['feature'])} (HGR {number(top['hgr'])})."
         )
     if ranking.joint > ranking.joint_floor_q95:
         together = (
-            f" All together foretell it with HGR {number(ranking.joint)}, and explain "
-            f"{max(ranking.joint_r2, 0) * 100:.0f} % of the variation of its ranks."
+            f" Together they predict it with HGR {number(ranking.joint)} and explain "
+            f"{max(ranking.joint_r2, 0) * 100:.0f} % of the variance of its ranks."
         )
     else:
-        together = " All together foretell it no better than chance does."
+        together = " Together they predict it no better than chance."
     copies = features.loc[features["is_copy"], "feature"]
-    told = f" **{name} can be read off {', '.join(map(safe, copies))}.**" if len(copies) else ""
+    told = f" **{name} can be recovered from {', '.join(map(safe, copies))}.**" if len(copies) else ""
     return first + together + told + sample

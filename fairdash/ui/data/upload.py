@@ -37,11 +37,13 @@ UPLOADS, DELETED = KEY("uploads"), KEY("deleted")
 TERMS = [1, 7, 30, 365, None]
 LIMITS = (
     f"The file stays on this machine. Up to {LARGEST_FILE // 10**6} MB, packed and unpacked, "
-    f"{MOST_CELLS // 10**6} million cells and {MOST_COLUMNS:,} columns. A Parquet file says in "
-    f"its footer what it takes in memory: up to {MOST_MEMORY / 1e9:g} GB."
+    f"{MOST_CELLS // 10**6} million cells and {MOST_COLUMNS:,} columns. A Parquet file states its size in "
+    f"memory in its footer: up to {MOST_MEMORY / 1e9:g} GB."
 )
 if can_limit():
-    LIMITS += f" Reading a file, and each run on it, may take {most_memory() / 1e9:.0f} GB of memory here."
+    LIMITS += (
+        f" Reading a file may take {most_memory() / 1e9:.0f} GB of memory here, and so may each run on it."
+    )
 FILE_TYPES = [
     "csv",
     "tsv",
@@ -147,7 +149,7 @@ def ask_for_file(known: UploadSource | None) -> Upload | None:
         if kept:
             digests = [each.sha256 for each in kept]
             upload = st.selectbox(
-                "or a file that you uploaded before",
+                "or a file you uploaded before",
                 kept,
                 index=digests.index(known.sha256) if known and known.sha256 in digests else None,
                 format_func=lambda each: f"{each.name}, {each.kept_at:%d %b %Y, %H:%M} UTC",
@@ -159,7 +161,7 @@ def ask_for_file(known: UploadSource | None) -> Upload | None:
 
 
 def ask_how_long(upload: Upload) -> None:
-    """How long the file is kept, and a button that deletes it now."""
+    """Choose the term of the file; a button deletes it now."""
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     terms = TERMS if upload.keep_days in TERMS else [upload.keep_days, *TERMS]
     days = left.selectbox(
@@ -168,7 +170,7 @@ def ask_how_long(upload: Upload) -> None:
         index=terms.index(upload.keep_days),
         format_func=lambda days: "until I delete it" if days is None else f"for {counted(days, 'day')}",
         key=KEY("days", upload.sha256),
-        help="When the time is over it is deleted with everything that was made from it.",
+        help="After that time the file and everything made from it are deleted.",
     )
     if days != upload.keep_days:
         set_retention(upload.sha256, days, owner=upload.owner)
@@ -184,7 +186,7 @@ def ask_how_long(upload: Upload) -> None:
 
 
 def what_is_deleted(made: Made) -> str:
-    """What goes with the file, in words."""
+    """Sentence about what is deleted with the file."""
     kinds = (
         (made.runs, "run", "runs"),
         (made.models, "model", "models"),
@@ -193,11 +195,11 @@ def what_is_deleted(made: Made) -> str:
         (made.studies, "background computation", "background computations"),
     )
     parts = [f"{len(found)} {one if len(found) == 1 else many}" for found, one, many in kinds if found]
-    also = f" and everything made from it: {', '.join(parts)}" if parts else "; nothing was made from it yet"
-    stopped = f" What is still at work ({made.n_at_work}) is stopped first." if made.n_at_work else ""
+    also = f" and everything made from it: {', '.join(parts)}" if parts else "; nothing was made from it"
+    stopped = f" Running work ({made.n_at_work}) is stopped first." if made.n_at_work else ""
     return (
-        f"Deleting takes this file from this machine{also}.{stopped} It can't be undone. Files that you have "
-        "downloaded stay yours."
+        f"This deletes the file from this machine{also}.{stopped} It can't be undone. Your downloads are "
+        "not affected."
     )
 
 
@@ -234,7 +236,7 @@ OF_TEXT: tuple[tuple[str, str, Mapping[str, str | None]], ...] = (
 
 
 def ask_for_reading(upload: Upload, known: ReadingOptions) -> ReadingOptions:
-    """How the file is read, where the user decides; what can be chosen depends on what the file is."""
+    """Reading options, where the user decides; what can be chosen depends on what the file is."""
     kind, sheets = contents_of(upload.sha256)
     key = upload.sha256
     chosen: dict[str, Any] = {}
@@ -248,35 +250,35 @@ def ask_for_reading(upload: Upload, known: ReadingOptions) -> ReadingOptions:
 
     if len(sheets) > 1:
         ask(st.container(), "sheet", "Sheet", {FOUND: None} | {name: name for name in sheets})
-    with st.expander("How the file is read"):
+    with st.expander("Reading options"):
         if kind == TEXT:
             for place, (option, title, choices) in zip(st.columns(3), OF_TEXT, strict=True):
                 ask(place, option, title, choices)
         if kind in (TEXT, EXCEL):
             chosen["header_row"] = st.number_input(
-                "Line that holds the names of the columns",
+                "Line with the column names",
                 1,
                 value=known.header_row,
                 placeholder=FOUND,
-                help="What stands above it, such as a title, is not used.",
+                help="Lines above it, such as a title, are ignored.",
                 key=KEY("header", key),
             )
             chosen["keep_below"] = st.checkbox(
                 "Keep totals and notes below the table as rows", known.keep_below, key=KEY("below", key)
             )
         marks = st.text_input(
-            "Marks of a missing cell, separated by spaces",
+            "Marks of missing cells, separated by spaces",
             "" if known.missing_values is None else " ".join(known.missing_values) or NO_MARK,
             placeholder=" ".join(MISSING_MARKS) if kind in (TEXT, EXCEL) else FOUND,
-            help=f"Write {NO_MARK} if only the empty cell is missing.",
+            help=f"Write {NO_MARK} if only empty cells are missing.",
             key=KEY("marks", key),
         )
         # Not the widget's default: a click on a problem may have ticked it.
         st.session_state.setdefault(number_names_key(upload), known.number_names)
         chosen["number_names"] = st.checkbox(
-            "Number the names that stand over several columns",
+            "Number repeated column names",
             key=number_names_key(upload),
-            help="The second “age” is then called “age (2)”.",
+            help="The second “age” becomes “age (2)”.",
         )
     missing = tuple(mark for mark in marks.split() if mark != NO_MARK) if marks.strip() else None
     return replace(known, missing_values=missing, **chosen)

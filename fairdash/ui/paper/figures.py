@@ -42,7 +42,7 @@ READINGS = {
 }
 NETWORKS = {
     "authors": "as the authors' code trains it",
-    "published": "fairdash's networks, read on their training rows",
+    "published": "fairdash's networks, evaluated on their training rows",
     "ours": "ours, cross-fitted",
 }
 
@@ -112,7 +112,7 @@ def show_fig2() -> None:
         key=KEY("fig2"),
         alt="Four panels, one a pattern: HGR by network, KDE and RDC against noise, and the exact value.",
     )
-    st.caption("The paper does not give its patterns' formulas: these are ours, of the same four kinds.")
+    st.caption("The paper gives no formulas for its patterns. These are ours, of the same four kinds.")
     about(result)
 
 
@@ -140,9 +140,9 @@ def show_fig3() -> None:
         alt="The networks h, f and g as boxes with their formulas and values; gradients as arrows back.",
     )  # fmt: skip
     st.caption(
-        f"A small training on {result.options['rows']:,} household policies, all values on "
-        "standardised columns; touch a box for what it does. Grey arrows: values. Coloured arrows: "
-        "gradients, thicker where larger; φ goes down (▼), θ up (▲)."
+        f"A small training on {result.options['rows']:,} household policies, all values on standardised "
+        "columns. Touch a box to see what it does. Grey arrows: values. Coloured arrows: gradients, "
+        "thicker where larger. φ descends (▼), θ ascends (▲)."
     )
     about(result)
 
@@ -158,7 +158,7 @@ def show_fig4() -> None:
         place=left,
     )
     reading = choose(
-        "What the network sees (open in the paper)",
+        "Inputs of the network (not stated in the paper)",
         READINGS,
         name=Address.READING,
         key=KEY("reading"),
@@ -186,10 +186,10 @@ def show_fig4() -> None:
     )
     st.dataframe(shown(table), hide_index=True, alt="The household scenario beside the paper's percentages.")
     st.caption(
-        f"Test rows of {result.options['splits']} splits, but for one column. HGR is the cross-fitted "
-        "spline correlation, mean over the splits ± its standard error; “held-out rows” is the same measure "
-        f"in the {result.options['folds']}-fold cross-validation within the training rows, by which λ "
-        "was chosen."
+        f"Test rows of {result.options['splits']} splits, except for one column. HGR is the cross-fitted "
+        "spline correlation: mean over the splits ± its standard error. “Held-out rows” is the same "
+        f"measure in the {result.options['folds']}-fold cross-validation within the training rows, which "
+        "chose λ."
     )
     with st.expander("How each λ was found"):
         choices = result.tables["choices"]
@@ -222,7 +222,7 @@ def household_table(result: StudyResult, objective: str) -> pd.DataFrame:
 
 
 def household_answer(result: StudyResult, table: pd.DataFrame, objective: str) -> str:
-    """What fairness costs here, and why it is not what the paper says."""
+    """Cost of fairness here, and why it differs from the paper's."""
     rows = table.set_index("method")
     standard = rows.loc["standard"]
     fair = rows.drop("standard")
@@ -242,8 +242,8 @@ def household_answer(result: StudyResult, table: pd.DataFrame, objective: str) -
     ]
     if missed:
         text += (
-            "On the held-out rows of the training part, by which λ was chosen, no weight that was tried "
-            f"reached an HGR of {HOUSEHOLD_TARGETS[objective]:g} with: {', '.join(missed)}. "
+            "λ was chosen on held-out rows of the training part. There no weight tried reached an HGR of "
+            f"{HOUSEHOLD_TARGETS[objective]:g} with: {', '.join(missed)}. "
         )
     if objective == "demographic_parity":
         low, high = fair["mean_price"].min(), fair["mean_price"].max()
@@ -258,21 +258,21 @@ def household_answer(result: StudyResult, table: pd.DataFrame, objective: str) -
         )
     sees_all = result.options["features_seen"] == "all"
     why = (
-        "The percentages need not agree: with all three features the price is a function of what the "
-        f"network sees, so that the standard network's error, {standard['mse']:.3f} of the variance here, "
-        "depends only on how long it was trained, and with it every increase. The paper does not say how "
-        "long that was."
+        "The percentages need not agree. With all three features the price is a function of the network's "
+        f"inputs. The standard network's error, {standard['mse']:.3f} of the variance here, then depends "
+        "only on the length of training, and so does every increase. The paper does not state the length "
+        "of training."
         if sees_all
-        else "Seeing the surface alone, the standard network can't get below what rooms and building age "
-        f"add: its error is {standard['mse']:.3f} of the variance, and the same absolute cost of fairness is "
+        else "From the surface alone the standard network can't predict what rooms and building age add. "
+        f"Its error is {standard['mse']:.3f} of the variance, and the same absolute cost of fairness is "
         "a smaller share of it. "
         + (
-            "And the surface is nearly a function of age: any prediction from it that is not constant "
-            "follows age, so that no weight brings it near independence. "
+            "The surface is nearly a function of age. Any non-constant prediction from it follows age, so "
+            "no weight brings it near independence. "
             if objective == "demographic_parity"
             else ""
         )
-        + "The paper does not say what its networks saw."
+        + "The paper does not state its networks' inputs."
     )
     return text + why
 
@@ -306,10 +306,10 @@ def _share(value: float) -> str:
 
 
 def about(result: StudyResult) -> None:
-    """Where the figures come from, in one line, and the command that makes them again."""
+    """Origin of the figures in one line, and the command that reproduces them."""
     st.caption(
         f"Seed {result.seed}; {duration(result.seconds)} of processor time on {result.machine}; torch "
-        f"{result.versions['torch']}. Make it again, in a checkout of fairdash: `{result.command}`"
+        f"{result.versions['torch']}. Reproduce it in a checkout of fairdash: `{result.command}`"
     )
 
 

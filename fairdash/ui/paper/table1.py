@@ -68,8 +68,8 @@ def in_short() -> str:
         for name, (strict, share, equal) in found.items()
     ]
     text = (
-        f"**{verdict}.** Fairness values of ours that are at or below those of the paper's Fair HGR NN, at "
-        f"its error or lower and scored as the paper did: {' '.join(parts)}"
+        f"**{verdict}.** Fairness values at or below those of the paper's Fair HGR NN, at its error or "
+        f"lower (scored as in the paper): {' '.join(parts)}"
     )
     if left_out:
         text += f" Not comparable, and not counted: {', '.join(map(title_of, left_out))}."
@@ -92,17 +92,17 @@ def answer(name: str) -> str:
     harder = "harder" if constant > 1 else "easier"
     return (
         f"**{title_of(name)}{stand_in}: {strict.reached} of {strict.total} fairness values are at or below "
-        "those of the paper's Fair HGR NN**, scored as the paper did, at an error that is at or below the "
-        f"paper's too. Method and λ were chosen by cross-validation within the training rows: {chosen}. The "
+        "those of the paper's Fair HGR NN**, at an error at or below the paper's (scored as in the paper). "
+        f"Cross-validation within the training rows chose method and λ: {chosen}. The "
         f"test rows of these {result.options['splits']} splits are {harder} than the training rows: a "
-        f"constant prediction, whose error is 1 there, has {constant:.3f} here. **With our errors as shares "
+        f"constant prediction has error 1 there and {constant:.3f} here. **With our errors as shares "
         f"of that, {share.reached} of {share.total} values count**; this second count was added after the "
         f"first had been seen. {equal}"
     )
 
 
 def _counts(result: StudyResult, name: str) -> tuple[Count, Count, str]:
-    """How a result's fairness values stand beside those of the paper's Fair HGR NN.
+    """Compare a result's fairness values with those of the paper's Fair HGR NN.
 
     At or below at an error that is so too in units of the standardised target, as the paper has it; the same
     with our error as a share of a constant prediction's on the same test rows; equivalence as a sentence.
@@ -126,7 +126,7 @@ def show(name: str) -> None:
     objective = choose("Objective", titles, name=Address.OBJECTIVE, key=KEY("objective"))
     is_comparable = why_not_comparable(result, dataset_of(name)) is None
     show_dots(result, name, objective)
-    with st.expander("The table: every value, with floors and standard errors"):
+    with st.expander("Table: every value with noise floor and standard error"):
         show_rows(result, name, objective, is_comparable=is_comparable)
     if is_comparable:
         show_missed(result, count(result, dataset_of(name)), objective)
@@ -159,15 +159,15 @@ def show_dots(result: StudyResult, name: str, objective: str) -> None:
                 alt=spoken(values, measures),
             )
     st.caption(
-        "Orange: the standard model; blue: fair ones; the marker says which. The further left, the better; "
-        "on the right each line of the grid stands for ten times the one before. What lies in the grey band "
-        "can't be told from independence. Both are scored as the paper did; it gives no standard errors, and "
-        "has no Fair HGR with splines."
+        "Orange: standard model. Blue: fair models, one marker per method. Further left is better. On the "
+        "right each grid line is ten times the one before. Values in the grey band show no detectable "
+        "link. Both are scored as in the paper, which gives no standard errors and has no Fair HGR with "
+        "splines."
     )
 
 
 def dots(result: StudyResult, dataset: str, objective: str) -> pd.DataFrame:
-    """What the dot plot shows: as :func:`fairdash.figures.paper.dots_figure` has it."""
+    """Data of the dot plot, as for :func:`fairdash.figures.paper.dots_figure` has it."""
     table = summary(result)
     lines = []
     for method in map(str, table.loc[table["objective"] == objective, "method"]):
@@ -200,22 +200,22 @@ def show_rows(result: StudyResult, name: str, objective: str, *, is_comparable: 
             },
         },
         hide_index=True,
-        alt="Table 1: the paper's values and ours, both ways.",
+        alt="Table 1: the paper's values beside ours, scored both ways.",
         height="content",
     )
     key = (
-        "Green: at or below the paper; orange: higher; grey: higher by less than two standard errors of "
-        "ours; ≈: on either side by less than these (the paper gives none). "
+        "Green: at or below the paper. Orange: higher. Grey: higher by less than two of our standard "
+        "errors. ≈: within two of our standard errors (the paper gives none). "
         if is_comparable
-        else "Not comparable with the paper's: no side is named. "
+        else "Not comparable with the paper's values, so none is marked better. "
     )
     st.caption(
-        f"Their way: scored as the paper did. {key}“{SHARE}”: our error as a share of a constant "
-        "prediction's on the same test rows. Cross-fitted: networks are read on rows they have not seen, "
-        "densities on the whole range, ties share a rank, FairQuant is as the paper's text defines it. "
-        "Behind ± the Nadeau–Bengio standard error over five overlapping splits. Floor: what the "
-        "cross-fitted value is on average with the sensitive attribute permuted; “within”: at least 5 % of "
-        "the permutations read as much, so that no dependence is shown. "
+        f"Their way: scored as in the paper. {key}“{SHARE}”: our error as a share of a constant "
+        "prediction's on the same test rows. Cross-fitted: networks are evaluated on rows they have not "
+        "seen, densities cover the whole range, ties share a rank, and FairQuant follows the definition in "
+        "the paper's text. ±: Nadeau–Bengio standard error over five overlapping splits. Floor: mean "
+        "cross-fitted value with the sensitive attribute permuted. “Within”: at least 5 % of the "
+        "permutations reach the value, so no dependence is shown. "
         "FairQuant is in standard deviations of the target."
     )
 
@@ -223,7 +223,7 @@ def show_rows(result: StudyResult, name: str, objective: str, *, is_comparable: 
 def rows(
     result: StudyResult, dataset: str, objective: str, *, is_comparable: bool = True
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Texts and colours of the table: four lines a method, three for one that the paper does not have.
+    """Texts and colours of the table: four lines per method, three for methods not in the paper.
 
     Parameters
     ----------
@@ -316,19 +316,19 @@ def show_missed(result: StudyResult, found: Count, objective: str) -> None:
 
 
 def show_tries(name: str) -> None:
-    """What was tried within the training rows before this way to choose was taken, the failures too."""
+    """Rules of choice compared within the training rows, including those that failed."""
     study = f"rehearsal_{name}"
     if study not in committed("rehearsal_"):
         return
     result = read_result(study)
     tries = result.tables["tries"]
-    with st.expander("What was tried before the choice was made this way"):
+    with st.expander("Rules of choice that were tried first"):
         st.markdown(
-            "A fifth of each split's training rows played the test rows; test rows took no part. “Error "
-            "expected” is that of the cross-validation by which λ was chosen, “error found” that on the "
-            "fifth; the other figures are as the paper scores, means over the splits. A margin of ½ keeps "
-            "the error expected half of its standard error below the paper's. Cells: how many values are at "
-            "or below the paper's Fair HGR NN, at an error that is so too."
+            "A fifth of each split's training rows served as test rows. The real test rows took no part. "
+            "“Error expected” comes from the cross-validation that chose λ, “error found” from that fifth. "
+            "The other figures are scored as in the paper, as means over the splits. A margin of ½ keeps "
+            "the expected error half its standard error below the paper's. Cells: number of values at or "
+            "below the paper's Fair HGR NN, at an error at or below its error."
         )
         shown = pd.DataFrame(
             {
@@ -343,13 +343,13 @@ def show_tries(name: str) -> None:
                 "Cells": tries["cells"],
             }
         )
-        st.dataframe(shown, hide_index=True, alt="Ways to choose, rehearsed within the training rows.")
-        st.caption(f"Seed {result.seed}; make it again: `{result.command}`")
+        st.dataframe(shown, hide_index=True, alt="Rules of choice, compared within the training rows.")
+        st.caption(f"Seed {result.seed}. Reproduce it: `{result.command}`")
 
 
 def show_origin(result: StudyResult, name: str) -> None:
-    """How the values came about, the command that makes them again, and both tables as files."""
-    with st.expander("How these came about, and how to make them again"):
+    """Provenance of the values, the command that reproduces them, and both tables as files."""
+    with st.expander("How these values were computed, and how to reproduce them"):
         st.markdown(
             f"{result.options['rows']:,} rows, {result.options['features']} features, "
             f"{result.options['splits']} random 80/20 splits, seed {result.seed}; "

@@ -68,7 +68,7 @@ def ask_for_law() -> tuple[float, int, str]:
 
 
 def answer(rho: float, base: str) -> str:
-    """What is true at ρ, and which of the two bounds which."""
+    """Exact values at ρ, and their order."""
     truth = gaussian(rho)
     mi = truth.mi / unit_of(base)
     square = truth.hgr**2
@@ -78,7 +78,7 @@ def answer(rho: float, base: str) -> str:
     else:
         first = (
             f"**At ρ = {rho:g}: HGR² = {fixed(square)}, χ² = {fixed(truth.chi2)}, mutual information = "
-            f"{fixed(mi)} {base}.** Mutual information lies {side} HGR² here."
+            f"{fixed(mi)} {base}.** Mutual information is {side} HGR² here."
         )
     return (
         f"{first} χ² is never below HGR², so lowering χ² lowers a bound on HGR². Mutual information is no "
@@ -130,7 +130,7 @@ def show_curves(rho: float, n: int, base: str) -> None:
     with right:
         show_rows(rho, n)
     if not complete:
-        st.caption("The neural estimators follow: they are trained beside the page.")
+        st.caption("The neural estimators are still training. Their values will appear here.")
         follow(slow_study(n), None, slot="gaussians")
 
 
@@ -154,7 +154,7 @@ def show_rows(rho: float, n: int) -> None:
 
 
 def show_estimates(rho: float, n: int, base: str) -> None:
-    """What each quick estimator reads at this ρ, beside the truth."""
+    """Value of each quick estimator at this ρ, beside the truth."""
     truth = gaussian(rho)
     exact = {"hgr": truth.hgr, "chi2": truth.chi2, "mi": truth.mi / unit_of(base)}
     rows = []
@@ -177,7 +177,7 @@ def show_estimates(rho: float, n: int, base: str) -> None:
     }
     shown = table.assign(**{name: table[name].map(lambda value: float(fixed(value))) for name in digits})
     st.dataframe(shown, hide_index=True, column_config=digits, alt="Each estimator beside the true value.")
-    st.caption(f"On the {n:,} rows of the scatter. Cross-fitted values may lie below 0 by chance.")
+    st.caption(f"On the {n:,} rows of the scatter. Cross-fitted values can be below 0 by chance.")
     download(table, label="This table (CSV)", name="gaussian-readings", key=KEY("csv-gaussian"))
 
 
@@ -192,7 +192,7 @@ def show_take_away(n: int) -> None:
 
 
 def show_supplement(base: str) -> None:
-    st.subheader("The paper's inequality, checked")
+    st.subheader("Check the paper's inequality")
     st.markdown("The supplement says of the bivariate normal, with a threshold $t ≈ 0.345$:")
     st.latex(r"\mathrm{HGR}^2 \le 1 - 2^{-2I} \le \chi^2 \ \text{ if } \chi^2 \ge t,")
     st.latex(r"\mathrm{HGR}^2 \le \chi^2 \le 1 - 2^{-2I} \ \text{ otherwise.}")
@@ -246,6 +246,6 @@ def gaussian_values(n: int, seed: int) -> pd.DataFrame:
 
 @st.cache_data(max_entries=200, show_spinner=False)
 def gaussian_estimates(rho: float, n: int, seed: int) -> dict[str, float]:
-    """What the quick estimators of HGR, χ² and mutual information read on one data set."""
+    """Values of the quick estimators of HGR, χ² and mutual information on one data set."""
     u, v = gaussian_pairs([rho], n, repeats=1, seed=seed)
     return {id: float(values_of(id, u, v)[0]) for id in studied(quick=True) if target_of(id)}

@@ -71,7 +71,7 @@ def show_part() -> None:
 
 
 def show_patterns() -> None:
-    """A scene with what every estimator reads on it, and below the picture what else there is to see."""
+    """A scene with the values of every estimator, and further panels below the figure."""
     scene = ask_for_scene()
     if scene is None:
         show_examples(None)
@@ -185,9 +185,8 @@ def show_power(scene: Scene) -> None:
     if tables is None:
         return
     st.caption(
-        "A link counts as detected when the estimator reads more than it does on at least 95 % of pairs made "
-        "independent: the U of one data set with the V of another. Slow estimators have fewer data sets, and "
-        "wider bands."
+        "A link counts as detected when the estimate exceeds 95 % of estimates on independent pairs (U of "
+        "one data set with V of another). Slow estimators have fewer data sets and wider bands."
     )
     download(tables["power"], label="Detection rates (CSV)", name="power", key=KEY("csv-power"))
 
@@ -228,7 +227,7 @@ def show_errors(tables: Tables) -> None:
 
 
 def ask_for_estimators(name: str, offered: Sequence[str], *, published: bool = True) -> tuple[list[str], str]:
-    """Which lines to draw, and in which way."""
+    """Choose the lines, and their style."""
     ids = st.pills(
         "Estimators",
         offered,
@@ -256,8 +255,8 @@ def show_curves(scene: Scene, truth: Truth) -> None:
         curves.append(slow["curves"])
     table = pd.concat([one for one in curves if len(one)] or curves, ignore_index=True)
     st.markdown(
-        "Maximal correlation asks for the two functions that are most correlated. "
-        "An estimator learns them; the exact pair is known here."
+        "Maximal correlation is the correlation of the two most correlated functions. An estimator learns "
+        "them. Here the exact pair is known."
     )
     u, v = scene.draw()
     inner = slice(1, -1)  # heavy tails would send the ends of U to 0 and to infinity
@@ -276,7 +275,7 @@ def show_curves(scene: Scene, truth: Truth) -> None:
                     theme=theme(),
                 ),
                 key=KEY("curve", function),
-                alt=f"The transformation {function}: exact, and as the estimators have learned it.",
+                alt=f"The transformation {function}: exact, and as learned by the estimators.",
             )
 
 
@@ -292,13 +291,13 @@ def show_numbers(estimates: pd.DataFrame, truth: Truth) -> None:
         column_config=digits,
         height="content",
         placeholder="–",
-        alt="Every estimator's reading and floor.",
+        alt="Value and noise floor of every estimator.",
     )
     st.caption(
-        "Floors come from shuffled V: 39 times, or 19 for the slow estimators. To keep the slider quick, "
-        "those of quick estimators without a unit are taken at a nearby noise level, where they are the same "
-        "up to chance. “As published” is for RDC a Python port's way with ties: the authors' R code averages "
-        "them, as here."
+        "Noise floors come from shuffling V 39 times, or 19 times for slow estimators. To keep the slider "
+        "quick, unitless quick estimators take their floor from a nearby noise level, where it is the same "
+        "up to chance. For RDC “as published” means a Python port's treatment of ties. The authors' R code "
+        "averages ties, as we do here."
     )
 
 
@@ -312,7 +311,7 @@ def numbers_table(estimates: pd.DataFrame, truth: Truth) -> pd.DataFrame:
                 "Exact": exact.get(target_of(row["id"]) or "", math.nan),
                 "Noise floor": row["floor"],
                 "Floor, 95 %": row["floor_q95"],
-                "Told from noise": is_detected(row["id"], row["value"], row["floor_q95"]),
+                "Above noise": is_detected(row["id"], row["value"], row["floor_q95"]),
                 "As published": row["published"],
                 "0 means": REGISTRY[row["id"]].zero,
                 "1 means": REGISTRY[row["id"]].one,
@@ -328,9 +327,9 @@ def show_take_away(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
     left, right, _ = st.columns([1, 1, 2])
     with left:
         download(
-            numbers_table(estimates, truth), label="Readings (CSV)", name="readings", key=KEY("csv-readings")
+            numbers_table(estimates, truth), label="Estimates (CSV)", name="readings", key=KEY("csv-readings")
         )
     with right:
         rows = pd.DataFrame({"U": u[0], "V": v[0]})
         download(rows, label="The rows (CSV)", name=f"{scene.pattern}-rows", key=KEY("csv-rows"))
-    st.caption("Share the link: others see exactly this pattern, rows, noise, ties, tails and draw.")
+    st.caption("Share this link. Others will see exactly this pattern, rows, noise, ties, tails and draw.")

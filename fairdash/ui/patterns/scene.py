@@ -1,4 +1,4 @@
-"""A scene and what every estimator reads on it: the controls, which the address keeps, a sentence, a picture.
+"""A scene and the values of every estimator: the controls, which the address keeps, a sentence, a picture.
 
 And scenes on which an estimator fails.
 """
@@ -59,18 +59,18 @@ def ask_for_scene() -> Scene | None:
             0.05,
             key=Address.TIES,
             bind="query-params",
-            help="As with claims, most of which are zero. Ties trip estimators that rank rows.",
+            help="Like claims, most of which are zero. Ties mislead estimators based on ranks.",
         )
         heavy_tails = st.toggle(
             "Heavy tails",
             DEFAULT.heavy_tails,
             key=Address.HEAVY,
             bind="query-params",
-            help="U and a normal V become lognormal(0, 2), as with sums of money. The maps keep the order of "
-            "the rows, so that the exact maximal correlation stays as it is.",
+            help="U and a normal V become lognormal(0, 2), like sums of money. The transformation keeps the "
+            "order of the rows, so the exact maximal correlation does not change.",
         )
         seed = st.number_input("Draw number", 0, 9999, DEFAULT.seed, key=Address.DRAW, bind="query-params")
-        st.caption("Another number draws other rows from the same law.")
+        st.caption("Another number draws new rows from the same distribution.")
     points = ask_for_points() if pattern == POINTS else ()
     try:
         scene = Scene(
@@ -91,8 +91,8 @@ def ask_for_scene() -> Scene | None:
         if heavy_tails:
             st.caption(
                 "Heavy tails: the estimators see $e^{2z}$, where $z$ is the normal score of U, or V in "
-                "standard deviations. Increasing maps change neither the maximal correlation, nor χ², nor "
-                "mutual information: the exact values hold."
+                "standard deviations. Increasing transformations do not change maximal correlation, χ² or "
+                "mutual information. The exact values hold."
             )
     return scene
 
@@ -117,7 +117,7 @@ def _noise_in_view() -> float:
 
 
 def ask_for_pattern(place: DeltaGenerator) -> str:
-    """Which pattern; its id is kept in the address (a bound selectbox would keep its title there)."""
+    """Choose the pattern; its id is in the address (a bound selectbox would keep its title there)."""
     options = [*SHAPES, POINTS]
     if Address.PATTERN not in st.session_state:
         asked = st.query_params.get(Address.PATTERN)
@@ -152,7 +152,7 @@ def ask_for_points() -> tuple[tuple[float, float], ...]:
         },
         key=KEY("points"),
     )
-    st.caption("Change a number, add a row at the bottom, or mark rows to delete them.")
+    st.caption("Change a number, add a row at the bottom, or select rows to delete them.")
     points = tuple((float(u), float(f)) for u, f in edited.dropna().itertuples(index=False))
     points_to_address(points)
     return points
@@ -168,7 +168,7 @@ def go_to(scene: Scene) -> None:
 
 
 def show_hint(scene: Scene) -> None:
-    """What to look at, where the scene is one of the examples."""
+    """Explanation of the scene, if it is one of the examples."""
     for each in SCENES:
         if each.scene == scene:
             st.info(each.look_at, icon=":material/visibility:")
@@ -176,7 +176,7 @@ def show_hint(scene: Scene) -> None:
 
 def show_examples(scene: Scene | None) -> None:
     """One click to a scene on which an estimator fails."""
-    st.markdown("**See an estimator fail.** Then move the controls: when does it recover?")
+    st.markdown("**See an estimator fail.** Then move the controls to see when it recovers.")
     with st.container(horizontal=True, gap="small"):
         for each in SCENES:
             st.button(
@@ -211,7 +211,7 @@ FEW = ("pearson", "hgr_kde", "hgr_nn", "hgr_spline")
 
 
 def all_estimates(scene: Scene) -> pd.DataFrame:
-    """What every estimator reads, the slow ones as far as they are."""
+    """Values of all estimators; the slow ones as far as computed."""
     quick = estimates_of(scene)
     slow, _ = so_far(slow_study(scene))
     if "readings" not in slow or slow["readings"].empty:
@@ -226,16 +226,17 @@ def slow_study(scene: Scene) -> Study:
 
 
 def answer(estimates: pd.DataFrame, truth: Truth) -> str:
-    """What was found, in words that fit."""
+    """Sentences about the findings."""
     rows = estimates.to_dict("records")
     detected = {row["id"] for row in rows if is_detected(row["id"], row["value"], row["floor_q95"])}
     count = len(estimates)
     if truth.hgr == 0:
         names = ", ".join(safe(short_name(id)) for id in estimates["id"] if id in detected)
-        alarm = f"{len(detected)} of {count} see one all the same ({names})" if detected else "none sees one"
+        alarm = (
+            f"{len(detected)} of {count} find one anyway ({names})" if detected else "no estimator finds one"
+        )
         return (
-            f"**There is no link, and {alarm}.** One estimator in twenty may pass the edge of its noise "
-            "floor by chance."
+            f"**There is no link, and {alarm}.** By chance, one estimator in twenty exceeds its noise floor."
         )
     hgr = estimates[estimates["id"].map(lambda id: target_of(id) == "hgr")]
     gaps = (hgr.set_index("id")["value"] - truth.hgr).abs()
@@ -245,20 +246,20 @@ def answer(estimates: pd.DataFrame, truth: Truth) -> str:
         [safe(short_name(id)) for id in estimates["id"] if (id in detected) is sees] for sees in (True, False)
     )
     if seeing and len(seeing) < len(blind):
-        seen = f"{len(seeing)} of {count} estimators tell the link from noise: {', '.join(seeing)}"
+        seen = f"{len(seeing)} of {count} estimators detect the link: {', '.join(seeing)}"
     else:
-        seen = f"{len(seeing)} of {count} estimators tell the link from noise"
+        seen = f"{len(seeing)} of {count} estimators detect the link"
         seen += f"; {', '.join(blind)} can't" if blind else ""
     return (
-        f"**{seen}.** The exact maximal correlation is {truth.hgr:.2f}: {safe(short_name(near))} comes "
-        f"nearest with {values[near]:.2f}, {safe(short_name(far))} stays farthest off with {values[far]:.2f}."
+        f"**{seen}.** The exact maximal correlation is {truth.hgr:.2f}. {safe(short_name(near))} is closest "
+        f"with {values[near]:.2f}, {safe(short_name(far))} is farthest with {values[far]:.2f}."
     )
 
 
 def follow_slow(scene: Scene) -> None:
     """Train the slow estimators beside the page, unless they are there."""
     if finished(slow_study(scene)) is None:
-        st.caption("The neural estimators follow: they are trained beside the page.")
+        st.caption("The neural estimators are still training. Their values will appear here.")
         follow(slow_study(scene), None, slot="scene")
 
 
@@ -280,7 +281,7 @@ def show_picture(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
 
 
 def levels_of(scene: Scene, ids: Sequence[str], estimates: pd.DataFrame) -> list[Noise]:
-    """What estimators read at each stop of the noise; at the scene's own that is `estimates`.
+    """Values of the estimators at each noise level; at the scene's own that is `estimates`.
 
     The slow ones are known there alone.
     """
@@ -318,7 +319,7 @@ def show_unbounded(estimates: pd.DataFrame, ids: Sequence[str], truth: Truth) ->
     exact = {"chi2": truth.chi2, "mi": truth.mi}
     table = [
         {
-            "No upper end": short_name(row["id"]),
+            "No upper bound": short_name(row["id"]),
             "Reads": number(row["value"]),
             "Floor, 95 %": number(row["floor_q95"]),
             "Exact": number(exact[target]) if (target := target_of(row["id"]) or "") in exact else "–",
@@ -326,7 +327,9 @@ def show_unbounded(estimates: pd.DataFrame, ids: Sequence[str], truth: Truth) ->
         }
         for row in rows
     ]
-    st.dataframe(pd.DataFrame(table), hide_index=True, height="content", alt="Measures without an upper end.")
+    st.dataframe(
+        pd.DataFrame(table), hide_index=True, height="content", alt="Measures without an upper bound."
+    )
     st.caption("Mutual information in nats, FairQuant in units of V.")
 
 
@@ -399,7 +402,7 @@ def _along_noise(scene: Scene, ids: tuple[str, ...]) -> list[tuple[float, pd.Dat
 
 @st.cache_data(max_entries=500, show_spinner=False)
 def exact_of(scene: Scene) -> Truth:
-    """What is true of a scene."""
+    """Exact values of a scene."""
     return truth_of(scene.shape, noise=scene.noise)
 
 

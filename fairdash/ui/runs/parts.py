@@ -1,6 +1,6 @@
 """The runs: listed, the newest first, and chosen; what can be done with those; several on one front.
 
-A run can be named, run again, gone on with, stopped, taken away, brought in from a file, and deleted.
+A run can be named, repeated, resumed, stopped, exported, imported and deleted.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CHOSEN = KEY("chosen")
 KEY_DATA, KEY_PAGE = KEY("data"), KEY("page")
 #: What was said of the last run that came in, and how many have.
 SAID, COUNT = KEY("said"), KEY("count")
-#: As many on one front as can be told apart.
+#: Largest number of runs that stay distinguishable on one front.
 MOST = 6
 
 
@@ -55,8 +55,8 @@ def show_runs() -> list[Run]:
         _show_empty()
     if found.damaged:
         st.warning(
-            f"These runs can't be read and are left as they are: {', '.join(found.damaged)}. Other runs are "
-            "unaffected. The command fairdash runs delete takes one away."
+            f"These runs can't be read and were left unchanged: {', '.join(found.damaged)}. Other runs are "
+            "unaffected. The command fairdash runs delete deletes one."
         )
     choose([id for id in st.session_state.get(CHOSEN, []) if id in by_id])
     return [by_id[id] for id in st.session_state[CHOSEN]]
@@ -86,7 +86,7 @@ def _adopt_address(by_id: dict[str, Run]) -> None:
 
 
 def _filtered(runs: tuple[Run, ...]) -> list[tuple[Run, RunStatus]]:
-    """What the search, the data set and the state leave of them."""
+    """Runs that match the search, the data set and the state."""
     titles = sorted({run.spec.source.title for run in runs})
     search, of_data, of_state = st.columns([2, 2, 1.5])
     words = search.text_input("Search", placeholder="Name, data, method or id", key=KEY("search"))
@@ -106,7 +106,7 @@ def _filtered(runs: tuple[Run, ...]) -> list[tuple[Run, RunStatus]]:
 
 def _show_page(found: list[tuple[Run, RunStatus]]) -> None:
     if not found:
-        st.info("No run is like that. Take a filter away.")
+        st.info("No run matches. Remove a filter.")
         return
     pages = -(-len(found) // RUNS_A_PAGE)
     number = 1
@@ -152,25 +152,25 @@ def _follow(run: Run) -> None:
 
 
 def _show_empty() -> None:
-    st.info("No run yet. The trade-off page trains a first look at the built-in example within seconds.")
+    st.info("No run yet. The Trade-off page trains a preview of the built-in example within seconds.")
     with st.container(horizontal=True):
         st.page_link(page("tradeoff"), label="See what fairness costs", icon=":material/balance:")
-        st.page_link(page("data"), label="Bring a table of your own", icon=":material/table:")
+        st.page_link(page("data"), label="Use your own table", icon=":material/table:")
 
 
 def show_actions(chosen: list[Run]) -> None:
     """The chosen run and what to do with it; of several, what can be done with all."""
     if not chosen:
-        st.caption(
-            "Choose a run to name it, run it again, take it away or delete it; choose several to compare."
-        )
+        st.caption("Choose a run to name, repeat, export or delete it. Choose several to compare them.")
         return
     if len(chosen) == 1:
         _show_one(chosen[0])
     else:
         st.subheader(f"{counted(len(chosen), 'run')} chosen")
         with st.container(horizontal=True):
-            st.button("Choose none", icon=":material/deselect:", key=KEY("none"), on_click=choose, args=([],))
+            st.button(
+                "Clear selection", icon=":material/deselect:", key=KEY("none"), on_click=choose, args=([],)
+            )
             _show_delete(chosen)
 
 
@@ -188,7 +188,7 @@ def _show_one(run: Run) -> None:
         "Name",
         value=run.name,
         max_chars=LONGEST_NAME,
-        placeholder="Such as: without the postcode",
+        placeholder="For example: without the postcode",
         key=name,
         on_change=_rename,
         args=(run, name),
@@ -210,7 +210,7 @@ def _show_one(run: Run) -> None:
             icon=":material/replay:",
             key=KEY("again", run.id),
             disabled=bool(missing),
-            help="Trains the same plan on the same data once more; this run stays.",
+            help="Trains the same plan on the same data again. This run is kept.",
         ):
             with plain_errors():
                 again = start_again(run, owner=current_owner())
@@ -220,7 +220,7 @@ def _show_one(run: Run) -> None:
             download_of(
                 run,
                 lambda: export_run(run),
-                label="Take it away (zip)",
+                label="Export (zip)",
                 name=f"fairdash-run-{run.id}.zip",
                 mime="application/zip",
                 key=KEY("bundle", run.id),
@@ -229,11 +229,11 @@ def _show_one(run: Run) -> None:
 
 
 def _show_delete(runs: list[Run]) -> None:
-    """What goes, and the button that does it: two clicks."""
+    """Everything to be deleted, and the button: two clicks."""
     with st.popover("Delete", icon=":material/delete:"):
         st.markdown(safe(what_goes(made_in(*runs))))
         st.button(
-            "Delete for good",
+            "Delete permanently",
             type="primary",
             key=KEY("delete", *(run.id for run in runs)),
             on_click=_delete,
@@ -265,15 +265,15 @@ def _delete(runs: list[Run]) -> None:
 
 
 def ask_for_file() -> None:
-    """A file that a run was taken away as; it is checked, kept, and chosen."""
+    """Import an exported run: check it, store it and select it."""
     if said := st.session_state.pop(SAID, ""):
         st.success(safe(said))
     count = st.session_state.get(COUNT, 0)
-    with st.expander("Bring in a run that was taken away", icon=":material/upload:"):
+    with st.expander("Import a run", icon=":material/upload:"):
         file = st.file_uploader(
             "The zip file of a run",
             type=["zip"],
-            help="Every file in it is checked against its hash before anything is kept.",
+            help="Every file in it is checked against its hash before anything is stored.",
             # A file that has come in leaves the field: the next one has a place of its own.
             key=KEY("file", count),
         )
@@ -292,9 +292,9 @@ def show_comparison(chosen: list[Run]) -> None:
     there = [run for run in chosen if run.look]
     if len(there) < len(chosen):
         missing = counted(len(chosen) - len(there), "chosen run")
-        st.info(f"{missing} with nothing to show yet: compared are those that have found something.")
+        st.info(f"{missing} without results yet. Only runs with results are compared.")
     if len(there) > MOST:
-        st.info(f"More than {MOST} can't be told apart on one chart: compared are the first {MOST} chosen.")
+        st.info(f"One chart shows at most {MOST} runs. The first {MOST} chosen are compared.")
     if len(there) < 2:
         return
     runs = [
@@ -336,7 +336,7 @@ def _show_front(runs: list[ComparedRun], jobs: list[Run]) -> None:
             theme=theme(),
         ),
         key=KEY("front"),
-        alt=f"Test error against {symbol} for {len(runs)} runs, a line a run and method.",
+        alt=f"Test error against {symbol} for {len(runs)} runs, one line per run and method.",
     )
     named = " · ".join(f"**{run.letter}** {safe(run.title)}" for run in runs)
     st.caption("  \n".join([named, "Lower left is better.", *remarks(runs)]))

@@ -1,4 +1,4 @@
-"""What a run is called and what there is to say of it in a line, on the Runs page and on Home."""
+"""Title of a run and its one-line description, on the Runs page and on Home."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STATES = MappingProxyType(
 
 
 def title_of(run: Run) -> str:
-    """What the user calls it, else its data; plain text, for :func:`fairdash.ui.text.safe`."""
+    """Name given by the user, else its data; plain text, for :func:`fairdash.ui.text.safe`."""
     return run.name or run.spec.source.title
 
 
@@ -53,13 +53,13 @@ def line_of(run: Run, status: RunStatus) -> str:
 
 
 def missing_data(source: DatasetSource) -> str:
-    """What can't be done since the uploaded file is not here; empty if it is."""
+    """Sentence about actions that need the missing uploaded file; empty if it is here."""
     if isinstance(source, UploadSource):
         try:
             check_kept(source.sha256, owner=current_owner())
         except StorageError:
             return (
-                "The file that it was trained on is not on this machine: what was found can be seen, but not "
-                "trained again, and no model be refitted. Upload the very same file on the Data page first."
+                "The training file of this run is not on this machine. You can view the results, but not "
+                "train again or refit a model. Upload the same file on the Data page first."
             )
     return ""

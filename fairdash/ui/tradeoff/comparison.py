@@ -1,4 +1,4 @@
-"""What is compared on the trade-off page: the controls, the answer, the pictures that follow its slider.
+"""Comparison on the Trade-off page: controls, answer, and figures that follow the slider.
 
 And everything else that it can show of the two points, drawn only when it is asked for.
 """
@@ -40,7 +40,7 @@ def choose(run: Run) -> Comparison:
     first = sensitive
     if others:
         sensitive = st.segmented_control(
-            "Sensitive attribute in view",
+            "Sensitive attribute shown",
             list(result.sensitive.columns),
             default=sensitive,
             required=True,
@@ -76,7 +76,7 @@ def choose(run: Run) -> Comparison:
     )
     lam = lam_in_view(plan)
     if not ((front.test["method"] == method) & (front.test["lam"] == lam)).any():
-        st.warning("The models around this weight diverged in every split; the standard model is shown.")
+        st.warning("The models near this weight diverged in every split. The page shows the standard model.")
         lam = 0.0
     return Comparison(
         title=run.spec.source.title,
@@ -91,16 +91,16 @@ def choose(run: Run) -> Comparison:
 
 
 def _show_kept(comparison: Comparison) -> None:
-    """What the chosen point is compared with, and the button that keeps it as the next one's A."""
+    """Reference of the comparison, and the button that makes the chosen point the reference."""
     left, right, _ = st.columns([1.2, 1.2, 2], vertical_alignment="center")
     left.button(
-        "Keep this point to compare with",
+        "Compare with this point",
         icon=":material/keep:",
         on_click=keep,
         args=(comparison.b,),
         disabled=comparison.is_of_one_point,
         width="stretch",
-        help="Everything on this page then compares the slider's point with the one that was kept.",
+        help="The page then compares the slider's point with this one.",
     )
     if not comparison.a.is_standard:
         right.button(
@@ -156,7 +156,7 @@ def lam_in_view(plan: Sweep) -> float:
 
 
 def _show_whose(comparison: Comparison) -> None:
-    """What the page is about, in one quiet line."""
+    """Subject of the page, in one line."""
     seen, trained = comparison.objective_seen, OBJECTIVES[comparison.plan.objective]
     line = f"{safe(comparison.title)} · {seen.meaning}"
     if seen != trained:
@@ -171,7 +171,7 @@ def _show_whose(comparison: Comparison) -> None:
 
 
 def show_answer(comparison: Comparison) -> None:
-    """What was found, in two or three sentences, and what the page is about."""
+    """Findings in two or three sentences, and the page's subject."""
     st.markdown(f"**{safe(words.answer(comparison))}**")
     if beside := networks_and_tariffs(comparison):
         st.markdown(safe(beside))
@@ -179,7 +179,7 @@ def show_answer(comparison: Comparison) -> None:
 
 
 def _show_notes(comparison: Comparison) -> None:
-    """What the run has to say of itself."""
+    """Notes of the run."""
     for note in comparison.result.notes:
         st.warning(safe(note))
     for sentence in words.of_older_values(comparison):
@@ -209,21 +209,22 @@ def show_pictures(comparison: Comparison, run: Run) -> None:
 
 
 def _show_place(comparison: Comparison) -> None:
-    """What the chosen point is, where it is no trained model."""
+    """Description of the chosen point, if it is not a trained model."""
     curve_point = comparison.curve_point(comparison.b)
     if not curve_point.is_trained:
         share = f"{curve_point.share:.0%} of the model at λ = {curve_point.high:g}"
         rest = "the standard model" if curve_point.low == 0 else f"the one at λ = {curve_point.low:g}"
-        st.caption(f"The chosen point is a blend: {share}, the rest of {rest}. A hollow mark says so.")
+        st.caption(f"The chosen point is a blend: {share}, the rest of {rest}. Its mark is hollow.")
     if comparison.is_worse_than_both_ends():
         st.warning(
-            "This blend shows more dependence than both trained models beside it: take one of them instead."
+            "This blend shows more dependence than both neighbouring trained models. Choose one of them "
+            "instead."
         )
 
 
 def show_panels(comparison: Comparison) -> None:
     """One control for the rest; what is not chosen costs nothing."""
-    shown = st.segmented_control("Look closer", list(_PANELS), key=KEY("more"))
+    shown = st.segmented_control("Details", list(_PANELS), key=KEY("more"))
     if shown is not None:
         _PANELS[shown](comparison)
 
@@ -236,7 +237,7 @@ def _averages(comparison: Comparison) -> None:
         default="by rank",
         required=True,
         key=KEY("averages-by"),
-        help="By rank, every group takes the same room; by value, groups lie where their members are.",
+        help="By rank, groups are evenly spaced. By value, each group is placed at its members' values.",
     )
     for column, objective in zip(st.columns(2), OBJECTIVES, strict=True):
         with column:
@@ -245,7 +246,7 @@ def _averages(comparison: Comparison) -> None:
             )
             show_blocks([picture], KEY)
     st.caption(
-        "Left, what people are charged; right, by how much that is wrong. A model can be even in one and "
+        "Left: what people are charged. Right: the error of that charge. A model can be even in one and "
         "uneven in the other."
     )
 
@@ -270,7 +271,7 @@ def _hiding(comparison: Comparison) -> None:
     for column, of_sensitive, title, axis in zip(
         st.columns(2),
         (False, True),
-        (f"f: how the {seen.audited} is bent", f"g: how {comparison.sensitive_called} is bent"),
+        (f"f: transformation of the {seen.audited}", f"g: transformation of {comparison.sensitive_called}"),
         (
             label(seen.audited.capitalize(), comparison.unit),
             comparison.sensitive_axis,
@@ -291,9 +292,9 @@ def _hiding(comparison: Comparison) -> None:
                 alt=f"{title}, for {comparison.called(comparison.a)} and {comparison.called(comparison.b)}.",
             )
     st.caption(
-        f"Of all ways to bend the {seen.audited} and {safe(comparison.sensitive_called)}, these two make "
-        "them most alike (HGR, found by splines on these very rows). Where g is steep, or turns, people "
-        "differ; near independence the curves follow noise and mean nothing."
+        f"Of all transformations of the {seen.audited} and {safe(comparison.sensitive_called)}, these two "
+        "are the most correlated (HGR, by splines on the rows shown). Where g is steep or turns, groups "
+        "differ. Near independence the curves follow noise and have no meaning."
     )
 
 
@@ -314,7 +315,7 @@ def _features(comparison: Comparison) -> None:
         key=KEY("features-by"),
     )
     blocks = content.features(comparison, kind=str(kind), theme=theme())
-    show_blocks(blocks or ["A first look does not measure the features; the refined run does."], KEY)
+    show_blocks(blocks or ["A preview does not measure the features. The refined run does."], KEY)
 
 
 def _objectives(comparison: Comparison) -> None:
@@ -340,8 +341,8 @@ def _find_point(comparison: Comparison) -> None:
     path = comparison.front.validation
     if path.empty:
         st.info(
-            "This run set no rows aside for choices, and choosing by test rows flatters. Train with a share "
-            "of validation rows (Train page, Advanced) to find a point here."
+            "This run has no validation rows, and a choice by test rows looks better than it is. To find a "
+            "point here, train with a share of validation rows (Train page, Advanced)."
         )
         return
     left, right = st.columns(2, vertical_alignment="bottom")
@@ -351,11 +352,12 @@ def _find_point(comparison: Comparison) -> None:
     choice, goal = _choose(comparison, str(wish), right)
     st.markdown(f"**{safe(words.of_choice(comparison, choice, goal))}**")
     st.caption(
-        "Chosen among all methods, trained weights and blends by the means over the splits' validation rows, "
-        "which no model was trained on; the figures are those of the test rows, which had no say."
+        "Chosen among all methods, trained weights and blends by means over the splits' validation rows, "
+        "which no model was trained on. The figures come from the test rows, which did not affect the "
+        "choice."
     )
     st.button(
-        "Go there",
+        "Show this point",
         icon=":material/my_location:",
         on_click=go_to,
         args=(choice.method, choice.lam),
@@ -381,8 +383,8 @@ def _choose(
             step=float(f"{max(standard, edge) / 50:.1g}"),
             format="%.3g",
             key=KEY("limit", measure, comparison.objective),
-            help=f"The standard model reads {number(standard)}; independence stays below {number(edge)} in "
-            "95 % of cases, so that is the least one can ask for.",
+            help=f"The standard model has {number(standard)}. Under independence the value stays below "
+            f"{number(edge)} in 95 % of cases, so no lower target makes sense.",
         )
         return least_error(path, measure, at_most=limit, error=error), f"{symbol} at most {limit:g}"
     if wish == WISHES[1]:
@@ -395,9 +397,7 @@ def _choose(
         )
         choice = least_dependence(path, measure, growth=percent / 100, error=error)
         return choice, f"an error at most {percent:g} % above the standard model's"
-    return knee(
-        path, measure, error=error
-    ), "the knee, where more fairness begins to cost more than it brings"
+    return knee(path, measure, error=error), "the knee, beyond which more fairness costs more than it gains"
 
 
 _PANELS: Mapping[str, Callable[[Comparison], None]] = MappingProxyType(
@@ -405,11 +405,11 @@ _PANELS: Mapping[str, Callable[[Comparison], None]] = MappingProxyType(
         "Who pays": _who_pays,
         "Averages": _averages,
         "Distributions": _distributions,
-        "Where it hides": _hiding,
+        "Transformations": _hiding,
         "Features": _features,
         "Find the point": _find_point,
         "Both objectives": _objectives,
         "All numbers": _numbers,
-        "How to read this": _estimate,
+        "Explanations": _estimate,
     }
 )

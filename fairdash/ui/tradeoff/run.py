@@ -1,4 +1,4 @@
-"""The run of the trade-off page: a first look that starts by itself, rows set aside, its log.
+"""The run of the trade-off page: a preview that starts by itself, rows set aside, its log.
 
 And what can be carried off: a report, the model, figures, scored rows, a price to audit.
 """
@@ -55,7 +55,7 @@ LONG = 600.0
 
 
 def run_in_view() -> Run | None:
-    """The run that the address names, else the newest of the data in use, else a first look that starts now.
+    """The run that the address names, else the newest of the data in use, else a preview that starts now.
 
     None where the run in view has nothing to show yet; the page then says how far it is.
     """
@@ -74,7 +74,7 @@ def run_in_view() -> Run | None:
 
 
 def start_quick(source: DatasetSource, objective: str) -> Run:
-    """Start a first look and what follows it."""
+    """Start a preview and what follows it."""
     dataset = dataset_of(source)
     plan = default_plan(dataset, objective=objective)
     columns = dataset.features.shape[1] if plan.tariff else 0
@@ -84,7 +84,7 @@ def start_quick(source: DatasetSource, objective: str) -> Run:
 
 
 def show_other_training(comparison: Comparison, run: Run) -> None:
-    """Where models are judged by an objective that they were not trained for: the way to those that were."""
+    """Link to models trained for this objective, if these were trained for another."""
     spec, objective = run.spec, comparison.objective
     if objective == spec.plan.objective:
         return
@@ -104,13 +104,11 @@ def _switch(run: Run) -> None:
 
 
 def show_stage(run: Run, comparison: Comparison) -> None:
-    """How far a run is that already has something to show; nothing once it is whole."""
+    """Progress of a run with a preview; nothing once it is complete."""
     if run.look != FIRST:
         return
     if run.status.is_over:
-        st.warning(
-            f"This is the first look: {_seen_by(comparison)}. What should have followed was not finished."
-        )
+        st.warning(f"This is a preview: {_seen_by(comparison)}. The refined run was not finished.")
         show_status(run, run.status)
         show_go_on(run)
         return
@@ -118,7 +116,7 @@ def show_stage(run: Run, comparison: Comparison) -> None:
 
 
 def _seen_by(comparison: Comparison) -> str:
-    """What a first look saw."""
+    """Rows used by a preview."""
     if FAIR_TARIFF in comparison.plan.methods:
         rows = comparison.sample or "all rows"
         return f"tariffs from a GLM (the standard model) to the flat rate, on {rows}; one split, rough floors"
@@ -132,11 +130,9 @@ def _follow_refining(run: Run, seen: str) -> None:
     plan = run.spec.plan
     methods = [METHODS[method].title for method in plan.methods if method != STANDARD]
     rows = "all rows, " if run.spec.first_share < 1 else ""
-    if run.spec.first is not None and FAIR_TARIFF in run.spec.first.methods:
-        rows = f"{rows}networks beside tariffs, "
     st.info(
-        f"**First look:** {seen}. Being refined with {rows}{plan.n_splits} splits and "
-        f"{', '.join(methods)}; the page then changes by itself.",
+        f"**Preview:** {seen}. A refined run with {rows}{plan.n_splits} splits and {', '.join(methods)} is "
+        "under way. The page updates by itself.",
         icon=":material/hourglass_top:",
     )
     show_progress(run)
@@ -155,7 +151,7 @@ def _offer_quicker(run: Run) -> None:
         f"Instead: {fair} alone, {quick.n_splits} splits, about {duration(share * left)}",
         key=KEY("quicker", run.id),
         icon=":material/fast_forward:",
-        help="This run is stopped, and can go on later.",
+        help="This run stops and can be resumed later.",
     ):
         with plain_errors():
             run.ask_to_cancel()
@@ -175,12 +171,12 @@ def _show_wait(run: Run) -> None:
             choose_run(start_again(run, owner=current_owner()))
             st.rerun()
         return
-    said = "This run is still at work. It goes on if you close the page."
+    said = "This run is still at work. It continues if you close the page."
     if spec.first is not None:
         what = "networks" if FAIR_TARIFF not in spec.first.methods else "tariffs"
         rows = "a random sample of the rows" if spec.first_share < 1 else "all rows"
         weights = counted(len(spec.first.lams), "weight")
-        said = f"A first look is on its way: {what} at {weights} of fairness, one split of {rows}."
+        said = f"A preview is being trained: {what} at {weights} of fairness, one split of {rows}."
     st.caption(said)
     _wait(run)
 
@@ -193,11 +189,11 @@ def _wait(run: Run) -> None:
 
 
 def show_confirmation(comparison: Comparison, run: Run) -> None:
-    """What the rows set aside have shown so far, and the button that opens them; nothing without any."""
+    """Results of the rows set aside, and the button that opens them; nothing without such rows."""
     aside = comparison.result.set_aside
     if run.look != RESULT or aside is None:
         return
-    st.subheader("Does it hold on rows set aside?")
+    st.subheader("Confirm the choice on rows set aside")
     if fault := st.session_state.pop(_FAULT, None):
         show_problems(fault)
     try:
@@ -214,25 +210,25 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
     elif openings:
         st.warning(
             safe(
-                f"These rows were opened already, for another point. What they show of this one will be no "
-                f"confirmation: it would be opening number {times + 1}."
+                f"These rows were already opened for another point. Opening number {times + 1} is no "
+                "confirmation of this one."
             )
         )
     else:
         st.markdown(safe(not_opened(len(aside.rows))))
     if own is None:
         st.button(
-            "Confirm on rows set aside" if not openings else "Open them again for this point",
+            "Confirm on rows set aside" if not openings else "Open again for this point",
             icon=":material/lock_open:",
             on_click=_open,
             args=(comparison, run),
             key=KEY("open"),
-            help="One test of the chosen point on rows that had no part in anything so far. It is valid "
-            "once: choose first, open then.",
+            help="One test of the chosen point on rows not used so far. It is valid once: choose first, "
+            "then open.",
         )
     others = [each for each in openings if each != own]
     if others:
-        with st.expander("What they have shown of other points"):
+        with st.expander("Results for other points"):
             for paragraph in of_openings(others, names):
                 st.markdown(safe(paragraph))
     st.caption(safe(refit_includes(len(aside.rows))))
@@ -257,7 +253,7 @@ def show_history(run: Run) -> None:
     """The log, folded up, and a warning where it is not as it was written."""
     log = read(run.folder)
     if not log.is_whole:
-        st.warning("The log of this run is not as it was written: lines were altered, or are missing.")
+        st.warning("The log of this run was changed: lines were altered or are missing.")
     if log.events:
         with st.expander("Who did what with this run"):
             show_table(history(log), KEY)
@@ -295,11 +291,11 @@ def show_take_away(comparison: Comparison, run: Run) -> None:
         lambda: _price_of(comparison),
         title=f"{comparison.title}, {comparison.b.title}",
         key=KEY("audit"),
-        about="What the chosen model foretells for test rows, each by a split that did not train on it.",
+        about="Predictions of the chosen model for test rows, each from a split that did not train on it.",
     )
     st.caption(
-        "The report is one HTML file that opens and prints anywhere. The camera on each chart saves it as a "
-        "picture. Every file is made on this machine, and none of them is sent anywhere."
+        "The report is one HTML file, to open or print anywhere. The camera on a chart saves it as a "
+        "picture. All files are made on this machine and sent nowhere."
     )
 
 
@@ -360,8 +356,8 @@ def _show_model(comparison: Comparison, run: Run) -> None:
         label="Refit this model on all rows",
         icon=":material/model_training:",
         key=KEY("refit"),
-        help="The figures here are estimates from the splits. The model to use is trained once more, on all "
-        "rows, at the chosen weight; then it can be downloaded.",
+        help="The figures here are estimates from the splits. This button trains the model once more on all "
+        "rows, at the chosen weight. Then you can download it.",
     )
 
 
@@ -422,7 +418,7 @@ def _follow(job: ModelJob) -> None:
 
 
 def _price_of(comparison: Comparison) -> pd.Series:
-    """What the chosen model foretells for test rows, by the data set's row."""
+    """Predictions of the chosen model for test rows, by the data set's row."""
     found = comparison.predictions(comparison.b)
     made = price_of_test_rows(found, [split.test for split in comparison.result.splits])
     rows = comparison.result.rows
@@ -438,8 +434,8 @@ def offer_audit(run: Run, price: Callable[[], pd.Series], *, title: str, key: st
         icon=":material/fact_check:",
         disabled=bool(missing),
         help=missing
-        or f"{about} Opens the audit with its columns filled in; the table is kept as yours, and goes with "
-        "the run.",
+        or f"{about} Opens the audit with its columns filled in. The table is stored as yours and deleted "
+        "with the run.",
     )
     source = None
     if clicked:

@@ -1,4 +1,4 @@
-"""The tariff that can be filed: its weight, what it costs, its table to take away, a cap on changes."""
+"""The tariff to file: its weight, cost, table for download, and a cap on changes."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def show_tariff(comparison: Comparison, run: Run) -> None:
     baselines = comparison.front.baselines
     if baselines.empty or FAIR_TARIFF not in set(baselines["method"]):
         return
-    st.subheader("A tariff that can be filed")
+    st.subheader("Fit a tariff to file")
     st.caption(
-        "An additive model: every factor has relativities, which multiply. Its weights λ are those of the "
-        "front, where its points stand on the dotted line; λ = 0 is a GLM on the same factors."
+        "An additive model: each factor has relativities, which multiply. The tariff uses the weights λ of "
+        "the front. Its points are on the dotted line. λ = 0 is a GLM on the same factors."
     )
     _show(comparison, run, baselines[baselines["method"] == FAIR_TARIFF].set_index("lam").sort_index())
 
@@ -67,18 +67,18 @@ def _show(comparison: Comparison, run: Run, tariffs: pd.DataFrame) -> None:
         label="Fit this tariff on all rows",
         icon=":material/table_view:",
         key=KEY("fit"),
-        help="The figures here are estimates from the splits. The tariff to file is fitted once more, on all "
-        "rows; then its table of relativities can be seen and downloaded.",
+        help="The figures here are estimates from the splits. This button fits the tariff once more on all "
+        "rows. Then you can view and download its table of relativities.",
     )
 
 
 def _answer(comparison: Comparison, tariffs: pd.DataFrame, lam: float) -> str:
-    """What this weight costs, and what it leaves, beside the GLM."""
+    """Cost of this weight and remaining dependence, against the GLM."""
     front, measure = comparison.front, comparison.measure
     chosen, glm = tariffs.loc[lam], tariffs.loc[0.0]
     symbol = REGISTRY[measure].symbol
     floor = chosen.get(f"{measure}_floor", np.nan)
-    beside = f" (independence reads {floor:.3f})" if np.isfinite(floor) else ""
+    beside = f" (noise floor {floor:.3f})" if np.isfinite(floor) else ""
     error = "deviance" if front.error == "deviance" else "squared error"
     if lam == 0:
         return (
@@ -102,7 +102,7 @@ def _show_fitted(comparison: Comparison, run: Run, job: ModelJob, lam: float) ->
         chart(
             factor_figure(before, after, factor, theme=theme(), after_name=f"λ = {lam:g}"),
             key=KEY("curve"),
-            alt=f"Relativities of {factor} at λ = 0 and at λ = {lam:g}, exposure behind.",
+            alt=f"Relativities of {factor} at λ = 0 and at λ = {lam:g}, with exposure in the background.",
         )
     with st.expander(f"The table of relativities ({len(after)} rows)"):
         st.dataframe(after, hide_index=True)
@@ -137,8 +137,8 @@ def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
         step=1.0,
         placeholder="no cap",
         key=KEY("most"),
-        help="Every premium is multiplied by one level and cut off at both ends, so that the income stays. "
-        "The cap comes after rating: the table of relativities stays as it is.",
+        help="All premiums are multiplied by one level and capped at both ends. Total income does not "
+        "change. The cap comes after rating, so the table of relativities does not change.",
     )
     if most is None:
         return
@@ -148,7 +148,10 @@ def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
     with plain_errors():
         table = cap_cost_of(run, job, comparison, most / 100)
         if table is None:
-            st.caption("This tariff was fitted before caps were judged. Fit it in a new run to see the cost.")
+            st.caption(
+                "This tariff was fitted by a version that did not evaluate caps. Fit it in a new run to "
+                "see the cost."
+            )
             return
         st.dataframe(
             _cap_shown(comparison, table, most),
@@ -190,9 +193,9 @@ def _cap_in_words(comparison: Comparison, table: pd.DataFrame, most: float) -> s
     held = [f"{fixed(100 * each, 1)} %" for each in (lower, upper)]
     audited = "residuals" if comparison.objective_seen.uses_target else "premiums"
     return (
-        f"Means over the splits, test rows; in brackets, what independence reads. The gap is the largest "
-        f"difference between average {audited}, ÷ the mean premium. Today's price is brought to the tariff's "
-        f"income first (times {number(brought)}), so that a change is one beyond everybody's. Of {exposure}, "
-        f"{held[0]} are held at −{most:g} % and {held[1]} at +{most:g} %; the others pay the tariff times "
-        f"{number(level)}. The income is the same before and after."
+        "Means over the splits, test rows; noise floors in brackets. The gap is the largest difference "
+        f"between average {audited}, ÷ the mean premium. Today's price is first scaled to the tariff's "
+        f"income (times {number(brought)}), so a change is relative to the general level. Of {exposure}, "
+        f"{held[0]} are capped at −{most:g} % and {held[1]} at +{most:g} %. The others pay the tariff times "
+        f"{number(level)}. Total income is the same before and after."
     )

@@ -49,7 +49,6 @@ LOSS, BALANCE, TARIFF = KEY("loss"), KEY("balance"), KEY("tariff")
 AUTO = "Found where the front is, 8 weights"
 GRIDS = {
     AUTO: (),
-    "Whole front, 8 weights": defaults.LAMS,
     "Quick look, 4 weights": (0.5, 1.0, 2.0, 4.0),
     "Fine, 16 weights": tuple(round(0.1 * 60 ** (k / 15), 3) for k in range(16)),
     OWN_GRID: (),
@@ -84,7 +83,7 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
         format_func=lambda each: METHODS[each].title,
         key=METHOD,
         placeholder="Choose at least one",
-        help="Several are trained beside each other on the same splits, to be compared.",
+        help="Several methods are trained on the same splits for comparison.",
     )
     for method in methods:
         adversary = " An adversary takes time." if METHODS[method].adversarial else ""
@@ -95,8 +94,8 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
     tariff = st.checkbox(
         "Fair tariffs beside the networks",
         key=TARIFF,
-        help="Additive models that can be filed as a table of relativities, fitted at the same weights; "
-        "λ = 0 is a GLM. On by default where predictions are scaled, as they are by counts and costs.",
+        help="Additive models, to file as a table of relativities, fitted at the same weights. λ = 0 is a "
+        "GLM. On by default where predictions are scaled, as for counts and costs.",
     )
     if search is not None:
         show_search(search)
@@ -108,7 +107,7 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
         20,
         2,
         key=KEY("splits"),
-        help="Every weight is trained once a split. More splits give steadier figures and take longer.",
+        help="Every weight is trained once per split. More splits give more precise figures and take longer.",
     )
     confirmation = ask_for_confirmation(dataset)
     advanced = ask_for_settings(dataset, loss)
@@ -143,17 +142,17 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
 
 
 def per_exposure(dataset: Dataset) -> str:
-    """What is behind the target's name where it is a rate."""
+    """Suffix of the target's name if it is a rate."""
     return f" ÷ {safe(str(dataset.roles.weight))}" if dataset.per_exposure else ""
 
 
 def ask_for_split(dataset: Dataset) -> str:
-    """How test rows are chosen; asked where the data set has a group or a time."""
+    """Ask how test rows are chosen, if the data set has a group or a time."""
     kinds = kinds_for(dataset)
     if len(kinds) == 1:
         return kinds[0]
     split = st.selectbox(
-        "Test rows are chosen",
+        "Choose test rows",
         kinds,
         format_func=lambda each: SPLITS[each].title.lower(),
         # What was chosen where there was no group must not part those of another table.
@@ -173,9 +172,9 @@ def ask_for_confirmation(dataset: Dataset) -> float:
         step=0.05,
         # Another table has another default.
         key=KEY("confirmation", dataset.n_rows),
-        help="Nothing is trained on, tested on or chosen by these rows until you open them, once, for the "
-        "point that you mean to use. At most 10,000 rows, whole groups where there are groups, the latest "
-        "rows for splits by time. By default a fifth from 5,000 rows on, and none of fewer.",
+        help="These rows take no part in training, testing or choices until you open them, once, for the "
+        "point you intend to use. At most 10,000 rows. Groups stay whole, and splits by time set the "
+        "latest rows aside. Default: a fifth of tables with 5,000 rows or more, otherwise none.",
     )
 
 
@@ -186,15 +185,15 @@ def ask_for_lams() -> str:
         "Weights of fairness, λ",
         list(GRIDS),
         key=GRID,
-        help="One model is trained for each weight and split, and the standard model beside them. Weights "
-        "that are found are spread evenly over dependence: sixteen models are trained first.",
+        help="One model is trained per weight and split, plus the standard model. To spread the weights "
+        "evenly over dependence, sixteen models are trained first.",
     )
     # Not the widget's default: a weight that a search has found may have been put here.
     st.session_state.setdefault(lams_key(preset), " ".join(f"{lam:g}" for lam in GRIDS[preset]))
     return right.text_input(
         "The weights",
         disabled=preset != OWN_GRID,
-        placeholder="found when the training begins" if preset == AUTO else "0.1 0.3 1 3",
+        placeholder="found at the start of training" if preset == AUTO else "0.1 0.3 1 3",
         key=lams_key(preset),
         help="Numbers from 0 up, separated by spaces.",
     )
@@ -207,7 +206,7 @@ def methods_for(dataset: Dataset) -> list[str]:
 
 
 def ask_for_loss(dataset: Dataset) -> tuple[str, bool]:
-    """What accurate means: id of a loss that suits the target, and whether predictions are balanced."""
+    """Choose a loss that suits the target, and whether predictions are balanced."""
     y, target = dataset.target.to_numpy(), dataset.roles.target
     problems = {name: loss.target_problem(y, column=target) for name, loss in LOSSES.items()}
     suitable = [name for name, problem in problems.items() if problem is None]
@@ -228,8 +227,8 @@ def ask_for_loss(dataset: Dataset) -> tuple[str, bool]:
     balance = right.checkbox(
         "Balance: predictions add up to the target",
         key=BALANCE,
-        help="Each model is shifted, or scaled, so that over its training rows the predictions add up to "
-        "what was observed. On by default where predictions are scaled, as they are by counts and costs.",
+        help="Each model is shifted or scaled so that its predictions add up to the observed total over its "
+        "training rows. On by default where predictions are scaled, as for counts and costs.",
     )
     if why and loss == suggested:
         st.caption(f"{LOSSES[loss].title}, as {why}.")
@@ -240,7 +239,7 @@ def ask_for_loss(dataset: Dataset) -> tuple[str, bool]:
 
 
 def follows(widget: str, what: object) -> bool:
-    """Whether what a widget's default follows is new, or the widget was not on the page just now."""
+    """Return whether the basis of a widget's default is new, or the widget was not on the page just now."""
     state = KEY("follows", widget)
     new = widget not in st.session_state or st.session_state.get(state) != what
     st.session_state[state] = what
@@ -271,8 +270,8 @@ def ask_for_settings(dataset: Dataset, loss: tuple[str, bool]) -> dict[str, Any]
             "Find learning rate and weight decay on validation rows first",
             taken is None,
             key=key("tune"),
-            help="One more stack of standard networks, compared on each split's validation rows before the "
-            "fair models are trained. The two fields below are then not used.",
+            help="Standard networks are first compared on each split's validation rows, before the fair "
+            "models are trained. The two fields below are then ignored.",
         )
         architecture = st.selectbox(
             "Predictor's network",
@@ -292,17 +291,17 @@ def ask_for_settings(dataset: Dataset, loss: tuple[str, bool]) -> dict[str, Any]
             key=key("adversary"),
         )
         steps = right.number_input(
-            "Adversary's steps a predictor's step",
+            "Adversary steps per predictor step",
             1,
             100,
             default.adversary_steps,
             key=key("steps"),
-            help="More is steadier.",
+            help="More steps make training more stable.",
         )
         epochs = left.number_input(
             "Epochs (passes over the rows)", 2, 2000, default.n_epochs, key=key("epochs")
         )
-        batch = middle.number_input("Rows a mini-batch", 16, 100_000, default.batch_size, key=key("batch"))
+        batch = middle.number_input("Rows per mini-batch", 16, 100_000, default.batch_size, key=key("batch"))
         decay = right.number_input(
             "Weight decay (L2)",
             0.0,
@@ -319,21 +318,21 @@ def ask_for_settings(dataset: Dataset, loss: tuple[str, bool]) -> dict[str, Any]
         seed = right.number_input("Seed", 0, 2**31, 0)
         device = left.selectbox("Device", DEVICES, help="auto: a GPU if there is one.")
         validation = middle.number_input(
-            "Share of the training rows kept for choices",
+            "Share of the training rows used for validation",
             0.0,
             0.5,
             VALIDATION_SHARE,
             step=0.05,
-            help="On these validation rows a point of the trade-off is chosen, and training stopped early. "
-            "Without them no choice can be made that the test rows have not seen.",
+            help="Validation rows choose a point of the trade-off and stop training early. Without them, "
+            "choices would have to use the test rows.",
         )
         patience = right.number_input(
-            "Stop early after so many epochs without gain",
+            "Stop early after this many epochs without improvement",
             0,
             500,
             default.patience or 0,
             key=key("patience"),
-            help="On the validation rows. 0: every epoch is trained.",
+            help="Measured on the validation rows. 0 trains every epoch.",
         )
         try:
             settings = TrainingSettings(
@@ -374,7 +373,7 @@ def show_run(run: Run) -> None:
     )
     status = run.status
     if not status.is_over:
-        st.caption("This goes on if you close the page; its address brings you back.")
+        st.caption("The work continues if you close the page. Its address brings you back.")
         follow(run)
         return
     show_status(run, status)
@@ -412,5 +411,5 @@ def show_curves(run: Run) -> None:
             chart(
                 training_curves_figure(curves, "dependence", theme=theme()),
                 key=KEY("curve-dependence"),
-                alt="Dependence found by the penalty by epoch, a line a weight.",
+                alt="Dependence measured by the penalty by epoch, one line per weight.",
             )

@@ -61,21 +61,21 @@ _GRID_WORDS: Mapping[str, str] = MappingProxyType(
 _TARGET_WORDS: Mapping[str, str] = MappingProxyType(
     {
         MEASURE: "Dependence is at most a number",
-        EXCESS: "Dependence is at most a number above what independent data read",
+        EXCESS: "Dependence is at most a number above the noise floor",
         ERROR: "The error is at most a percentage above the standard model's",
     }
 )
 _WHERE = (
-    "Only the training rows of the first split are used. With one split the test figures are of rows that "
-    "took no part in the choice; with more, the other splits' test rows did."
+    "The search uses only the training rows of the first split. With one split, the test rows take no part "
+    "in the choice. With more, the other splits' test rows do."
 )
 
 
 def ask_for_searches(source: DatasetSource, plan: SearchPlan) -> None:
     """Two folded forms: search settings, find a weight; `plan` is what the form says so far."""
-    with st.expander("Search good settings first"):
+    with st.expander("Search for good settings first"):
         _ask_for_settings(source, plan)
-    with st.expander("Find the weight for me"):
+    with st.expander("Find the weight automatically"):
         _ask_for_lam(source, plan)
 
 
@@ -90,13 +90,13 @@ def _ask_for_settings(source: DatasetSource, plan: SearchPlan) -> None:
         1000.0,
         1.0,
         key=KEY("lam"),
-        help="Also the price of dependence: settings are ranked by loss + λ × excess dependence.",
+        help="λ also weighs dependence in the ranking: settings are ranked by loss + λ × excess dependence.",
     )
     folds = right.number_input("Folds", 2, 20, 5, key=KEY("folds"))
     count = len(GRIDS[grid].candidates(plan.settings))
     st.caption(
         f"{counted(count, 'combination')} of network, dropout, learning rate and weight decay, each trained "
-        f"{folds} times and judged on rows it has not seen, by a measure that is not its own penalty. "
+        f"{folds} times and evaluated on held-out rows, by a measure other than its own penalty. "
         f"{_WHERE}"
     )
     if st.button("Search", icon=":material/search:"):
@@ -126,8 +126,8 @@ def _ask_for_lam(source: DatasetSource, plan: SearchPlan) -> None:
             "At most", 0.0, 1000.0, start, step=0.01, format="%.3f", key=KEY("at-most", kind)
         )
     folds = right.number_input("Folds", 2, 20, 10, key=KEY("lam-folds"))
-    closer = st.checkbox("Look closer in a second round, between the two nearest weights")
-    st.caption(f"{counted(len(LAMS), 'weight')} λ, cross-validated. {_WHERE}")
+    closer = st.checkbox("Refine between the two nearest weights in a second round")
+    st.caption(f"{counted(len(LAMS), 'weight')} λ from a pilot, cross-validated. {_WHERE}")
     if st.button("Find the weight", icon=":material/search:"):
         _start(
             source,
@@ -136,6 +136,7 @@ def _ask_for_lam(source: DatasetSource, plan: SearchPlan) -> None:
                 | {
                     "target": Target(kind=kind, at_most=at_most, measure=measure),
                     "lams": LAMS,
+                    "find_lams": True,
                     "n_folds": int(folds),
                     "refine": 3 if closer else 0,
                 }
@@ -170,7 +171,7 @@ def _show(search: SearchJob) -> None:
         f"{OBJECTIVES[spec.plan.objective].title}"
     )
     if not status.is_over:
-        st.caption("This goes on if you close the page; its address brings you back.")
+        st.caption("The work continues if you close the page. Its address brings you back.")
         _follow(search)
         return
     show_status(search, status)

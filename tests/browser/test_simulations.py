@@ -1,10 +1,10 @@
-"""The pages of simulations in a real browser: a slider moved, a scene opened, a phone's width, a deep link."""
+"""The pages of simulations in a real browser: a slider moved, a scene opened, a phone's width, a deep
+link."""
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -12,21 +12,12 @@ from axe_playwright_python.sync_playwright import Axe
 from fairdash.simulations import Scene, scene_estimates, truth_of
 from tests.browser.steps import chart, come_to_rest
 from tests.browser.test_tradeoff import NOT_OURS, SERIOUS
-from tests.serving import served
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The app, served for this module."""
-    with served(tmp_path_factory.mktemp("simulations") / "home") as url:
-        yield url
-
-
-def shown(browser, url: str, *, width: int = 1440):
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    page.set_default_timeout(60_000)
+def shown(page, url: str, *, width: int = 1440):
+    page.set_viewport_size({"width": width, "height": 900})
     page.goto(url)
     page.get_by_test_id("stMain").get_by_role("heading", level=1).wait_for()
     page.locator(".js-plotly-plot, .stage .main-svg").first.wait_for()
@@ -48,8 +39,8 @@ def wait_until(condition, seconds: float = 60) -> None:
         time.sleep(0.1)
 
 
-def test_a_deep_link_opens_its_scene_and_a_slider_moves_it(browser, address: str) -> None:
-    page = shown(browser, f"{address}/patterns?pattern=parabola&noise=0.5&draw=3")
+def test_a_deep_link_opens_its_scene_and_a_slider_moves_it(page) -> None:
+    shown(page, "/patterns?pattern=parabola&noise=0.5&draw=3")
     assert "Pearson" in answer(page)
     assert "0.99" in answer(page)
     slider = page.get_by_role("slider", name="Noise, σ")
@@ -58,7 +49,6 @@ def test_a_deep_link_opens_its_scene_and_a_slider_moves_it(browser, address: str
         slider.press("ArrowRight")
     page.wait_for_url(re.compile("noise=3(&|$)"))
     wait_until(lambda: "0.73" in answer(page))
-    page.close()
 
 
 def stage(page) -> dict:
@@ -76,8 +66,8 @@ def at_rest(page) -> dict:
     return stage(page)
 
 
-def test_rows_and_readings_follow_the_hand_and_the_server_hears_of_the_end(browser, address: str) -> None:
-    page = shown(browser, f"{address}/patterns?n=200&noise=1")
+def test_rows_and_readings_follow_the_hand_and_the_server_hears_of_the_end(page) -> None:
+    shown(page, "/patterns?n=200&noise=1")
     said, begun = answer(page), stage(page)
     assert begun["noise"] == 1
     box = page.get_by_role("slider", name="Noise, σ").bounding_box()
@@ -99,11 +89,10 @@ def test_rows_and_readings_follow_the_hand_and_the_server_hears_of_the_end(brows
     wait_until(lambda: f"{held['exact']:.2f}" in answer(page))
     after = at_rest(page)
     assert (after["at"], after["v"]) == (held["at"], pytest.approx(held["v"], abs=1e-3))
-    page.close()
 
 
-def test_without_motion_and_by_keys_the_numbers_stand_in_words_and_in_a_table(browser, address: str) -> None:
-    page = shown(browser, f"{address}/patterns?n=200")
+def test_without_motion_and_by_keys_the_numbers_stand_in_words_and_in_a_table(page) -> None:
+    shown(page, "/patterns?n=200")
     page.emulate_media(reduced_motion="reduce")
     slider = page.get_by_role("slider", name="Noise, σ")
     slider.focus()
@@ -112,20 +101,18 @@ def test_without_motion_and_by_keys_the_numbers_stand_in_words_and_in_a_table(br
     assert now["at"] == now["target"] == 40, "no way between"
     exact = truth_of(Scene().shape, noise=10.0).hgr
     assert slider.get_attribute("aria-valuetext").startswith(f"σ = 10; exact HGR {exact:.2f}; HGR_KDE")
-    page.get_by_text("What each reads, as a table").click()
+    page.get_by_text("Estimates, as a table").click()
     page.keyboard.up("End")
     page.wait_for_url(re.compile("noise=10(&|$)"))
     rows = page.locator(".stage tbody tr").all_text_contents()
     assert rows[0] == f"Exact HGR{exact:.2f}–"
     assert len(rows) == 5
-    page.close()
 
 
-def test_nobody_is_kept_out_of_the_patterns(browser, address: str) -> None:
-    page = browser.new_page(viewport={"width": 1440, "height": 900}, color_scheme="light")
+def test_nobody_is_kept_out_of_the_patterns(page) -> None:
     # The networks' study comes last, and a busy machine takes its time for it.
     page.set_default_timeout(120_000)
-    page.goto(f"{address}/patterns?n=50")
+    page.goto("/patterns?n=50")
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         # Charts take the scheme at the next look. The study, which takes most of the time, is kept.
@@ -138,12 +125,11 @@ def test_nobody_is_kept_out_of_the_patterns(browser, address: str) -> None:
             if each["impact"] in SERIOUS
         ]
         assert not found, scheme
-    page.close()
 
 
-def test_presented_there_is_no_sidebar_and_no_small_text(browser, address: str) -> None:
-    page = browser.new_page(viewport={"width": 1920, "height": 1080})
-    page.goto(f"{address}/patterns?n=200&present=true")
+def test_presented_there_is_no_sidebar_and_no_small_text(page) -> None:
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    page.goto("/patterns?n=200&present=true")
     page.locator(".stage .main-svg").first.wait_for(timeout=60_000)
     assert page.get_by_test_id("stSidebar").is_hidden()
     sizes = page.locator(".stage").evaluate(
@@ -155,35 +141,30 @@ def test_presented_there_is_no_sidebar_and_no_small_text(browser, address: str) 
     answered = page.get_by_test_id("stMarkdownContainer").filter(has_text="exact maximal").last
     lower = [each.bounding_box() for each in (answered, *page.locator(".stage figure").all())]
     assert max(box["y"] + box["height"] for box in lower) <= 1080, "nothing of it below the fold"
-    page.close()
 
 
-def test_one_click_shows_an_estimator_fail(browser, address: str) -> None:
-    page = shown(browser, f"{address}/patterns")
+def test_one_click_shows_an_estimator_fail(page) -> None:
+    shown(page, "/patterns")
     page.get_by_role("button", name="HGR_KDE: a fast cosine").click()
     page.get_by_text("Ten waves are finer").wait_for()
     assert "pattern=fast_cosine" in page.url
-    page.close()
 
 
-def test_the_noise_axis_follows_by_itself(browser, address: str) -> None:
-    page = shown(browser, f"{address}/patterns?n=50")
+def test_the_noise_axis_follows_by_itself(page) -> None:
+    shown(page, "/patterns?n=50")
     # After the scene's own study, in a process of low priority. The table's own texts stand in its canvas, unseen.
     page.get_by_text("Errors against the exact value").wait_for(timeout=300_000)
     assert chart(page, "whole noise axis")
-    page.close()
 
 
 @pytest.mark.parametrize("path", ["patterns", "patterns?part=gaussians"])
-def test_nothing_scrolls_sideways_on_a_phone(browser, address: str, path: str) -> None:
-    page = shown(browser, f"{address}/{path}", width=390)
+def test_nothing_scrolls_sideways_on_a_phone(page, path: str) -> None:
+    shown(page, f"/{path}", width=390)
     main = "document.querySelector('[data-testid=stMain]')"
     wait_until(lambda: page.evaluate(f"{main}.scrollWidth <= {main}.clientWidth"), 10)
-    page.close()
 
 
-def test_gaussians_in_bits(browser, address: str) -> None:
-    page = shown(browser, f"{address}/gaussians?rho=0.9&base=bits")
+def test_gaussians_in_bits(page) -> None:
+    shown(page, "/gaussians?rho=0.9&base=bits")
     assert "1.198 bits" in answer(page)
     page.get_by_text("There is no threshold").wait_for()
-    page.close()

@@ -1,0 +1,71 @@
+"""The repaired price of an audited table: what each strength of a repair would change, on rows left out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.auditing.table import AuditTable
+from fairdash.dependence import assess_dependence
+from fairdash.tariff.postprocessor import FairPostprocessor
+from fairdash.training.losses import LOSSES
+
+Array = NDArray[np.float64]
+
+ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
+N_FOLDS = 5
+#: A price that moves by more than this share of it counts as changed.
+CHANGED = 0.1
+#: Columns that are shares.
+SHARES = ("mean change", "moved by a tenth")
+#: How a repaired price is made: with s at pricing, or of the other columns alone.
+WITH_S, WITHOUT_S = "known", "not known"
+
+
+def repaired(table: AuditTable, *, random_state: int | None = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Repair of an audit's price by :class:`fairdash.FairPostprocessor`, cross-fitted.
+
+    Returns
+    -------
+    figures
+        A row a way (with s at pricing, or without) and strength: dependence and its floor (HGR, splines),
+        the mean absolute change as a share of the mean price, the share of the exposure whose price moves
+        by more than a tenth, and with an outcome the error ÷ that of the mean.
+    prices
+        A row a row of the audit, in its order: price, s, and a column a way and strength.
+    """
+    seed, price, columns = random_state or 0, table.price, table.columns
+    x = table.features.assign(**{columns.price: price})
+    fold, s = table.folds(N_FOLDS), pd.Series(table.s_for_tests)
+    told: dict[tuple[str, float], Array] = {
+        (way, alpha): np.empty(table.n) for way in (WITH_S, WITHOUT_S) for alpha in ALPHAS
+    }
+    for k in np.unique(fold):
+        out, rest = fold == k, fold != k
+        repair = FairPostprocessor(columns.price, random_state=seed)
+        repair.fit(x[rest], sensitive_features=s[rest], sample_weight=table.weight[rest])
+        for way, own in ((WITH_S, s[out]), (WITHOUT_S, None)):
+            full = repair.predict(x[out], sensitive_features=own, alpha=1.0)
+            for alpha in ALPHAS:
+                told[way, alpha][out] = (1 - alpha) * price[out] + alpha * full
+    rows, v = [], np.column_stack(table.s_columns)
+    for (way, alpha), each in told.items():
+        found = assess_dependence("hgr_spline", each, v, n_permutations=39, n_bootstrap=0, random_state=seed)
+        change = np.abs(each - price)
+        row: dict[str, str | float] = {"s at pricing": way, "strength": alpha}
+        row |= {"dependence": found.value, "floor": found.floor}
+        row |= {"mean change": table.mean(change) / table.mean_price}
+        row |= {"moved by a tenth": table.mean((change > CHANGED * np.abs(price)).astype(float))}
+        if table.outcome is not None:
+            y = table.outcome_at_price_level
+            loss = (
+                LOSSES["poisson"] if min(each.min(), price.min()) > 0 <= y.min() else LOSSES["squared_error"]
+            )
+            mean = np.full(table.n, table.mean(y))
+            row["error"] = table.mean(loss.deviances(y, each)) / table.mean(loss.deviances(y, mean))
+        rows.append(row)
+    named = {f"s {way}, strength {alpha:g}": each for (way, alpha), each in told.items() if alpha}
+    return pd.DataFrame(rows), pd.DataFrame(
+        {columns.price: price, columns.sensitive: table.s_for_tests, **named}
+    )

@@ -1,0 +1,79 @@
+"""How long the parts of a run take a core, about: the shares of the work that its progress is counted by."""
+
+from __future__ import annotations
+
+from fairdash.evaluation.assess import MOST_JUDGED_ROWS, MOST_ROWS
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.splits import TEST_SHARE
+
+#: A core that is not slow takes so much of :func:`fairdash.training.models.seconds_of`.
+_OF_A_SLOW_CORE = 0.5
+#: Of the models' training, what finding settings and weights takes.
+_TUNING, _PILOT = 0.1, 0.08
+#: Seconds of benchmarks and tariffs for a row and split; of a measured row, of one that is permuted, and of
+#: one that the verdict is of, for each model, all measures together.
+_BESIDE, _MEASURED, _PERMUTED, _JUDGED = 6e-5, 6e-6, 1.5e-6, 1.5e-6
+#: References take such a share of a run that has them.
+_REFERENCES = 0.1
+
+
+class Work:
+    """Work of a run, part by part.
+
+    Parameters
+    ----------
+    n_rows, n_splits
+        Rows that it sees, and its splits.
+    training
+        Seconds that its networks take a slow core, as :func:`fairdash.training.models.seconds_of` has them;
+        None where it fits tariffs instead.
+    models, blends
+        Models of a split, and places between them that are measured.
+    orders
+        Permutations behind a floor, both ways of the weights.
+    is_tuned, is_piloted, confirms, is_preview, with_references
+        Which parts there are.
+    """
+
+    def __init__(
+        self,
+        n_rows: int,
+        n_splits: int,
+        *,
+        training: float | None,
+        models: int,
+        blends: int,
+        orders: int,
+        is_tuned: bool,
+        is_piloted: bool,
+        confirms: bool,
+        is_preview: bool,
+        with_references: bool,
+    ) -> None:
+        beside = _BESIDE * n_rows * n_splits
+        own = beside if training is None else training * _OF_A_SLOW_CORE
+        own *= 1 + confirms / n_splits
+        test = TEST_SHARE * n_rows
+        rows = min(test, MOST_ROWS)
+        measured = rows * (_MEASURED * (3 * models + 2 * blends) + _PERMUTED * orders * models)
+        judged = _JUDGED * min(test, MOST_JUDGED_ROWS) * (models + blends)
+        self._seconds: dict[str, float] = {
+            "pilot": _PILOT * own * is_piloted,
+            "tuning": _TUNING * own * is_tuned,
+            "training": own,
+            "beside": beside * (not is_preview),
+            "measuring": len(OBJECTIVES) * n_splits * (measured + judged),
+        }
+        if with_references:
+            self._seconds["references"] = sum(self._seconds.values()) * _REFERENCES / (1 - _REFERENCES)
+
+    @property
+    def seconds(self) -> float:
+        """All of it, on one core that is not slow."""
+        return sum(self._seconds.values())
+
+    def done(self, part: str, share: float = 0.0) -> float:
+        """The share of the whole that is done, in [0, 1], when so much of this part is."""
+        parts = list(self._seconds)
+        before = sum(self._seconds[each] for each in parts[: parts.index(part)])
+        return (before + share * self._seconds[part]) / self.seconds

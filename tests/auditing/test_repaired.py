@@ -1,0 +1,49 @@
+"""The repaired price of an audited table, on rows left out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash.auditing.plan import columns_of
+from fairdash.auditing.repaired import repaired
+from fairdash.auditing.table import AuditTable
+
+
+def policies(*, follows):
+    rng = np.random.default_rng(0)
+    age, hidden, chance = rng.normal(size=(3, 1_200))
+    price = 100 + 10 * hidden + follows * age
+    claims = price * rng.gamma(2, 0.5, size=len(age))
+    return pd.DataFrame({"price": price, "age": age, "near": age + 0.5 * chance, "claims": claims})
+
+
+@pytest.mark.parametrize("follows", [8.0, 0.0])
+def test_strengths_take_dependence_down_and_move_nothing_that_does_not_follow(follows):
+    frame = policies(follows=follows)
+    table = AuditTable.of(frame, columns_of("price", "age", outcome="claims"))
+    figures, prices = repaired(table)
+    known = figures[figures["s at pricing"] == "known"].set_index("strength")
+    other = figures[figures["s at pricing"] == "not known"].set_index("strength")
+    assert known.loc[0.0, "mean change"] == 0
+    assert prices["s known, strength 0.5"].mean() == pytest.approx(frame["price"].mean(), rel=0.01)
+    if follows:
+        assert known.loc[0.0, "dependence"] > 0.5
+        assert known.loc[1.0, "dependence"] < known.loc[1.0, "floor"] + 0.05
+        # What is near age tells most of it, and not all.
+        assert known.loc[1.0, "dependence"] < other.loc[1.0, "dependence"] < 0.5
+        assert known.loc[1.0, "mean change"] == pytest.approx(0.08 * np.sqrt(2 / np.pi), rel=0.15)
+        assert known.loc[1.0, "error"] > known.loc[0.0, "error"]
+    else:
+        assert figures["mean change"].max() < 0.02
+        assert figures["moved by a tenth"].max() < 0.05
+
+
+def test_a_table_of_a_price_and_classes_alone_is_repaired():
+    frame = policies(follows=0.0)[["price"]]
+    frame["sex"] = np.random.default_rng(1).choice(["F", "M"], len(frame))
+    frame["price"] += 20 * (frame["sex"] == "M")
+    _, prices = repaired(AuditTable.of(frame, columns_of("price", "sex")))
+    means = prices.groupby("sex")["s known, strength 1"].mean()
+    assert means["F"] == pytest.approx(means["M"], abs=0.5)
