@@ -1,4 +1,4 @@
-"""The verb ``fairdash.audit``: a frame of prices in, answers with verdicts out."""
+"""The function ``fairdash.audit``: from a frame of prices to answers with verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions 3 and 4: what is behind the gap, expected cost or factors that are named as legitimate?
+"""Questions 3 and 4: do expected cost or legitimate factors explain the gap?
 
 Question 3 takes the gap between two points of s apart: what expected cost justifies, and what is unexplained.
 The two points are where the price's curve is lowest and highest on one half of the units; the gap between

@@ -1,4 +1,4 @@
-"""The runs and audits in the store."""
+"""Lists of stored runs and audits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The document to file: under which rule, and what only the user can write."""
+"""The document to file: its rule, and the texts that only the user can write."""
 
 from __future__ import annotations
 
