@@ -236,7 +236,7 @@ def test_it_can_be_cancelled_and_tells_how_far_it_is():
     [
         ({"method": "magic"}, QUICK, "magic"),
         ({"lam": -1.0}, QUICK, "not a usable weight λ"),
-        ({}, replace(QUICK, lr=1e200), "stopped being finite"),
+        ({}, replace(QUICK, lr=1e200), "diverged"),
     ],
 )
 def test_a_model_that_cannot_be_made_says_why(options, settings, said):
