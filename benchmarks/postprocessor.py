@@ -7,7 +7,8 @@ at random). The ways, a path by strength each:
 
 - `repair`: trees that do not see s, repaired by fd.FairPostprocessor with s at pricing; `repair_projected`:
   its projection on x, without s; `repair_factors`: the same as a table of factors (prices above 0 only);
-- `hgr_spline`: networks by λ, with `standard` at λ = 0; `fair_tariff`: tariffs by λ;
+- `hgr_spline`: networks by λ, with `standard` at λ = 0; `fair_tariff`: tariffs by λ, where a
+  run fits some (claims);
 - `x_residual`: the same trees on columns less a share of their linear projection on s, as Fairlearn's
   CorrelationRemover takes it off (rating needs s);
 - `price_residual`: the trees' price less a share of its projection on splines of s (rating needs s).
@@ -117,10 +118,12 @@ def paths(dataset: Dataset, n_splits: int) -> tuple[pd.DataFrame, str, float]:
     )
     splits, loss = plan.splits(dataset), plan.settings.loss_function
     trained = train_sweep(dataset, plan, confirms=False)
-    tariffs = tariffs_of_plan(dataset, plan, splits, lams=TARIFF_LAMS)
     repaired, prices = repaired_prices(dataset, splits, loss=loss, strengths=STRENGTHS)
-    members = [trained.members, tariffs.members, repaired]
-    predictions = [trained.predictions, tariffs.predictions, prices]
+    members, predictions = [trained.members, repaired], [trained.predictions, prices]
+    if plan.tariff:
+        tariffs = tariffs_of_plan(dataset, plan, splits, lams=TARIFF_LAMS)
+        members.append(tariffs.members)
+        predictions.append(tariffs.predictions)
     for j, split in enumerate(splits):
         for method, t, price in other_ways(dataset, split, loss):
             members.append(pd.DataFrame([{"method": method, "lam": t, "split": j, "diverged": False}]))

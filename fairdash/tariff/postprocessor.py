@@ -59,9 +59,8 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     ----------
     estimator
         What makes the price: a scikit-learn regressor; a function from X to prices (n,); or the name of the
-        column of X that holds them. A regressor that is fitted is used as it is, on rows that it should not
-        have learned from; another one is fitted, and its repair to predictions for rows left out. None for
-        boosted trees.
+        column of X that holds them. A regressor that is fitted is used as it is; another one is fitted once
+        a fold, to the rows of the others, and the price is the mean of these models. None for boosted trees.
     objective
         ``"demographic_parity"``: the price does not follow s; ``"equalized_residuals"``: its average error
         does not. The spread of errors along s is that of the target: no price can change it.
@@ -76,7 +75,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     monotone
         Trees may only rise with the original price, other columns equal; factors always do.
     n_folds
-        Folds for the predictions of an estimator that is fitted here.
+        Folds of an estimator that is fitted here.
     random_state
         Seed of folds and trees.
 
@@ -265,14 +264,19 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         return False
 
     def _calibrated(self, seen: Any, y: Array, weight: Array | None, groups: Any, seed: int) -> Array:
-        """Predictions for rows left out; fits ``estimator_`` to all of them."""
-        price, n_folds = np.empty(len(y)), min(self.n_folds, len(y))
+        """Fit ``estimator_``, the mean of a model a fold; what its repair is calibrated on.
+
+        What follows s is the chance part of a model, too: the law of the very price that is charged is
+        repaired. Errors shrink on rows that a model has learned from, so these are of rows left out.
+        """
+        models, left_out, n_folds = [], np.empty(len(y)), min(self.n_folds, len(y))
         for fold in folds(np.arange(len(y)), n_folds=n_folds, random_state=seed, groups=groups):
             train, test = fold.train, fold.validation
             part = None if weight is None else weight[train]
-            price[test] = self._fitted(_rows(seen, train), y[train], part, seed).predict(_rows(seen, test))
-        self.estimator_ = self._fitted(seen, y, weight, seed)
-        return one_column(price, "estimator")
+            models.append(self._fitted(_rows(seen, train), y[train], part, seed))
+            left_out[test] = models[-1].predict(_rows(seen, test))
+        self.estimator_ = _Mean(tuple(models))
+        return self._price(seen) if self.objective == "demographic_parity" else left_out
 
     def _fitted(self, seen: Any, y: Array, weight: Array | None, seed: int) -> Any:
         if self.estimator is None:
@@ -357,6 +361,16 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
 
     def _with_price(self, features: pd.DataFrame, price: Array) -> Array:
         return np.column_stack([self.encoder_.transform(features), price])
+
+
+@dataclass(frozen=True, eq=False)
+class _Mean:
+    """The mean of several models' predictions."""
+
+    models: tuple[Any, ...]
+
+    def predict(self, X: Any) -> Array:
+        return np.asarray(np.mean([each.predict(X) for each in self.models], axis=0), dtype=float)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,8 +18,8 @@ from fairdash.training.losses import Loss
 from fairdash.training.references import DEFAULT_STRENGTHS, REPAIR, REPAIR_PROJECTED
 from fairdash.training.splits import Split
 
-#: Folds behind what a repair is calibrated on.
-N_FOLDS = 3
+#: Folds, and so models, whose mean is the price.
+N_FOLDS = 5
 
 
 def repaired_prices(

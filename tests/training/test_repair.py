@@ -14,7 +14,7 @@ from fairdash.errors import DataError, OptionError
 
 def _expected_failures(repair):
     weights = "check_sample_weight_equivalence_on_dense_data"
-    return {} if repair.estimator is None else {weights: "the folds it is calibrated on go by rows"}
+    return {} if repair.estimator is None else {weights: "its folds go by rows"}
 
 
 @parametrize_with_checks(

@@ -1,4 +1,4 @@
-"""The repair of any price that is told s: one map for prices and for their errors, one or several attributes.
+"""Repair of any price that may use s: one map for prices and for their errors, for one or several attributes.
 
 >>> import numpy as np
 >>> s = np.linspace(0.0, 1.0, 400)
@@ -80,7 +80,7 @@ def fit_repair(
     Parameters
     ----------
     y_pred : (n,) array
-        Prices of rows that their model has not learned from.
+        Prices of the model itself: another one of the same kind follows s by chance in other places.
     s : (n, d) array
         Sensitive attributes as numbers; a class as its code.
     y : (n,) array, optional
