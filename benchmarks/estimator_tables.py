@@ -189,11 +189,16 @@ def losses() -> str:
         (table["rmse"] > 1.1 * table["rmse_before"]) & (table["rmse"] > table["rmse_before"] + 0.003)
     ]
     worse = worse[worse["family"] != "weak"]
-    named = [
-        f"{row.law} ({row.truth:.2f}, {row.rows:,} rows: {row.rmse:.3f} against {row.rmse_before:.3f})"
-        for row in worse.itertuples()
-    ]
-    return "It is worse where few rows give evidence of a fast or local link: " + "; ".join(named) + "."
+    shown = pd.DataFrame(
+        {
+            "law": worse["law"],
+            "HGR": worse["truth"].map("{:.2f}".format),
+            "rows": worse["rows"],
+            "shown": worse["rmse"].map("{:.3f}".format),
+            "before": worse["rmse_before"].map("{:.3f}".format),
+        }
+    )
+    return f"It is worse where few rows give evidence of a fast or local link:\n\n{markdown(shown)}"
 
 
 def markdown(table: pd.DataFrame) -> str:

@@ -1,4 +1,4 @@
-"""Versions: fairdash's own, and of what computes with it."""
+"""Versions of fairdash and of the packages behind a result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public verbs: what the pages, the command line and notebooks all call."""
+"""Public functions, called by the pages, the command line and notebooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one family of errors that a user of fairdash may see.
+"""Errors that a user of fairdash may see.
 
 Every message says what is wrong, where (column, line numbers, how many cells) and how to put it right.
 It never quotes the value of a cell: uploaded tables hold personal data.

@@ -33,31 +33,35 @@ def test_a_command_computes_in_one_thread_unless_told():
         assert (said[0], said[-1]) == ("False", wanted), "NumPy would have read it already"
 
 
-def test_sweep_prints_json_that_holds_what_the_api_gives(real_data, capsys):
-    options = ["--dataset", "crime", "--objective", "demographic_parity", "--lams", "0,1"]
-    assert main(["sweep", *options, "--splits", "2", "--epochs", "3", "--device", "cpu", "--json"]) == 0
+def test_sweep_prints_what_the_api_gives_as_json_and_as_a_table(capsys):
+    options = "--dataset household --methods standard,pearson --lams 0,1 --splits 2 --epochs 3 --device cpu"
+    quick = "--objective demographic_parity --measures pearson --no-tune".split()
+    assert main(["sweep", *options.split(), *quick, "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
-    assert printed["dataset"] == "crime"
+    assert printed["dataset"] == "household"
     assert printed["sweep"]["lams"] == [0, 1]
     settings = fd.TrainingSettings(
         **{k: tuple(v) if isinstance(v, list) else v for k, v in printed["sweep"]["settings"].items()}
     )
     result = fd.sweep(
-        fd.load_dataset("crime"), lams=[0, 1], n_splits=2, settings=settings, tune=True, device="cpu"
+        fd.load_dataset("household"),
+        methods=["standard", "pearson"],
+        lams=[0, 1],
+        n_splits=2,
+        measures=["pearson"],
+        settings=settings,
+        tune=False,
+        device="cpu",
     )
-    assert len(printed["rows"]) == len(result.frame)
-    # The standard model and three fair ones at two weights, two splits, three parts.
-    assert len(result.frame) == (1 + 3 * 2) * 2 * 3
+    # The standard model and a fair one at two weights, two splits, three parts.
+    assert len(printed["rows"]) == len(result.frame) == (1 + 2) * 2 * 3
     for row, expected in zip(printed["rows"], result.frame.to_dict("records"), strict=True):
         # JSON has no NaN: what training rows lack, their floor, is null.
         numbers = {name: float("nan") if value is None else value for name, value in row.items()}
         assert numbers == pytest.approx(expected, nan_ok=True)
-
-
-def test_sweep_prints_a_table(capsys):
-    assert main(["sweep", "--dataset", "household", "--lams", "1", "--splits", "1", "--epochs", "4"]) == 0
+    assert main(["sweep", *options.split(), *quick]) == 0
     out = capsys.readouterr().out
-    assert "hgr_kde_floor" in out
+    assert "pearson_floor" in out
     assert "standard" in out
 
 
@@ -240,16 +244,7 @@ def test_measure_says_how_many_rows_it_needs(rows, status, tmp_path, capsys):
 
 
 def test_find_lam_prints_what_the_api_finds(capsys):
-    options = [
-        "--dataset",
-        "household",
-        "--method",
-        "hgr_spline",
-        "--target",
-        "hgr_kde<=0.9",
-        "--lams",
-        "1,2",
-    ]
+    options = "--dataset household --method hgr_spline --target hgr_kde<=0.9 --lams 1,2".split()
     assert main(["find-lam", *options, "--folds", "2", "--epochs", "4", "--device", "cpu", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     dataset = fd.load_dataset("household")
@@ -284,18 +279,7 @@ def test_a_file_of_claims_is_swept_as_a_rate(tmp_path, capsys):
     frame = claims(400)
     frame.to_csv(file, index=False)
     told = ["--file", str(file), "--predict", "ClaimNb", "--sensitive", "DrivAge", "--exposure", "Exposure"]
-    quick = [
-        "--methods",
-        "standard",
-        "--splits",
-        "1",
-        "--epochs",
-        "2",
-        "--measures",
-        "pearson",
-        "--device",
-        "cpu",
-    ]
+    quick = "--methods standard --splits 1 --epochs 2 --measures pearson --no-tune --device cpu".split()
     assert main(["sweep", *told, *quick, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["target"] == "ClaimNb (per unit of exposure)"

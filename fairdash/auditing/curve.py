@@ -1,4 +1,4 @@
-"""Functions of s that a curve is made of, and the curve E[y|s], with what is known of how far it is off.
+"""Basis functions of s, and the curve E[y|s] with its errors.
 
 Between the 5th and 95th percentile of s a curve is a cubic spline whose roughness is penalised (O'Sullivan
 1986; Wand and Ormerod 2008), or the mean of each level where s has few; the rows below and above are one

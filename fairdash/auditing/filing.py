@@ -28,7 +28,7 @@ _DRAWN = frozenset(
         *("drivers", "money_along_s", "premium_curves", "double_lift", "moved_curve"),
     }
 )
-_PRINTED = frozenset(("premiums", "power", "two_prices"))
+_PRINTED = frozenset(("premiums", "power", "two_prices", "one_way", "by_coverage"))
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def _question(number: int, result: Findings) -> Iterator[Content]:
 
 def _since(result: Findings) -> Iterator[Content]:
     if result.since is None:
-        yield "No audit before was named, so nothing is said of what has moved."
+        yield "No earlier audit was given, so no changes are reported."
         return
     yield unbroken(result.since.sentence)
     pictures = (each for each in blocks_of(moved_tables(result), result, theme=LIGHT))

@@ -1,4 +1,4 @@
-"""Models from files: ONNX alone, which holds numbers and operators and no program of somebody else's."""
+"""Models from files: ONNX only, which contains numbers and operators but no foreign program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The repaired price of an audited table: what each strength of a repair would change, on rows left out."""
+"""The repaired price of an audited table: changes by each strength of a repair, on held-out rows."""
 
 from __future__ import annotations
 

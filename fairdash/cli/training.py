@@ -1,4 +1,4 @@
-"""The verbs that train, ``sweep``, ``search`` and ``find-lam``, and the data that they are told."""
+"""The verbs that train, ``sweep``, ``search`` and ``find-lam``, and their data options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading tables, roles, the :class:`Dataset` that training takes in, and the catalogue of public data.
+"""Tables, roles, the :class:`Dataset` for training, and the catalogue of public data.
 
 Nothing heavy is imported here: each name is loaded when it is first used, from where ``__init__.pyi`` says.
 """

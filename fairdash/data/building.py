@@ -1,4 +1,4 @@
-"""From a table and its roles to a :class:`~fairdash.data.dataset.Dataset`, or to all that is in the way."""
+"""Build a :class:`~fairdash.data.dataset.Dataset` from a table and its roles, or list all problems."""
 
 from __future__ import annotations
 

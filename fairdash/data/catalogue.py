@@ -1,4 +1,4 @@
-"""The data sets that fairdash can make or fetch by itself; see ``catalogue.toml``."""
+"""Data sets that fairdash simulates or downloads; see ``catalogue.toml``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A publisher's files: where they lie on this machine, or fetched, one by itself or several in an archive.
+"""Files of a publisher: found on this machine or downloaded, singly or in an archive.
 
 Wherever they come from they are compared with what was published.
 """

@@ -1,4 +1,4 @@
-"""Tables that are made here: the paper's household insurance, and a motor portfolio with a GLM's premiums.
+"""Simulated tables: the paper's household insurance, and a motor portfolio with a GLM's premiums.
 
 **Household**: the price of insurance against the policyholder's age; supplement of "Fairness-Aware Neural
 Rényi Minimization for Continuous Features", section "Synthetic scenario". Surface is a parabola in age, so

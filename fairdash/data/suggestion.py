@@ -1,4 +1,4 @@
-"""Guess roles, and what can be priced, from names and types of a table's columns, for a person to confirm.
+"""Suggest roles and targets from names and types of a table's columns, for the user to confirm.
 
 >>> import pandas as pd
 >>> table = pd.DataFrame({"policy_id": [1, 2], "Age": [40, 50], "rooms": [2, 3], "cost": [9.5, 8]})
@@ -18,11 +18,13 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from fairdash.data.column_profile import NUMBERS, kind_of
+from fairdash.data.columns import as_classes
 from fairdash.data.features import exclusion_reason
 from fairdash.data.header_words import CLAIMS, WHOLE, meanings_of, other_words
 from fairdash.data.leaks import BOUNDS, bounds_of_exposure, certain_leaks
 from fairdash.data.rate import can_be_rate, looks_like_total
 from fairdash.errors import Fix
+from fairdash.utils.classes import holds_text, why_no_classes
 
 #: Concepts of the table of words by how well they suit a role, the best first; equal ones stand in one text.
 _TARGETS = ("claim_cost", "premium", "claim_count", "cost", "price", "outcome", "claim_flag")
@@ -51,7 +53,8 @@ class Suggestion:
     target
         The column whose name sounds most like a target; None if none does.
     sensitive
-        The column whose name sounds most like a sensitive one; empty if none does.
+        The column whose name sounds most like a sensitive one, of numbers where there is one, else of
+        classes; empty if none does.
     features
         The other columns that can help to predict.
     weight
@@ -144,6 +147,10 @@ def suggest_roles(
         prediction = named_most_like([name for name in numeric if name != target], "premium")
         numeric = [name for name in numeric if name != prediction]
     sensitive = _most_like([name for name in numeric if name != target], _SENSITIVE)
+    if sensitive is None:
+        texts = [name for name in frame.columns if name not in left_out and holds_text(frame[name])]
+        named = _most_like(texts, _SENSITIVE)
+        sensitive = named if named is not None and _are_classes(frame[named]) else None
     unique = [name for name in left_out if frame[name].notna().all() and frame[name].is_unique]
     row_id = next((name for name in unique if _names_rows(name)), None)
     taken = {target, sensitive, weight, prediction, *left_out}
@@ -197,6 +204,11 @@ def is_of_claims(name: object) -> bool:
 def claims_in_total(features: pd.DataFrame) -> list[str]:
     """Those of the features that are claims over a row's exposure, whose mean is one of rows."""
     return [str(name) for name in features if is_of_claims(name) and looks_like_total(features[name])]
+
+
+def _are_classes(values: pd.Series) -> bool:
+    classes = as_classes(values)
+    return classes is not None and len(classes.names) > 1 and why_no_classes(classes) is None
 
 
 def _numbers_rows(values: pd.Series) -> str | None:

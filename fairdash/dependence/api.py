@@ -1,5 +1,5 @@
-"""The verbs: one pair in and one number out; a stack of pairs in and a vector out. And what they stand on:
-pairs that have been checked, and a measure with its options.
+"""Public functions: from one pair to a number, from a stack of pairs to a vector; and the checked pairs and
+options behind them.
 """
 
 from __future__ import annotations

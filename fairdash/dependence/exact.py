@@ -1,4 +1,4 @@
-"""True values of the dependence measures, where they are known: what the estimators should read."""
+"""True values of the dependence measures, where known: the estimands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The functions of u and of v that the one test of several measures is made of, and its measures.
+"""Functions of u and of v in the test of several measures, and its measures.
 
 Of classes the functions are which class a row has, made uncorrelated: a sum of squared correlations with them
 is that of an analysis of variance, whatever the order of the classes.

@@ -1,5 +1,4 @@
-"""Every measure of dependence that fairdash knows, described once: pages, the command line and tests loop
-over it.
+"""All measures of dependence, described once: pages, the command line and tests loop over them.
 
 Nothing heavy is imported here: an implementation is named (``"module:function"``) and loaded when it is first
 used.

@@ -1,4 +1,5 @@
-"""From predictions to a tidy frame: one row a model and part, a column a measure, each with its floor."""
+"""Assessment of predictions in a tidy frame: one row per model and part, one column per measure, with
+floors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Means by class where only the probabilities of a row's class are known, computed from other data.
+"""Means by class if only the probabilities of a row's class are known, computed from other data.
 
 With p = P(class | z) a row counts to a class by p. That weighted mean is the class's where y and the class
 are unrelated among rows of equal z; else it is off by −E[Cov(class, y | z)] / E[p], and giving each row its

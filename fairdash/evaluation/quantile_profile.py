@@ -1,4 +1,4 @@
-"""Predictions by the sensitive attribute: averages of quantile groups, who pays, and how they are spread."""
+"""Predictions by the sensitive attribute: averages of quantile groups, who pays, and spreads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One verdict from one test: do the splits together show more than independence gives them?
+"""One verdict from one test: do the splits together show more dependence than under independence?
 
 The verdict, ``verdict_p``, is one test of several quick measures (:mod:`fairdash.dependence.omnibus`), each
 averaged over the splits. Beside it every measure that is drawn has a test of its own, whose edge is the null

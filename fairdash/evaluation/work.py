@@ -1,4 +1,4 @@
-"""How long the parts of a run take a core, about: the shares of the work that its progress is counted by."""
+"""Estimated time of a run's parts on one core, as weights for its progress."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Frames in, plotly figures out. Names that come from a user's table are escaped here."""
+"""Plotly figures from frames. Names from a user's table are escaped here."""

@@ -1,4 +1,4 @@
-"""Two models beside each other: features, learned functions, and both objectives."""
+"""Two models compared: features, learned functions, and both objectives."""
 
 from __future__ import annotations
 

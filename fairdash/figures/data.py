@@ -1,4 +1,4 @@
-"""Pictures of a data set before any model, and of models in training."""
+"""Figures of a data set before any model, and of models in training."""
 
 from __future__ import annotations
 

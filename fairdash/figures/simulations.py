@@ -1,4 +1,4 @@
-"""Simulations: a scene's rows, what estimators learn there, and what they read along the noise axis."""
+"""Simulations: a scene's rows, the learned functions, and the estimates along the noise axis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One colour a meaning, one layout for all charts (Okabe–Ito, light and dark)."""
+"""One colour per meaning, one layout for all charts (Okabe–Ito, light and dark)."""
 
 from __future__ import annotations
 

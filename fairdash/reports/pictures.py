@@ -1,4 +1,4 @@
-"""The pictures of a comparison, for the page and the report alike: each a figure and what there is to see."""
+"""Figures of a comparison for the page and the report, each with its text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The app's figures in a notebook: plotly figures of what :func:`fairdash.sweep` gives back.
+"""The app's figures in a notebook: plotly figures of a result of :func:`fairdash.sweep`.
 
 Each function gives a ``plotly.graph_objects.Figure``: show it, or write it with ``figure.write_html``.
 """

@@ -1,4 +1,4 @@
-"""The tables of a comparison: numbers with their digits and units, floors beside them."""
+"""Tables of a comparison: numbers with their digits, units and floors."""
 
 from __future__ import annotations
 

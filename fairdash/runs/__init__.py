@@ -1,1 +1,1 @@
-"""Runs: a sweep that is carried out by a process of its own and kept in a folder of its own."""
+"""Runs: sweeps in a separate process, each stored in its own folder."""

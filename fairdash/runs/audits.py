@@ -1,4 +1,4 @@
-"""Audits in the store: what a price that already exists was asked, and what was found.
+"""Stored audits: their plans and results.
 
 <home>/audits/<id>/spec.json   which table, which columns, and which gap is allowed: fixed before results
 <home>/audits/<id>/result/     what was found, as :meth:`fairdash.AuditResult.save` writes it

@@ -1,4 +1,4 @@
-"""Openings of the rows that a run has set aside, kept with the run and counted.
+"""Openings of the rows that a run has set aside, stored and counted.
 
 <run>/confirmations.json   every opening in order; holds its own hash (:mod:`fairdash.storage.bundle`)
 

@@ -1,4 +1,4 @@
-"""Deleting files of the user's, runs, and all that was made from them; also when a file's term is over.
+"""Deletion of the user's files, of runs, and of everything made from them; also at the end of a file's term.
 
 Runs keep the target and the sensitive columns of every row, models keep the levels of texts, searches and
 studies keep figures: a file is not gone before they are.

@@ -1,4 +1,4 @@
-"""Predict for the rows of a table with the model that lies beside this file.
+"""Predict for the rows of a table with the model beside this file.
 
     python load_model.py table.csv
 

@@ -1,4 +1,4 @@
-"""Searches in the store: for good settings, or for the weight that meets a target.
+"""Stored searches for good settings, or for the weight that meets a target.
 
 <home>/searches/<id>/spec.json   what to look for, and in which data
 <home>/searches/<id>/result/     what was found

@@ -1,4 +1,4 @@
-"""Studies that are carried out apart from the app, and kept, named by what they are.
+"""Stored studies, computed apart from the app and named by their content.
 
 <cache>/studies/<key>/spec.json       what to do
 <cache>/studies/<key>/<table>.parquet what it has found so far

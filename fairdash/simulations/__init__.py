@@ -1,4 +1,4 @@
-"""Studies of the estimators themselves, on laws whose true dependence is known.
+"""Studies of the estimators on distributions with known dependence.
 
 A study is a generator: it yields how far it is and the tables that it has so far. Pages start it in a process
 of its own (:mod:`fairdash.simulations.studies`); the command line and benchmarks may call it directly.

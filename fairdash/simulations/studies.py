@@ -1,4 +1,5 @@
-"""Studies: estimators along the noise (the paper's Fig. 2) and along ρ of normal laws (Fig. 1), their power.
+"""Studies: estimators along the noise (the paper's Fig. 2) and along ρ of normal distributions (Fig. 1), and
+their power.
 
 And which features predict a sensitive attribute. A :class:`Study` is named by a hash of what it is;
 :mod:`fairdash.runs.studies` has it carried out beside the app.

@@ -1,4 +1,4 @@
-"""Files that belong together, and tell when a byte of them has changed: in a zip, in a folder, or one alone.
+"""Bundles of files that detect a changed byte: in a zip, in a folder, or one file alone.
 
 a zip              :func:`pack` writes the same bytes for the same files; :func:`unpack` believes little
 sha256.json        in a zip or a folder: path of every other file → its SHA-256

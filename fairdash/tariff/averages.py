@@ -1,4 +1,4 @@
-"""The penalty that tariffs have of their own, with its slope worked by hand: nothing of it needs torch."""
+"""The tariffs' own penalty, with its gradient in closed form, without torch."""
 
 from __future__ import annotations
 

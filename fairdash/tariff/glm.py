@@ -1,4 +1,4 @@
-"""The GLM that tariffs start from: scikit-learn's, or with a shape of its curves by Newton's method."""
+"""The GLM from which tariffs start: scikit-learn's, or with shaped curves by Newton's method."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The networks' penalties for tariffs: computed by torch, on NumPy's arrays."""
+"""The networks' penalties for tariffs, computed by torch on NumPy arrays."""
 
 from __future__ import annotations
 

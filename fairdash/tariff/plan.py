@@ -1,4 +1,5 @@
-"""The tariffs of a plan: at its weights λ or at those that a pilot spreads over their own dependence."""
+"""The tariffs of a plan: at its weights λ, or at weights that a pilot spreads over the tariffs'
+dependence."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def choose_smooth(
         return Shape.of(terms, alpha=alpha, smooth=smooth, monotone={})
 
     def losses(smooth: Mapping[str, float]) -> Array:
-        """Deviance of each of the rows by the fold's GLM that has not seen it, times its weight."""
+        """Out-of-fold deviance of each row by the GLM, times its weight."""
         found, square = [], shape(smooth).quadratic
         for test, (beta, slope, curvature, factor) in zip(held_out, fits, strict=True):
             own = factor * square

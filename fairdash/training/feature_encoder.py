@@ -1,4 +1,4 @@
-"""From a table's columns to the numbers that a network sees: a fitted encoder as plain data.
+"""Encoder from a table's columns to the numbers of a network, as plain data.
 
 >>> import pandas as pd
 >>> policies = pd.DataFrame({"rooms": [1.0, 3.0, None], "roof": ["tile", "slate", "tile"]})

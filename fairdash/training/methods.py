@@ -1,4 +1,4 @@
-"""The registry of training methods: each is the one loop with another penalty handed in."""
+"""The registry of training methods: one loop with different penalties."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def lams_by_dependence(
 
 
 def is_auto(lams: Sequence[float] | str) -> bool:
-    """Whether weights are to be found; OptionError for another text than “auto”."""
+    """Return whether weights are to be found; OptionError for another text than “auto”."""
     if isinstance(lams, str) and lams != "auto":
         raise OptionError.of(f"“{lams}” is no grid of weights", "Give numbers, or “auto”.", column="lams")
     return isinstance(lams, str)

@@ -1,4 +1,4 @@
-"""Everything that decides how a stack of models is trained, apart from its data.
+"""All settings of the training of a stack of models, apart from its data.
 
 It decides nothing else: penalties, λ, schedule and the number of units are settings of their own.
 """

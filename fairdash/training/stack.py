@@ -1,4 +1,4 @@
-"""The one training loop: K predictors and their adversaries as one stacked computation.
+"""The training loop: K predictors and their adversaries as one stacked computation.
 
 >>> import torch
 >>> data = StackData(

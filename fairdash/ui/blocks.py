@@ -1,4 +1,4 @@
-"""Blocks as a page shows them, which a report has as HTML; and the stage, the one component that moves.
+"""Blocks on a page (HTML in a report), and the stage, the interactive component.
 
 It is given data, draws frames in the browser, and sends one event back on release.
 """

@@ -1,4 +1,4 @@
-"""Cached twins of library calls; keys are content hashes and ids, values are copies."""
+"""Cached library calls; keys are content hashes and ids, values are copies."""
 
 from __future__ import annotations
 

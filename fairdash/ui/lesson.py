@@ -1,4 +1,4 @@
-"""The lesson: one scene a screen, the way to the next, a recap, and texts in windows of their own."""
+"""The lesson: one scene per screen, navigation, a recap, and texts in separate windows."""
 
 from __future__ import annotations
 

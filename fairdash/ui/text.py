@@ -1,4 +1,4 @@
-"""Words as pages show them: a user's names made safe for Markdown, numbers, and symbols explained."""
+"""Text on pages: names made safe for Markdown, numbers, and the glossary of symbols."""
 
 from __future__ import annotations
 

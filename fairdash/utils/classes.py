@@ -1,4 +1,4 @@
-"""Classes, such as sex or region: which there are, and the numbers that stand for them.
+"""Classes, such as sex or region, and their numeric codes.
 
 Whatever takes numbers takes classes as columns of 0 and 1: two classes are one such column, more are one
 column each. A function of the class is a sum of functions of these columns, so that what takes several

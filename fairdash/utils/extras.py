@@ -1,4 +1,4 @@
-"""Packages that only a part of fairdash needs: the extra that brings each is named where it is missing."""
+"""Optional packages: an error names the extra that installs a missing one."""
 
 from __future__ import annotations
 

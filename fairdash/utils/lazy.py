@@ -1,4 +1,4 @@
-"""Names of a package that are loaded when they are first used, and old names of what has moved."""
+"""Lazy names of a package, and old names of moved objects."""
 
 from __future__ import annotations
 

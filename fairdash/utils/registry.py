@@ -1,4 +1,4 @@
-"""Registries: entries by their id, and finding one with a helpful refusal."""
+"""Registries: entries by id, with a helpful error for unknown ids."""
 
 from __future__ import annotations
 

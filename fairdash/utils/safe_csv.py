@@ -1,5 +1,5 @@
-"""The one way to write a table for a user: spreadsheets must not run what a cell or a header says,
-nor a reader be shown it turned around."""
+"""Safe export of tables: spreadsheets must not execute a cell or a header, and bidirectional marks must not
+mislead a reader."""
 
 from __future__ import annotations
 

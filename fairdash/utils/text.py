@@ -1,4 +1,4 @@
-"""Counts, amounts and lists of names, as messages put them; a user's text with nothing invisible in it."""
+"""Counts, amounts and lists of names in messages; user text with invisible characters made visible."""
 
 from __future__ import annotations
 

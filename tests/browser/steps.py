@@ -5,10 +5,21 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page
 from playwright.sync_api import TimeoutError as NotThere
 
 from tests.browser.conftest import SCREENSHOTS
+
+#: Streamlit's own list of pages holds headings between its items.
+NOT_OURS = {"exclude": [["[data-testid=stSidebarNavItems]"]]}
+
+
+def violations(page: Page) -> list[str]:
+    """What keeps people out, by the two gravest of axe's levels."""
+    found = Axe().run(page, context=NOT_OURS).response["violations"]
+    grave = [each for each in found if each["impact"] in ("serious", "critical")]
+    return [f"{each['id']}: {[node['html'][:200] for node in each['nodes']][:3]}" for each in grave]
 
 
 def choose(page: Page, box: str | Locator, option: str, *, exact: bool = True) -> None:

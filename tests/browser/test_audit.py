@@ -11,8 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from fairdash.auditing.plan import QUESTIONS
 from tests.browser.conftest import SCREENSHOTS
-from tests.browser.steps import chart, choose, come_to_rest, take_screenshots
-from tests.browser.test_runs import violations
+from tests.browser.steps import chart, choose, come_to_rest, take_screenshots, violations
 from tests.ui.test_audit_page import policies
 
 pytestmark = pytest.mark.browser

@@ -8,17 +8,13 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from fairdash.simulations import lesson
-from tests.browser.steps import chart, come_to_rest
+from tests.browser.steps import chart, come_to_rest, violations
 from tests.tiers import few
 
 pytestmark = pytest.mark.browser
-
-#: Streamlit's own list of pages holds headings between its items.
-NOT_OURS = {"exclude": [["[data-testid=stSidebarNavItems]"]]}
 
 
 def plain(said: str) -> re.Pattern:
@@ -29,12 +25,6 @@ def plain(said: str) -> re.Pattern:
 def guess(page: Page, words: str) -> None:
     page.get_by_text(words, exact=True).click()
     page.get_by_text("Make a guess").wait_for(state="detached")
-
-
-def serious(page: Page) -> list[str]:
-    come_to_rest(page)
-    found = Axe().run(page, context=NOT_OURS).response["violations"]
-    return [each["id"] for each in found if each["impact"] in ("serious", "critical")]
 
 
 def test_a_curve_is_guessed_at_dragged_and_moved_by_keys(page: Page) -> None:
@@ -63,7 +53,8 @@ def test_a_curve_is_guessed_at_dragged_and_moved_by_keys(page: Page) -> None:
     page.mouse.move(box["x"], box["y"] - 60, steps=6)
     page.mouse.up()
     page.wait_for_function("() => !decodeURIComponent(location.search).includes('10:-10')")
-    assert serious(page) == []
+    come_to_rest(page)
+    assert violations(page) == []
     page.get_by_role("link", name="Open in the lab").click()
     page.get_by_role("heading", name="Which measure sees the link?").wait_for()
     assert "pattern=points" in page.url
@@ -181,7 +172,8 @@ def test_a_scene_moves_in_the_browser_and_says_so_on_release(page: Page, name: s
     guess(page, scene.guess)
     expect_sentence(page, scene)
     assert page.url == kept
-    assert serious(page) == []
+    come_to_rest(page)
+    assert violations(page) == []
 
 
 #: Font sizes of all that is written and seen, the shadow of components included.
@@ -232,7 +224,8 @@ def test_a_hall_is_led_from_the_first_guess_to_the_recap_by_keys_alone(page: Pag
     expect(page.get_by_role("heading", name="What have we learned?")).to_be_visible()
     for scene in lesson.SCENES.values():
         page.get_by_text(f"Your guess: {scene.guesses[0]}.").wait_for()
-    assert serious(page) == []
+    come_to_rest(page)
+    assert violations(page) == []
     page.get_by_role("button", name="Back").press("Enter")
     expect(page.get_by_role("heading", name=lesson.SCENES["5"].question)).to_be_visible()
 
@@ -337,6 +330,7 @@ def test_a_scene_is_played_on_a_phone(page: Page, played: tuple[str, str]) -> No
     seen = page.evaluate("window.seen")
     # Between the beginning and the end there is something to see, unless one asked for stillness.
     assert (seen == [*values, end]) == (motion == "reduce")
-    assert serious(page) == []
+    come_to_rest(page)
+    assert violations(page) == []
     main = page.get_by_test_id("stMain")
     assert main.evaluate("each => each.scrollWidth - each.clientWidth") <= 1

@@ -7,13 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from fairdash.runs.store import Run
 from tests.browser.conftest import SCREENSHOTS, owner_of
-from tests.browser.steps import come_to_rest
-from tests.browser.test_tradeoff import NOT_OURS, SERIOUS
+from tests.browser.steps import come_to_rest, violations
 from tests.runs.finished import PLAN, finished
 
 pytestmark = pytest.mark.browser
@@ -26,11 +24,6 @@ def runs(person: str) -> list[Run]:
     for run, name in zip(found, ("first try", "splines"), strict=True):
         run.rename(name)
     return found
-
-
-def violations(page: Page) -> list[str]:
-    found = Axe().run(page, context=NOT_OURS).response["violations"]
-    return [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in found if each["impact"] in SERIOUS]
 
 
 def test_a_run_is_chosen_by_keyboard_taken_away_deleted_and_brought_in(

@@ -6,8 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from fairdash.ui.home import STEPS
-from tests.browser.steps import come_to_rest
-from tests.browser.test_lesson import serious
+from tests.browser.steps import come_to_rest, violations
 from tests.tiers import few
 
 pytestmark = pytest.mark.browser
@@ -33,7 +32,7 @@ def test_a_visit_goes_from_page_to_page_by_keys_and_is_kept(page: Page, width: i
             page.reload()
             page.get_by_text(words).wait_for()
             come_to_rest(page)
-            assert serious(page) == []
+            assert violations(page) == []
         if place < len(STEPS):
             page.get_by_role("button", name="Next", exact=True).press("Enter")
     page.get_by_role("button", name="Leave").click()

@@ -54,6 +54,16 @@ def test_names_of_sensitive_columns(names: list[str], sensitive: tuple[str, ...]
     assert suggest_roles(frame).sensitive == sensitive
 
 
+def test_classes_are_sensitive_where_no_number_is() -> None:
+    rng = np.random.default_rng(0)
+    frame = policies().assign(Geschlecht=rng.choice(["m", "w"], 60), town=rng.choice(["a", "b"], 60))
+    assert suggest_roles(frame).sensitive == ("age",)
+    found = suggest_roles(frame.drop(columns="age"))
+    assert found.sensitive == ("Geschlecht",)
+    assert "Geschlecht" not in found.features
+    assert suggest_roles(frame.drop(columns="age").assign(Geschlecht="w")).sensitive == ()
+
+
 def test_nothing_is_assumed_where_no_name_speaks_for_it() -> None:
     found = suggest_roles(pd.DataFrame({"x1": [1, 2, 3], "x2": [3, 1, 2]}))
     assert (found.target, found.sensitive, found.features) == (None, (), ("x1", "x2"))
@@ -133,7 +143,7 @@ def test_roles_of_tables_that_were_seen(table: str, make: Callable[[list[str]], 
     )
     # These are told by their cells, which are random there.
     by_cells = {"amount", "id", "PLZ"} if make is table_of else set()
-    no_features = set(row["no feature"].split("|")) - by_cells
+    no_features = set(row["not a feature"].split("|")) - by_cells
     assert no_features <= set(found.left_out)
     assert "|".join(each.id for each in pricing_targets(frame)) == row["offered"]
     assert not {"VehAge", "agec", "AgeVehicule"} & set(found.left_out)

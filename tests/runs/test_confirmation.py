@@ -201,7 +201,7 @@ def test_the_sentences_say_what_it_is_worth(run):
     found = confirm_run(run, **POINT, owner="local")
     (first, figures, *_) = of_opening(found, times=1)
     assert ("not confirmed" in first) == found.finds_link
-    assert "60 rows were set aside" in first
+    assert "60 rows set aside" in first
     assert "standard model" in figures
     later = confirm_run(run, method="pearson", lam=0.5, owner="local")
     assert "no confirmation" in of_opening(later, times=2)[0]
@@ -221,7 +221,7 @@ def test_the_page_opens_them_once_and_says_so_when_it_is_twice(run):
     assert "includes the 60 set aside" in words(at)
     assert not [each for each in at.button if "rows set aside" in each.label]
     at = move(at, 0.5)
-    assert "opening number 2" in "".join(each.value for each in at.warning)
+    assert "Opening number 2" in "".join(each.value for each in at.warning)
     button(at, "Open again for this point").click().run()
     assert "opened 2 times" in words(at)
     assert "no confirmation" in words(at)
@@ -245,7 +245,7 @@ def test_the_report_says_it(run, capsys):
 
     assert "have not been opened" in report("before.html")
     assert main(["runs", "confirm", run.id, "--lam", "1"]) == 0
-    assert "60 rows were set aside" in capsys.readouterr().out
+    assert "60 rows set aside" in capsys.readouterr().out
     assert main(["runs", "confirm", run.id, "--lam", "0.5", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["number"], told["is_first"], told["opened"]) == (2, False, 2)

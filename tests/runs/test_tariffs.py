@@ -103,7 +103,14 @@ def test_the_files_rate_as_the_tariff_that_was_fitted(run: Run) -> None:
     assert job is not None
     table = policies()
     with zipfile.ZipFile(io.BytesIO(job.bundle())) as bundle:
-        assert set(bundle.namelist()) == {"README.txt", "tariff.csv", "tariff.xlsx", "glm.csv", "tariff.json"}
+        assert set(bundle.namelist()) == {
+            "README.txt",
+            "tariff.csv",
+            "tariff.xlsx",
+            "glm.csv",
+            "tariff.json",
+            "model_card.md",
+        }
         bundle.extractall(run.folder.parent.parent / "taken")
         card = json.loads(bundle.read("tariff.json"))
     taken = run.folder.parent.parent / "taken"
@@ -164,7 +171,7 @@ def test_a_cap_against_todays_price_has_its_cost_beside_it(run: Run) -> None:
     label = "No premium changes by more than … % against today's price"
     (most,) = (each for each in at.number_input if each.label == label)
     assert most.value is None
-    assert "held at" not in words(at)
+    assert "are capped at" not in words(at)
     at = most.set_value(10.0).run()
     assert not at.exception
     (table,) = (each.value for each in at.dataframe if "Premiums" in each.value)
@@ -180,7 +187,7 @@ def test_a_cap_against_todays_price_has_its_cost_beside_it(run: Run) -> None:
     assert link[1] > link[0]
     said = words(at)
     assert "Of the exposure, " in said
-    assert "are held at −10 %" in said
+    assert "are capped at −10 %" in said
 
 
 def test_premiums_of_test_rows_are_kept_by_split(run: Run) -> None:

@@ -1,4 +1,4 @@
-"""The rules that an audit may be filed under, each a file here; others.toml has those without a template.
+"""Rules for filing an audit, one file each; others.toml has the rules without a template.
 
 A file says where the rule was looked up, when, and whether its text itself was read. None of them quotes.
 """

@@ -1,1 +1,1 @@
-"""A file's bytes into a frame, and a report on how they were read: one file a format."""
+"""Readers from a file's bytes to a frame and a report, one module per format."""

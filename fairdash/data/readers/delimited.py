@@ -1,4 +1,4 @@
-"""Delimited text: find the delimiter, cut the rows, check their widths, keep the line numbers."""
+"""Delimited text: detect the delimiter, split the rows, check their widths, keep the line numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Read a file into a frame, unpacked if it is an archive, and say how it was read.
+r"""Read a file into a frame, unpack archives, and report on the reading.
 
 >>> frame, report = read_table("price;age\n1,5;40\n2,25;50\n".encode(), name="prices.csv")
 >>> frame["price"].tolist()

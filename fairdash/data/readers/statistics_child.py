@@ -1,4 +1,4 @@
-"""Turns a SAS, Stata or SPSS file into Parquet, in a process of its own: the parser may crash on a bad file.
+"""Convert a SAS, Stata or SPSS file to Parquet in a separate process: the parser may crash on a bad file.
 
 :mod:`fairdash.data.readers.statistics_packages` runs it by its path, so that it starts without fairdash. What
 it has to say it prints as one JSON object: ``notes``, ``problem`` and ``hint``, ``shape`` (rows and columns

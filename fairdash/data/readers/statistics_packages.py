@@ -1,4 +1,4 @@
-"""SAS, Stata and SPSS files, by pyreadstat in a process of its own, through Parquet."""
+"""SAS, Stata and SPSS files, by pyreadstat in a separate process, through Parquet."""
 
 from __future__ import annotations
 

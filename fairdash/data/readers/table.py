@@ -1,4 +1,4 @@
-"""A table on its way from a file into a frame: its columns, and what is to be said of each.
+"""Builder of a frame from a file: its columns, and notes on each.
 
 In a text or a sheet a title may stand above it, and a total or a note below: `header_at` and `rows_below`.
 """

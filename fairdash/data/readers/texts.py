@@ -1,4 +1,4 @@
-"""Cells of text: pyarrow's where it is installed, which is quick with millions of rows, else Python's own.
+"""Cells of text: by pyarrow if installed, which is fast on millions of rows, else by Python.
 
 Both give the same; `tests/data/test_texts.py` holds them to it.
 """

@@ -1,4 +1,4 @@
-"""Pictures that follow a slider in the browser: their script and styles, for pages and for reports alike.
+"""Interactive figures with a slider in the browser: script and styles for pages and reports.
 
 The script ends with ``mount({data, parentElement, setTriggerValue})``: it draws into the ``.stage`` of
 `parentElement` what :mod:`fairdash.reports.stage` makes, and gives back what ends it. It draws with D3, whose

@@ -1,4 +1,5 @@
-"""Our results held against the paper: cells of Table 1 and their count, and its sentences on Figs. 1 and 2.
+"""Comparison of our results with the paper: cells of Table 1 and their count, and its sentences on Figs. 1
+and 2.
 
 All of it is computed from the committed tables, never written.
 """

@@ -1,1 +1,1 @@
-"""Dependence penalties Ψ(U, V): the parts that make one training loop into many methods."""
+"""Dependence penalties Ψ(U, V), which distinguish the training methods."""

@@ -1,5 +1,5 @@
-"""Reference prices that are told the sensitive attribute, or made from some that are: never to be mixed with
-models that don't see it.
+"""Reference prices that use the sensitive attribute, directly or in training: kept apart from models that do
+not.
 
 >>> import numpy as np
 >>> s = np.linspace(0.0, 1.0, 400)

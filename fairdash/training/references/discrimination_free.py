@@ -1,4 +1,5 @@
-r"""The actuaries' discrimination-free premium: a model of x and s, averaged over the marginal law of s.
+r"""The actuaries' discrimination-free premium: a model of x and s, averaged over the marginal distribution
+of s.
 
 .. math:: h(x) = \int f(x, s) \, dP(s)
 

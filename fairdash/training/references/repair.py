@@ -1,4 +1,4 @@
-"""The repair of any price that is told s: one map for prices and for their errors, one or several attributes.
+"""Repair of any price that may use s: one map for prices and for their errors, for one or several attributes.
 
 >>> import numpy as np
 >>> s = np.linspace(0.0, 1.0, 400)

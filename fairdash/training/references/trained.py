@@ -1,4 +1,4 @@
-"""The references of a data set: their base are the engine's standard networks, told s beside the features."""
+"""The references of a data set, based on standard networks with s beside the features."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Parts of the page that audits a price that already exists."""
+"""Parts of the page that audits an existing price."""

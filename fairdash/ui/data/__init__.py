@@ -1,1 +1,1 @@
-"""The parts of the data page: which table, how it is read, its roles, what it holds."""
+"""Parts of the Data page: the table, reading options, roles, content."""

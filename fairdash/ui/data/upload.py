@@ -1,4 +1,4 @@
-"""A file of the user's own: chosen, kept for a term, read as the user decides, and given its roles."""
+"""The user's own file: upload, term, reading options and roles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page on the paper: which part is shown; its figures from our results, with its sentences judged."""
+"""The page on the paper: its parts, figures from our results, and checks of its statements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page's two parts: estimators on patterns, with what else there is to see of a scene; and Gaussians."""
+"""The page's two parts: estimators on patterns, with further panels, and Gaussians."""
 
 from __future__ import annotations
 

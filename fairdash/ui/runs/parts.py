@@ -1,4 +1,4 @@
-"""The runs: listed, the newest first, and chosen; what can be done with those; several on one front.
+"""The runs: list, selection, actions, and several on one front.
 
 A run can be named, repeated, resumed, stopped, exported, imported and deleted.
 """

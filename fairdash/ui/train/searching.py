@@ -1,4 +1,4 @@
-"""Searches of the Train page: two folded forms, how far a search is, what it has found, into the form."""
+"""Searches of the Train page: two forms, progress, results, and their transfer to the form."""
 
 from __future__ import annotations
 
