@@ -30,7 +30,7 @@ original price (0) to the repaired one (1).
 ```python
 repair = fd.FairPostprocessor("price", alpha=1.0).fit(X, sensitive_features=age)
 repair.predict(X_new, sensitive_features=age_new)  # s is known at pricing
-repair.predict(X_new)                              # s is not known: E[repaired price | x]
+repair.predict(X_new)  # s is not known: E[repaired price | x]
 fd.FairPostprocessor("price", projection="factors").fit(X, sensitive_features=age).export("factors.csv")
 ```
 
