@@ -149,7 +149,7 @@ def in_browser(table: Path, *, home: Path) -> list[tuple[str, float, float]]:
         page.get_by_text("Who carries").first.wait_for()
         page.wait_for_timeout(15_000)
         step("click to first front", lambda: (button.click(), page.wait_for_function(DRAWN)))
-        page.get_by_text("rows, drawn at random").first.wait_for()
+        page.get_by_text("tariffs from a GLM").first.wait_for()
         estimate = page.get_by_text(re.compile("about .+ left")).first
         step("first front to an estimate", estimate.wait_for)
         print(estimate.inner_text())

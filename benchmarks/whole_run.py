@@ -41,7 +41,8 @@ def seconds(name: str, rows: int) -> None:
     dataset = source.load()
     plan = default_plan(dataset)
     first = preview_of(plan)
-    run = start_run(source, plan, first=first, first_share=share_of_rows(dataset.n_rows))
+    share = share_of_rows(dataset.n_rows, tariff_columns=dataset.features.shape[1] if plan.tariff else 0)
+    run = start_run(source, plan, first=first, first_share=share)
     begun = last = time.perf_counter()
     doing: defaultdict[str, float] = defaultdict(float)
     while not run.status.is_over:

@@ -140,7 +140,7 @@ def test_a_run_that_takes_too_much_says_so(tmp_path: Path) -> None:
         run = start_run(source, wide)
         status = wait(run, lambda status: status.is_over, seconds=120)
     assert status.state == FAILED
-    assert "memory does not suffice" in status.message
+    assert "ot enough memory" in status.message
 
 
 def test_what_lacks_memory_elsewhere_in_a_run_is_said_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,7 @@ from fairdash.auditing.table import AuditTable
 from fairdash.dependence.classical import Z
 from fairdash.dependence.ranks import quantiles
 from fairdash.evaluation.insurance import deviances, double_lift, gini
-from fairdash.utils.text import amount, percent
+from fairdash.utils.text import percent
 
 Array = NDArray[np.float64]
 
@@ -273,7 +273,7 @@ def _in_words(table: AuditTable, second: AuditTable, tables: Mapping[str, pd.Dat
     along = tables["change_along_s"]
     ends = [along.iloc[int(pick(along["per_head"]))] for pick in (np.argmin, np.argmax)]
     places = [
-        f"{amount(each['per_head'])} a unit for “{table.columns.sensitive}” "
+        f"{table.money(each['per_head'])} {table.a_unit} for “{table.columns.sensitive}” "
         f"{table.s_range(each['low'], each['high'])}"
         for each in ends
     ]
@@ -281,6 +281,7 @@ def _in_words(table: AuditTable, second: AuditTable, tables: Mapping[str, pd.Dat
         f"The largest gap is {percent(both['price'])} of the mean with “{names[0]}” and "
         f"{percent(both['candidate'])} with “{names[1]}”, a difference of {percent(both['difference'])} "
         f"({percent(both['ci_low'])} to {percent(both['ci_high'])}). With “{names[1]}”, {percent(dearer)} of "
-        f"the exposure would pay more, and the mean price would be {amount(second.mean_price)} instead of "
-        f"{amount(table.mean_price)}. The change ranges from {places[0]} to {places[1]}."
+        "the exposure would pay more, and the mean price would be "
+        f"{table.money(second.mean_price)} instead of {table.money(table.mean_price)}. "
+        f"The change ranges from {places[0]} to {places[1]}."
     )

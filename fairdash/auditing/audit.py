@@ -49,6 +49,10 @@ def audit(
     questions: str | Sequence[int] = "all",
     totals: Sequence[str] = (),
     features: Sequence[str] | None = None,
+    coverage: str | None = None,
+    cap: float | None = None,
+    currency: str = "",
+    period: str = "",
     probabilities: Sequence[str] = (),
     known_class: str | None = None,
     random_state: int | None = 0,
@@ -106,6 +110,12 @@ def audit(
     features
         Rating factors, numeric or not: features of the models of price and outcome. By default every column
         without another role.
+    coverage
+        One of these columns: actual, expected and the gap for each of its levels by itself.
+    cap
+        Large losses: an outcome above it counts as it.
+    currency, period
+        Of amounts in sentences, such as ``"€"``, and what a unit of exposure is, such as ``"year"``.
 
     Returns
     -------
@@ -140,6 +150,7 @@ def audit(
         groups=groups,
         totals=totals,
         features=features,
+        coverage=coverage,
         probabilities=probabilities,
         known_class=known_class,
     )
@@ -150,6 +161,9 @@ def audit(
         questions=questions,
         reliability=reliability,
         random_state=random_state,
+        cap=cap,
+        currency=currency,
+        period=period,
     )
     result = carry_out(frame, plan)
     if pricing is not None:
@@ -183,7 +197,12 @@ def carry_out(
             progress(doing, (done + share) / parts)
 
     tell("Reading the rows", 0.0)
-    tables = [AuditTable.of(frame, columns, random_state=plan.random_state) for columns in names]
+    kept: dict[str, Any] = {
+        name: getattr(plan, name) for name in ("random_state", "cap", "currency", "period")
+    }
+    tables = [AuditTable.of(frame, columns, **kept) for columns in names]
+    # What probabilities say is of no sensitive column: it is said once.
+    tables[1:] = [replace(each, probabilities=each.probabilities.iloc[:, :0]) for each in tables[1:]]
     firsts, seconds = [], []
     for table in tables:
         own = replace(plan, columns=table.columns)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from fairdash.auditing.curve import Basis, Curve, basis_of, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Measured, Part, p_among_equals
 from fairdash.auditing.gaps import LEVEL, Estimate, Gap, largest_gap, noise_in_words, within
 from fairdash.auditing.plan import QUESTIONS
+from fairdash.auditing.robustness import as_measures, robustness_among_equals, robustness_in_words
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.conditional import TREE_ROWS
 from fairdash.dependence.conditional_means import N_FOLDS, as_given, ridge_out_of_fold, spline_functions
@@ -79,12 +81,16 @@ def among_equals(data: AuditData, _: Answered) -> Part:
     answer = Part(sentences=())
     for k, among in enumerate(sets):
         data.say(f"{QUESTIONS[4].title} {few(among)}", 4, k / len(sets))
-        part, curve = controlled_curve(table, among, random_state=data.seed)
+        part, basis, left = left_among_equals(table, among, random_state=data.seed)
+        curve = _curve_of(part, basis, left)
         gap, band = largest_gap(curve, data.delta, random_state=data.seed)
         if among is factors:
             p_value = p_among_equals(table, table.price, among, random_state=data.seed)
             said = _equals_in_words(gap, table.mean_price, among, any_link=p_value)
             drawn = f"Based on a random sample of {part.n:,} rows."
+            robust = robustness_among_equals(part, basis, left, among, partial(_left_by_splines, part))
+            said = (*said, robustness_in_words(robust, table.columns.sensitive, among))
+            measures += as_measures(robust)
             found = Measured(found=gap, p_value=p_value, table=part, curve=curve)
             answer = Part(
                 sentences=(*said, drawn) if part.n < table.n else said,
@@ -212,26 +218,35 @@ def controlled_curve(
     These are all, or some that the seed has drawn. Among equals only differences along s are known; the
     curve's level is that of the mean price.
     """
+    part, basis, left = left_among_equals(table, factors, random_state=random_state)
+    return part, _curve_of(part, basis, left)
+
+
+def left_among_equals(
+    table: AuditTable, factors: tuple[str, ...], *, random_state: int | None = 0
+) -> tuple[AuditTable, Basis, Array]:
+    """The rows looked at, the functions of s, and what the factors leave of the price and of each function,
+    (n, 1 + p)."""
     part = table.sampled(_MOST_ROWS if len(factors) == 1 else TREE_ROWS)
     basis = basis_of(part)
     both = np.column_stack([part.price, basis.rows.toarray()])
-    left = _left(both, part, factors, random_state=random_state)
+    return part, basis, _left(both, part, factors, random_state=random_state)
+
+
+def _curve_of(part: AuditTable, basis: Basis, left: Array) -> Curve:
     curve = fit_curve(left[:, 0], part, basis, rows=left[:, 1:])
     shift = part.mean_price - part.mean(np.asarray(basis.rows @ curve.coefficients).ravel())
-    return part, replace(curve, values=curve.values + shift)
+    return replace(curve, values=curve.values + shift)
 
 
 def _left(both: Array, table: AuditTable, factors: tuple[str, ...], *, random_state: int | None) -> Array:
     """Residuals of some columns (n, k) given the factors, cross-fitted."""
-    varied = [name for name in factors if table.controls[name].nunique() > 1]
-    if not varied:
-        return both - np.average(both, axis=0, weights=table.weight)
+    left = _left_by_splines(table, factors, both)
+    varied = _varied(table, factors)
+    if len(varied) < 2:
+        return left
     given = as_given(table.controls[varied], table.n)
     folds = table.folds(N_FOLDS)
-    functions, penalty, _ = spline_functions(given, table.weight)
-    left = both - ridge_out_of_fold(functions, penalty, both, table.weight, folds)
-    if len(varied) == 1:
-        return left
     # All columns by the same trees: boosted ones of each alone would take a minute.
     from sklearn.ensemble import ExtraTreesRegressor
 
@@ -251,6 +266,20 @@ def _left(both: Array, table: AuditTable, factors: tuple[str, ...], *, random_st
         trees.fit(codes[~out], left[~out] / spread, sample_weight=table.weight[~out])
         more[out] = left[out] - trees.predict(codes[out]) * spread
     return more
+
+
+def _varied(table: AuditTable, factors: tuple[str, ...]) -> list[str]:
+    return [name for name in factors if table.controls[name].nunique() > 1]
+
+
+def _left_by_splines(table: AuditTable, factors: tuple[str, ...], both: Array) -> Array:
+    """The same by splines and levels alone."""
+    varied = _varied(table, factors)
+    if not varied:
+        return np.asarray(both - np.average(both, axis=0, weights=table.weight))
+    given = as_given(table.controls[varied], table.n)
+    functions, penalty, _ = spline_functions(given, table.weight)
+    return both - ridge_out_of_fold(functions, penalty, both, table.weight, table.folds(N_FOLDS))
 
 
 def _equals_in_words(gap: Gap, mean: float, factors: tuple[str, ...], *, any_link: float) -> tuple[str, ...]:

@@ -75,7 +75,7 @@ def _follows_in_words(gap: Gap, data: AuditData, *, any_link: float) -> tuple[st
         f"Between its lowest and highest point along “{data.table.columns.sensitive}” the price differs by "
         f"{percent(gap.value / mean)} of the mean price ({percent(gap.ci_low / mean)} to "
         f"{percent(gap.ci_high / mean)}), {noise}.",
-        f"In units of the price: {gap.value:,.4g}. {noise_in_words(gap, mean)}",
+        f"In units of the price: {data.table.money(gap.value)}. {noise_in_words(gap, mean)}",
         test,
     )
 
@@ -133,8 +133,9 @@ def where(data: AuditData, _: Answered) -> Part:
     )
     least, most = data.band["value"].min(), data.band["value"].max()
     said = (
-        f"The price is lowest at {lowest} of “{name}” ({least:,.4g}, {percent(least / mean)} of the mean) "
-        f"and highest at {highest} ({most:,.4g}, {percent(most / mean)})."
+        f"The price is lowest at {lowest} of “{name}” ({data.table.money(least)}, "
+        f"{percent(least / mean)} of the mean) "
+        f"and highest at {highest} ({data.table.money(most)}, {percent(most / mean)})."
     )
     top = top_price_share(data.table, basis, random_state=data.seed)
     sentences, tables = [said], {}

@@ -28,7 +28,7 @@ _DRAWN = frozenset(
         *("drivers", "money_along_s", "premium_curves", "double_lift", "moved_curve"),
     }
 )
-_PRINTED = frozenset(("premiums", "power", "two_prices"))
+_PRINTED = frozenset(("premiums", "power", "two_prices", "one_way", "by_coverage"))
 
 
 @dataclass(frozen=True)

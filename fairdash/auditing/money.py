@@ -24,7 +24,7 @@ from fairdash.auditing.gaps import Estimate, root_of
 from fairdash.auditing.table import AuditTable
 from fairdash.evaluation.insurance import FEWEST_SHOWN, bands_of
 from fairdash.utils.seeds import Stream, rng_of
-from fairdash.utils.text import amount, counted, percent
+from fairdash.utils.text import counted, percent
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -77,13 +77,14 @@ def _moved_in_words(
     if of_all.ci_low <= 0:
         return (
             f"No part of “{name}” is shown to pay above {base}. Where the other half of the rows suggests "
-            f"it, the difference is {amount(each.value)} a unit of exposure ({amount(each.ci_low)} to "
-            f"{amount(each.ci_high)})."
+            f"it, the difference is {table.money(each.value)} {table.a_unit_of_exposure} "
+            f"({table.money(each.ci_low)} to {table.money(each.ci_high)})."
         )
     return (
         f"The {percent(share)} of the exposure whose part of “{name}” pays above {base} pay "
-        f"{amount(each.value)} a unit more ({amount(each.ci_low)} to {amount(each.ci_high)}): "
-        f"{amount(total)} in all, "
+        f"{table.money(each.value)} {table.a_unit} more ({table.money(each.ci_low)} to "
+        f"{table.money(each.ci_high)}): "
+        f"{table.money(total)} in all, "
         f"{percent(of_all.value / table.mean_price)} of all premiums."
     )
 
@@ -98,8 +99,10 @@ def _segments_in_words(most: pd.DataFrame, count: int, data: AuditData) -> str:
     return (
         f"Of {counted(count, 'segment')} of 20 rows or more, the one shown to be affected most is "
         f"“{data.table.columns.sensitive}” {data.table.s_range(first['s_low'], first['s_high'])} with "
-        f"“{first['column']}” {first['level']}: {amount(first['per_head'])} a unit of exposure against "
-        f"{against} ({amount(first['per_head_low'])} to {amount(first['per_head_high'])}; "
+        f"“{first['column']}” {first['level']}: "
+        f"{data.table.money(first['per_head'])} {data.table.a_unit_of_exposure} against "
+        f"{against} ({data.table.money(first['per_head_low'])} to "
+        f"{data.table.money(first['per_head_high'])}; "
         f"{counted(int(first['rows']), 'row')})."
     )
 
@@ -246,7 +249,7 @@ def segments(
     bands = table.bands(_BANDS)
     count = int(bands.max()) + 1
     groupings, names = [], []
-    for name, level, labels in _levels(columns, table.weight):
+    for name, level, labels in levels_of(columns, table.weight):
         code = np.where(level >= 0, level * count + bands, -1)
         if not base:
             above = price
@@ -274,7 +277,7 @@ def segments(
     return frame.iloc[order].drop(columns=["grouping", "code"]).reset_index(drop=True), len(frame)
 
 
-def _levels(columns: pd.DataFrame, weight: Array) -> Iterator[tuple[str, Index, list[str]]]:
+def levels_of(columns: pd.DataFrame, weight: Array) -> Iterator[tuple[str, Index, list[str]]]:
     """Each column's name, its level in each row, (n,) with −1 for none, and what levels are called."""
     for name in columns:
         column = columns[name]

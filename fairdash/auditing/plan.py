@@ -41,6 +41,8 @@ class Columns:
         What the price may be made of, as far as the table has it; all columns without a role by default.
     also
         Further sensitive attributes; each is audited as the first is.
+    coverage
+        One of the other columns, by whose levels actual, expected and the gap are given each by itself.
     probabilities
         Probabilities of classes that add up to 1, a column each, computed elsewhere: the price is compared
         by class with them.
@@ -59,6 +61,7 @@ class Columns:
     totals: tuple[str, ...] = ()
     features: tuple[str, ...] | None = None
     also: tuple[str, ...] = ()
+    coverage: str | None = None
     probabilities: tuple[str, ...] = ()
     known_class: str | None = None
 
@@ -167,7 +170,7 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
                 title="At a given price, who is undercharged?",
                 tables=(
                     *("bias_surface", "autocalibration", "residual_curve", "actual_to_expected"),
-                    *("calibration", "murphy", "lorenz", "deviances"),
+                    *("one_way", "by_coverage", "calibration", "murphy", "lorenz", "deviances"),
                 ),
                 implementation="sufficiency:who_is_undercharged",
                 needs="outcome",
@@ -286,6 +289,10 @@ class AuditPlan:
         curve would be without that error is asked at these and at usual ones; not asked where empty.
     random_state
         Seeds folds and draws; without one they are random.
+    currency, period
+        Of amounts of money in sentences, such as "€", and what a unit of exposure is, such as "year".
+    cap
+        Large losses: an outcome above it counts as it, above 0; none by default.
     written
         When it was written down, ISO 8601 with its zone; "" where nobody has said. It stands in the evidence.
 
@@ -302,6 +309,9 @@ class AuditPlan:
     reliability: tuple[float, ...] = ()
     random_state: int | None = 0
     written: str = ""
+    currency: str = ""
+    period: str = ""
+    cap: float | None = None
 
     def __post_init__(self) -> None:
         primary = get_entry(CRITERIA, self.criterion, option="criterion")
@@ -316,6 +326,8 @@ class AuditPlan:
         are_shares = all(0 < each <= 1 for each in self.reliability)
         hint = "Give numbers above 0 and at most 1, such as 0.7."
         checks.require(are_shares, "reliability", "It is not a share of a variance", hint)
+        hint = "Give an amount above 0, in the outcome's own unit."
+        checks.require(self.cap is None or self.cap > 0, "cap", "It is no amount", hint)
         known, hint = set(self.questions) <= set(QUESTIONS), f"Name some of 1 to {max(QUESTIONS)}, or “all”."
         checks.require(known, "questions", "There is no such question", hint)
         hint = "Give a date and a time with its zone, such as 2026-01-31T12:00:00+00:00."

@@ -94,9 +94,10 @@ def _missing(data: AuditData) -> list[Part]:
         return []
     apart, count, table = found
     differ = "differ" if apart.ci_low > 0 or apart.ci_high < 0 else "are not shown to differ"
+    money = data.table.money
     said = (
         f"“{name}” is missing in {counted(count, 'row')}, which are left out; their prices {differ} from the "
-        f"others': {amount(apart.value)} on average ({amount(apart.ci_low)} to {amount(apart.ci_high)})."
+        f"others': {money(apart.value)} on average ({money(apart.ci_low)} to {money(apart.ci_high)})."
     )
     measures = (data.measure("price_without_sensitive", apart),)
     return [Part(sentences=(said,), tables={"missing_by_price": table}, measures=measures)]

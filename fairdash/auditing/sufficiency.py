@@ -29,6 +29,7 @@ from scipy.special import ndtr, ndtri
 from fairdash.auditing.curve import by_unit
 from fairdash.auditing.data import Answered, AuditData, Measured, Part, along
 from fairdash.auditing.gaps import LEVEL, POWER, Estimate, Tested
+from fairdash.auditing.one_way import by_coverage, one_way
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.classical import Z
 from fairdash.dependence.ranks import quantiles
@@ -89,6 +90,7 @@ def who_is_undercharged(data: AuditData, _: Answered) -> Part:
             "actual_to_expected": actual_to_expected(table),
             "calibration": actual_to_expected(table, by="price"),
             "deviances": deviances({table.columns.price: table.price}, table.outcome, table.weight),
+            **_one_ways(data),
         },
         measures=(
             data.measure("autocalibration", calibrated),
@@ -102,6 +104,13 @@ def who_is_undercharged(data: AuditData, _: Answered) -> Part:
     )
 
 
+def _one_ways(data: AuditData) -> dict[str, pd.DataFrame]:
+    found = {"one_way": one_way(data.table)}
+    if data.table.columns.coverage is not None:
+        found["by_coverage"] = by_coverage(data)
+    return {name: table for name, table in found.items() if len(table)}
+
+
 def _in_words(
     surface: Surface, residuals: Estimate, calibrated: Surface, table: AuditTable
 ) -> tuple[str, ...]:
@@ -110,14 +119,15 @@ def _in_words(
     cells = surface.cells
     worst = cells.iloc[int(np.argmax(cells["b"] / cells["standard_error"].clip(lower=1e-300)))]
     place = (
-        f"The clearest undercharge: rows cost {worst['b']:,.4g} more than others of the same price, at "
-        f"prices from {worst['price_low']:,.4g} to {worst['price_high']:,.4g} and “{name}” "
+        f"The clearest undercharge: rows cost {table.money(worst['b'])} more than others of the same "
+        f"price, at prices from {table.money(worst['price_low'])} to "
+        f"{table.money(worst['price_high'])} and “{name}” "
         f"{'' if table.classes else 'from '}{table.s_range(worst['s_low'], worst['s_high'])}."
     )
     is_clear = surface.p_value <= LEVEL and worst["b"] > 0
     return (
         f"Among those who pay the same, expected cost differs along “{name}” by "
-        f"{surface.value:,.4g} a row, {_of_mean(surface, mean)}.",
+        f"{table.money(surface.value)} a row, {_of_mean(surface, mean)}.",
         f"Cost is {percent(table.loss_ratio)} of what is charged; it is scaled to the price's level before "
         "the comparison.",
         "The figure is the root mean square over cells of price and attribute, without noise "

@@ -16,28 +16,22 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
 
-from fairdash.auditing.class_columns import FIRST_LINE, probabilities_of, with_codes
+from fairdash.auditing.checks import check_names, check_numbers, check_values
+from fairdash.auditing.class_columns import probabilities_of, with_codes
 from fairdash.auditing.plan import Columns
-from fairdash.data.columns import LARGEST_MAGNITUDE, as_classes
+from fairdash.data.columns import as_classes
 from fairdash.data.rate import looks_like_total
 from fairdash.dependence.grouping import as_groups
-from fairdash.errors import Checks, DataError, OptionError, Problem
+from fairdash.errors import DataError
 from fairdash.evaluation.insurance import FEWEST_SHOWN, N_BANDS, bands_of
-from fairdash.utils.registry import get_entry
-from fairdash.utils.rounding import varies
 from fairdash.utils.seeds import Stream, rng_of
-from fairdash.utils.text import counted
+from fairdash.utils.text import amount, counted, percent, with_unit
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 #: Rows, or policies where rows belong together, below which no interval is to be trusted.
 FEWEST = 100
-#: Rows with a cost at least: fewer may all lie in one half of the rows, or in one fold of five, and of no
-#: cost at all nothing can be learned.
-_FEWEST_COSTS = 10
-#: How far a row may be off a straight line, in standard deviations, and be a rounded value on it.
-_ROUNDED = 0.02
 #: A text with more levels than this, and than a tenth of its rows, names rows and describes none.
 _MOST_LEVELS = 50
 MISSING = "missing"
@@ -73,6 +67,8 @@ class AuditTable:
         Place of the true class among them, −1 where it is not known.
     classes
         The names of the classes that s holds, in their order; none of numbers.
+    currency, period
+        Of amounts of money, and what a unit of exposure is, such as "€" and "year"; "" where nobody said.
     """
 
     price: Array
@@ -91,6 +87,8 @@ class AuditTable:
     probabilities: pd.DataFrame
     known: Index
     classes: tuple[str, ...] = ()
+    currency: str = ""
+    period: str = ""
 
     @property
     def n(self) -> int:
@@ -149,6 +147,20 @@ class AuditTable:
         """A value of s in words: a number, or the name of a class."""
         return self.classes[int(value)] if self.classes else f"{value:,.4g}"
 
+    def money(self, value: float) -> str:
+        """An amount of money with its currency."""
+        return with_unit(amount(value), self.currency)
+
+    @property
+    def a_unit(self) -> str:
+        """For what an amount is paid."""
+        return f"a {self.period}" if self.period else "a unit"
+
+    @property
+    def a_unit_of_exposure(self) -> str:
+        """The same where it is said for the first time."""
+        return self.a_unit if self.period else "a unit of exposure"
+
     def s_range(self, low: float, high: float) -> str:
         """A range of s in words."""
         return f"“{self.called(low)}”" if self.classes else f"{low:,.4g} to {high:,.4g}"
@@ -188,10 +200,20 @@ class AuditTable:
         return self.outcome / self.loss_ratio
 
     @classmethod
-    def of(cls, frame: pd.DataFrame, columns: Columns, *, random_state: int | None = 0) -> AuditTable:
+    def of(
+        cls,
+        frame: pd.DataFrame,
+        columns: Columns,
+        *,
+        random_state: int | None = 0,
+        cap: float | None = None,
+        currency: str = "",
+        period: str = "",
+    ) -> AuditTable:
         """Check a frame and take from it what an audit needs.
 
-        Rows in which a cell that is needed is missing, or the exposure is 0, are left out and counted.
+        Rows in which a cell that is needed is missing, or the exposure is 0, are left out and counted. An
+        outcome above `cap` counts as that, as it stands in its cell, and what that takes off is noted.
 
         Raises
         ------
@@ -201,8 +223,8 @@ class AuditTable:
             A column that can't be what it is said to be, with its lines; too few rows; a mean price that is
             not above 0.
         """
-        _check_names(frame, columns)
-        _check_numbers(frame, columns)
+        check_names(frame, columns)
+        check_numbers(frame, columns)
         needed = [*columns.numbers().values(), *columns.controls, *columns.probabilities]
         needed += [] if columns.groups is None else [columns.groups]
         used = frame[list(dict.fromkeys(needed))].reset_index(drop=True)
@@ -229,6 +251,8 @@ class AuditTable:
         weight = numbers.pop("exposure", np.ones(len(used)))
         if len(used) < FEWEST:
             raise _too_few(len(used), "complete rows", notes)
+        if cap is not None and "outcome" in numbers:
+            numbers["outcome"] = _capped(numbers["outcome"], weight, cap, columns, notes)
         for role, name in columns.numbers().items():
             if name in columns.totals:
                 numbers[role] = numbers[role] / weight
@@ -248,18 +272,19 @@ class AuditTable:
         hashes, units = _hashes(numbers, controls, used, columns)
         if (n_units := len(np.unique(units))) < FEWEST:
             raise _too_few(n_units, "groups of complete rows", notes)
-        _check_values(numbers, weight, columns)
+        check_values(numbers, weight, columns)
         made = _hash_of(features) if made_of else hashes
         order = np.lexsort((made, weight, hashes, numbers["sensitive"]))
         key = int(rng_of(Stream.AUDIT_FOLDS, random_state).integers(1, 2**63, dtype=np.int64))
+        optional: dict[str, Any] = {
+            role: numbers[role][order] if role in numbers else None
+            for role in ("outcome", "expected_cost", "candidate")
+        }
         return cls(
             price=numbers["price"][order],
             sensitive=numbers["sensitive"][order],
             weight=weight[order],
-            **{
-                role: numbers[role][order] if role in numbers else None
-                for role in ("outcome", "expected_cost", "candidate")
-            },
+            **optional,
             controls=controls.iloc[order].reset_index(drop=True),
             features=features.iloc[order].reset_index(drop=True),
             # Numbered as they come, so that without groups the unit of a row is its place.
@@ -271,6 +296,8 @@ class AuditTable:
             probabilities=probabilities.iloc[order].reset_index(drop=True),
             known=known[order],
             classes=classes,
+            currency=currency,
+            period=period,
         )
 
 
@@ -282,109 +309,22 @@ def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     }
 
 
-def _check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) -> None:
-    """Refuse values that no audit can be made of; role to (n,) array."""
-    checks = Checks(DataError)
-    what = "its mean is not above zero, and gaps are shares of the mean"
-    hint = "Choose a price, or a prediction of a quantity that can't be below zero."
-    checks.require(float(weight @ numbers["price"]) > 0, columns.price, what, hint)
-    what, hint = "it has the same value in every row", "Choose a column with several values."
-    checks.require(bool(varies(numbers["sensitive"])), columns.sensitive, what, hint)
-    for role in ("outcome", "expected_cost"):
-        if role in numbers:
-            what = "it adds up to 0 or less, so the price can't be compared with it"
-            hint = "Choose another column, or leave it out."
-            adds_up, seen = float(weight @ numbers[role]) > 0, int((numbers[role] != 0).sum())
-            checks.require(adds_up, getattr(columns, role), what, hint)
-            what = f"it is nonzero in only {counted(seen, 'row')}, too few for cross-fitting"
-            checks.require(not adds_up or seen >= _FEWEST_COSTS, getattr(columns, role), what, hint)
-    for role in ("price", "candidate"):
-        if {role, "outcome"} <= set(numbers):
-            same = f"it is “{getattr(columns, role)}” itself or a straight line of it in every row"
-            hint = "Choose what was paid out afterwards, such as claims, or leave the outcome out."
-            is_copy = _is_line_of(numbers["outcome"], numbers[role])
-            checks.require(not is_copy, columns.outcome, f"{same}: the price is the outcome", hint)
-    checks.finish()
-
-
-def _is_line_of(y: Array, x: Array) -> bool:
-    """Return whether y is a straight line of x in every row, but for rounding, as to cents or whole euros."""
-    if np.ptp(x) == 0 or np.ptp(y) == 0:
-        return bool(np.ptp(x) == np.ptp(y))
-    away, off = x - x.mean(), y - y.mean()
-    left = off - away * (away @ off) / (away @ away)
-    return bool(np.abs(left).max() <= _ROUNDED * off.std())
+def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: list[str]) -> Array:
+    """Outcomes (n,) that are at most the cap; what it takes off is noted."""
+    above = outcome > cap
+    total = np.ones_like(weight) if columns.outcome in columns.totals else weight
+    taken = float(total @ np.maximum(outcome - cap, 0) / max(float(total @ outcome), 1e-300))
+    notes.append(
+        f"“{columns.outcome}” counts as {amount(cap)} where it is more, in "
+        f"{counted(int(above.sum()), 'row')}: {percent(taken)} of its sum is left out."
+    )
+    return np.minimum(outcome, cap)
 
 
 def _too_few(count: int, what: str, notes: list[str]) -> DataError:
     """With what was left out, which is mostly why there are so few."""
     said = " ".join([f"An audit needs {FEWEST} {what}, and there are {count}.", *notes])
     return DataError.of(said.rstrip("."), "Give more rows, or leave out columns with many missing cells.")
-
-
-def _check_names(frame: pd.DataFrame, columns: Columns) -> None:
-    there = {str(name): name for name in frame.columns}
-    if len(there) < len(frame.columns) or any(name != key for key, name in there.items()):
-        raise DataError.of(
-            "Two columns have the same name, or a name is not text",
-            "Give every column a unique text as its name.",
-        )
-    roles = {**columns.numbers()} | ({} if columns.groups is None else {"groups": columns.groups})
-    known = () if columns.known_class is None else (columns.known_class,)
-    others = (*columns.controls, *columns.totals, *columns.probabilities, *known)
-    for name in (*roles.values(), *others, *(columns.features or ())):
-        get_entry(there, name, option="column")
-    checks = Checks(OptionError)
-    seen: dict[str, str] = {}
-
-    def is_free(name: str, option: str, hint: str, *, but: str = "") -> None:
-        role = seen.get(name, "")
-        what = f"The column “{name}” is the {role.replace('_', ' ')} already"
-        checks.require(role in ("", but), option, what, hint)
-
-    for role, name in roles.items():
-        is_free(name, role, "Name another column.")
-        seen[name] = role
-    among = "Rows equal in it leave nothing to compare. Leave it out of the factors."
-    for name in columns.controls:
-        is_free(name, "controls", among, but="groups")
-    for name in columns.features or ():
-        is_free(name, "features", "Leave it out of the features.", but="groups")
-    allowed = {columns.price, columns.outcome, columns.expected_cost, columns.candidate}
-    hint = "Name the exposure, and only price, outcome, expected cost or candidate as totals."
-    for name in columns.totals:
-        divides = columns.exposure is not None and name in allowed
-        checks.require(divides, "totals", f"The column “{name}” can't be divided by an exposure", hint)
-    checks.finish()
-
-
-def _check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
-    problems = []
-    for role, name in columns.numbers().items():
-        column = frame[name]
-        if role == "sensitive" and as_classes(column) is not None:
-            continue
-        if not (is_numeric_dtype(column) or is_bool_dtype(column)) or np.iscomplexobj(column.to_numpy()):
-            what = "it does not hold numbers only"
-            hint = "Choose a column of numbers, or turn it into numbers first (a date into a year or an age)."
-            problems.append(Problem(what=what, hint=hint, column=name))
-            continue
-        values = column.to_numpy(dtype=float, na_value=np.nan)
-        infinite = "numbers that are infinite", "Correct these cells or empty them."
-        below = "an exposure below zero", "Correct these cells or leave the rows out."
-        large = "numbers this large can't be squared twice", "Express the column in a larger unit."
-        for wrong, (what, hint) in (
-            (np.isinf(values), infinite),
-            ((role == "exposure") & (values < 0), below),
-            (np.isfinite(values) & (np.abs(values) > LARGEST_MAGNITUDE**0.5), large),
-        ):
-            if wrong.any():
-                lines = (np.flatnonzero(wrong)[:5] + FIRST_LINE).tolist()
-                problems.append(
-                    Problem(what=what, hint=hint, column=name, lines=lines, count=int(wrong.sum()))
-                )
-    if problems:
-        raise DataError(*problems)
 
 
 def _as_control(column: pd.Series) -> pd.Series:

@@ -45,6 +45,10 @@ def audit(
     group: str | None = None,
     total: Columns = (),
     feature: Columns = (),
+    coverage: str | None = None,
+    cap: float | None = None,
+    currency: str = "",
+    period: str = "",
     probability: Columns = (),
     known_class: str | None = None,
     criterion: str = "independence",
@@ -92,6 +96,14 @@ def audit(
         One of these columns that is a total over the exposure, to be divided by it; repeatable.
     feature
         Rating factor; by default every column without another role; repeatable.
+    coverage
+        One of these columns, by which losses and the gap are split.
+    cap
+        Large losses: an outcome above it counts as it.
+    currency
+        Of amounts, such as €.
+    period
+        What a unit of exposure is, such as year.
     probability
         Column of a class's probability, one per class; they add up to 1; repeatable.
     known_class
@@ -141,6 +153,7 @@ def audit(
             groups=group,
             totals=total,
             features=feature or None,
+            coverage=coverage,
             probabilities=probability,
             known_class=known_class,
         )
@@ -151,6 +164,9 @@ def audit(
             questions=question or "all",
             reliability=reliability,
             random_state=random_state,
+            cap=cap,
+            currency=currency,
+            period=period,
         )
         kept = KeptPlan(plan=asked)
     frame, origin = _table(file, kept.origin)

@@ -3,6 +3,7 @@
 Of a model:
 model.safetensors   the model, as :meth:`fairdash.training.regressor.FairRegressor.save` writes it
 model.json          its card: data, roles, settings, seeds, versions, figures and limits
+model_card.md       the card in words, under the field's headings
 load_model.py       the few lines that load it and predict for a table
 README.txt          the same in plain words
 
@@ -10,6 +11,7 @@ Of a tariff:
 tariff.xlsx, tariff.csv   the table of relativities, by which :func:`fairdash.rate` rates
 glm.csv                   the tariff at λ = 0 of the same factors, to compare with
 tariff.json               its card
+model_card.md             the card in words
 README.txt                how to rate by it, in plain words
 """
 
@@ -27,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairdash._version import __version__
 from fairdash.data.dataset import Dataset
+from fairdash.runs.model_card import model_card
 from fairdash.storage.bundle import pack
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
 #: What it is called where it is kept.
 BUNDLE = "bundle.zip"
 TARIFF, GLM = "tariff.csv", "glm.csv"
+CARD = "model_card.md"
 #: Beside a tariff's bundle, where the data have a price that stands: what the splits' tariffs of its weight
 #: ask of test rows. A cap on changes is judged by that.
 TESTED = "test_premiums.parquet"
@@ -51,6 +55,7 @@ A model made with fairdash {fairdash}
 What is in here
   model.safetensors   the model: numbers and names, and nothing that can be executed
   model.json          what it was fitted on, how, what to expect of it, and its limits
+  model_card.md       the same in words, with what you have yet to write of it
   load_model.py       predicts for the rows of a table
 
 How to use it
@@ -82,6 +87,7 @@ What is in here
   tariff.xlsx, tariff.csv   the table of relativities: everything needed for rating
   glm.csv                   the same factors at lambda = 0: a GLM, to compare with
   tariff.json               what it was fitted on, how, what to expect of it, and its limits
+  model_card.md             the same in words, with what you have yet to write of it
 
 How to rate by it
 {formula}
@@ -157,6 +163,7 @@ def model_bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
         "README.txt": readme.encode(),
         "load_model.py": Path(__file__).with_name("load_model.py").read_bytes(),
         "model.json": _text_of(card),
+        CARD: model_card(card).encode(),
         "model.safetensors": regressor_file(model),
     }
     return pack(files, mode=0o644)
@@ -198,6 +205,7 @@ def tariff_files(model: FairTariff, card: Mapping[str, Any]) -> dict[str, bytes]
         limits=_lines(card["limits"], first="  - "),
     )
     files = {"README.txt": readme.encode(), "tariff.xlsx": xlsx_of(table), "tariff.json": _text_of(card)}
+    files[CARD] = model_card(card).encode()
     return {BUNDLE: pack({**files, **tables}, mode=0o644), **tables}
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from fairdash.auditing.governance import FILE, read_governance
 from fairdash.data.source import DatasetSource
 from fairdash.errors import RunError
 from fairdash.runs.audits import AuditJob
@@ -46,6 +47,20 @@ def finished_audits(*, owner: str | None = LOCAL) -> list[AuditJob]:
     """Somebody's audits that have found something, the newest first, as far as they can be read."""
     audits, _ = _found(AuditJob, owner)
     return [audit for audit in audits if (over := audit.status_if_over) is not None and over.state == DONE]
+
+
+def kept_answers(*, owner: str | None = LOCAL, first: AuditJob | None = None) -> dict[str, str]:
+    """What an owner has written for filings: of the audit given, or else of the last one that has some.
+
+    Raises
+    ------
+    StorageError
+        They can't be read.
+    """
+    for each in (*([] if first is None else [first]), *finished_audits(owner=owner)):
+        if (each.folder / FILE).exists():
+            return read_governance(each.folder / FILE)
+    return {}
 
 
 def jobs_of(kind: type[SomeJob], *, owner: str | None) -> Iterator[SomeJob]:

@@ -31,7 +31,7 @@ from fairdash.runs.bundle import (
     tariff_files,
     tested_premiums,
 )
-from fairdash.runs.listing import jobs_of
+from fairdash.runs.listing import jobs_of, kept_answers
 from fairdash.runs.log import read
 from fairdash.runs.store import Job, JobSpec
 from fairdash.storage import LOCAL, sha256, write_whole
@@ -206,16 +206,17 @@ class ModelJob(Job[ModelSpec]):
         """
         spec = self.spec
         log = [vars(event) for event in read(self.folder.parents[1] / "runs" / spec.run).events]
+        more = {"log": log, "governance": kept_answers(owner=spec.owner)}
         if spec.method == FAIR_TARIFF:
             tariff, notes = refit_tariff(dataset, spec)
             card = card_of_tariff(tariff, dataset, spec.plan, run=spec.run, figures=spec.figures, notes=notes)
-            files = tariff_files(tariff, {**card, "log": log})
+            files = tariff_files(tariff, {**card, **more})
             if dataset.prediction is not None:
                 files[TESTED] = tested_premiums(dataset, spec.plan, spec.lam)
             return files
         model = refit(dataset, spec, on_step=on_step)
         card = card_of(model, dataset, spec.plan, run=spec.run, figures=spec.figures)
-        return {BUNDLE: model_bundle(model, {**card, "log": log})}
+        return {BUNDLE: model_bundle(model, {**card, **more})}
 
     def keep(self, files: Mapping[str, bytes]) -> None:
         """Keep what :meth:`files` has made: all of it or nothing."""

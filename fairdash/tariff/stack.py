@@ -30,6 +30,7 @@ from scipy.linalg import solve_triangular
 from scipy.special import logsumexp, softmax
 
 from fairdash.tariff.averages import AveragesPenalty
+from fairdash.tariff.glm import BLOCK, gram
 from fairdash.tariff.shape import LEAST_STEP, Shape
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.utils.seeds import Stream, rng_of
@@ -158,7 +159,7 @@ class TariffStack:
         """Upper triangular R (P + 1, P + 1) with RᵀR the Fisher information at η (n,)."""
         mu = self.loss.prediction(eta)
         fisher = 2 * share * (mu ** (2 - self.loss.power) if self.loss.has_log_link else 1.0)
-        square = (x.T * (fisher / self.unit)) @ x + 2 * self.shape.quadratic
+        square = gram(x, fisher / self.unit) + 2 * self.shape.quadratic
         # Columns that follow from one another have no curvature of their own along some way.
         square[np.diag_indices_from(square)] += 1e-6 * square.diagonal().mean()
         return np.asarray(np.linalg.cholesky(square).T, dtype=np.float64)
@@ -196,26 +197,39 @@ class TariffStack:
         return lam * psi.astype(np.float64), slope * premium if self.loss.has_log_link else slope
 
     def _value_and_slope(self, z: Array, which: NDArray[np.int64]) -> tuple[Array, Array]:
-        at = z.astype(self.number)
-        eta, seen = at @ self.z + self.fixed, at @ self.z_seen + self.fixed_seen
+        at, lacks = z.astype(self.number), np.zeros((len(z), 1), dtype=self.number)
         if self.mean is not None:
             # What must be added for the premiums to add up; it falls by their average along each coordinate.
-            logs = eta + np.log(self.share)
+            logs = at @ self.z + self.fixed + np.log(self.share)
             part = softmax(logs, axis=1)
             lacks = self.number(math.log(self.mean)) - logsumexp(logs, axis=1, keepdims=True)
-            eta, seen = eta + lacks, seen + lacks
-        error = self.loss.unit_deviance(eta, self.y) @ self.share / self.number(self.unit)
-        of_error = self.loss.slope(eta, self.y) * (self.share / self.number(self.unit))
+        error, slope, total = self._deviance(at, lacks)
+        seen = at @ self.z_seen + self.fixed_seen + lacks
         psi, of_seen = self._penalty_at(seen, self.lams[which])
-        slope = of_error @ self.z.T + of_seen @ self.z_seen.T
+        slope += of_seen @ self.z_seen.T
         if self.mean is not None:
-            total = of_error.sum(axis=1, keepdims=True) + of_seen.sum(axis=1, keepdims=True)
-            slope = slope - total * (part @ self.z.T)
-        slope = slope.astype(np.float64)
+            total = total + of_seen.sum(axis=1, keepdims=True)
+            slope -= total * (part @ self.z.T)
         beta = self.coefficients(z)
         pull = beta @ self.shape.quadratic
         slope += solve_triangular(self._root.T, 2 * pull.T, lower=True, check_finite=False).T
-        return error.astype(np.float64) + (pull * beta).sum(axis=1) + psi, slope
+        return error + (pull * beta).sum(axis=1) + psi, slope
+
+    def _deviance(self, at: Array, lacks: Array) -> tuple[Array, Array, Array]:
+        """L (M,) with `lacks` (M, 1) added to η, its slope (M, P + 1), and (M, 1) that by what is added.
+
+        By blocks of rows that stay in the processor's cache.
+        """
+        error, slope, total = np.zeros(len(at)), np.zeros(at.shape), np.zeros((len(at), 1))
+        for start in range(0, len(self.y), BLOCK):
+            rows = slice(start, start + BLOCK)
+            z, y, share = self.z[:, rows], self.y[rows], self.share[rows] / self.number(self.unit)
+            eta = at @ z + self.fixed[rows] + lacks
+            error += self.loss.unit_deviance(eta, y) @ share
+            of_error = self.loss.slope(eta, y) * share
+            slope += of_error @ z.T
+            total += of_error.sum(axis=1, keepdims=True)
+        return error, slope, total
 
 
 def minimise(

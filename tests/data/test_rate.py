@@ -186,7 +186,7 @@ def test_a_total_that_is_not_divided_is_said_to_be_one() -> None:
 def test_a_target_that_may_be_below_zero_is_not_asked_about() -> None:
     frame = claims().assign(result=np.random.default_rng(0).normal(size=4000))
     dataset = build_dataset(frame, replace(ROLES, target="result", rate=False), name="results")
-    assert not any("below zero" in note or "sum over" in note for note in dataset.notes)
+    assert not any("below zero" in note or "total over" in note for note in dataset.notes)
 
 
 def test_the_command_line_takes_the_same_three_ways(tmp_path: Path) -> None:

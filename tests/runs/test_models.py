@@ -115,7 +115,7 @@ def test_a_specs_file_gives_it_back_and_no_number_that_json_lacks():
 def test_a_model_is_made_in_a_process_of_its_own_and_is_no_run():
     job = start_model(SOURCE, PLAN, **ASKED, figures={"mse": 0.25})
     assert wait(job, lambda status: status.is_over, seconds=120).state == DONE
-    names = ["README.txt", "load_model.py", "model.json", "model.safetensors"]
+    names = ["README.txt", "load_model.py", "model.json", "model.safetensors", "model_card.md"]
     assert list(opened(ModelJob(job.id).bundle())) == names
     assert list_runs().runs == ()
     with pytest.raises(RunError, match="gone"):
@@ -236,7 +236,7 @@ def test_it_can_be_cancelled_and_tells_how_far_it_is():
     [
         ({"method": "magic"}, QUICK, "magic"),
         ({"lam": -1.0}, QUICK, "not a usable weight λ"),
-        ({}, replace(QUICK, lr=1e200), "stopped being finite"),
+        ({}, replace(QUICK, lr=1e200), "diverged"),
     ],
 )
 def test_a_model_that_cannot_be_made_says_why(options, settings, said):

@@ -103,7 +103,14 @@ def test_the_files_rate_as_the_tariff_that_was_fitted(run: Run) -> None:
     assert job is not None
     table = policies()
     with zipfile.ZipFile(io.BytesIO(job.bundle())) as bundle:
-        assert set(bundle.namelist()) == {"README.txt", "tariff.csv", "tariff.xlsx", "glm.csv", "tariff.json"}
+        assert set(bundle.namelist()) == {
+            "README.txt",
+            "tariff.csv",
+            "tariff.xlsx",
+            "glm.csv",
+            "tariff.json",
+            "model_card.md",
+        }
         bundle.extractall(run.folder.parent.parent / "taken")
         card = json.loads(bundle.read("tariff.json"))
     taken = run.folder.parent.parent / "taken"

@@ -149,7 +149,7 @@ def test_what_a_table_has_no_relativity_for_is_named_with_its_rows_or_counts_as_
     assert [(each.column, each.count) for each in caught.value.problems] == [("bonus", 1), ("zone", 2)]
     assert "rows 3, 6 (2 places)" in str(caught.value)
     assert 'unknown="base"' in str(caught.value)
-    with pytest.warns(UserWarning, match="counts as the base"):
+    with pytest.warns(UserWarning, match="count as the base"):
         expected = model.predict(other)
     assert fd.rate(relativities, other, unknown="base") == pytest.approx(expected, rel=1e-9)
     with pytest.raises(OptionError, match="unknown"):
@@ -318,7 +318,7 @@ def test_the_words_say_how_to_rate():
         "straight line",
         "A band includes",
         "missing cell",
-        "own level",
+        "the row's level",
     ):
         assert part in words
     added = fd.FairTariff(lam=0, loss="squared_error").fit(table[["bonus"]], claims).formula()

@@ -483,7 +483,7 @@ def test_names_that_repeat_are_numbered_by_a_click() -> None:
     assert not again.error
     (ticked,) = [each for each in again.checkbox if each.label.startswith("Number repeated column names")]
     assert ticked.value
-    assert "stands over several columns" in said_in_errors(ticked.uncheck().run())
+    assert "is repeated over columns" in said_in_errors(ticked.uncheck().run())
 
 
 @pytest.mark.bad_input(3, 14, 18, 19)

@@ -7,11 +7,11 @@ from functools import partial
 import streamlit as st
 
 from fairdash.auditing.evidence import AuditResult, command_of
-from fairdash.auditing.governance import FIELDS, FILE, governance_yaml, kept_governance
+from fairdash.auditing.governance import FIELDS, FILE, governance_yaml
 from fairdash.auditing.rules import TEMPLATES
 from fairdash.errors import FairdashError
 from fairdash.runs.audits import AuditJob
-from fairdash.runs.listing import finished_audits
+from fairdash.runs.listing import kept_answers
 from fairdash.storage import write_whole
 from fairdash.ui.files import download_file
 from fairdash.ui.frame import show_problems
@@ -38,7 +38,7 @@ def show_filing(result: AuditResult, audit: AuditJob | None) -> None:
         if place not in st.session_state:
             st.session_state[place] = _earlier_answers(audit)
         answers: dict[str, str] = st.session_state[place]
-        with st.popover(f"To be written by you: {len(blanks)} texts", icon=":material/edit_note:"):
+        with st.popover(f"Yours to write: {len(blanks)} texts", icon=":material/edit_note:"):
             written = {
                 field: st.text_area(FIELDS[field], answers.get(field, ""), key=KEY("field", place, field))
                 for field in blanks
@@ -77,10 +77,8 @@ def _earlier_answers(audit: AuditJob | None) -> dict[str, str]:
     """The texts of this audit, or else those of the owner's last audit that has some."""
     if audit is None:
         return {}
-    for each in (audit, *finished_audits(owner=current_owner())):
-        if (each.folder / FILE).exists():
-            try:
-                return kept_governance(each.folder / FILE)
-            except FairdashError as error:
-                show_problems(error)
-    return {}
+    try:
+        return kept_answers(owner=current_owner(), first=audit)
+    except FairdashError as error:
+        show_problems(error)
+        return {}

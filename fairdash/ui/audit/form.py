@@ -97,18 +97,45 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
         help="The share of its variance that is not error, such as 0.7. The answers then estimate the "
         "result without error.",
     )
+    cap, currency, period = _ask_for_money(has_outcome=columns is not None and columns.outcome is not None)
     st.caption("The audit fixes criterion and threshold before it computes any result.")
     if columns is None:
         st.info("Choose the price and the sensitive attribute to continue.")
     if st.button("Audit this price", type="primary", icon=":material/fact_check:", disabled=columns is None):
         assert columns is not None
         try:
-            plan = AuditPlan.of(columns, criterion=criterion, max_gap=percent / 100, reliability=reliability)
+            plan = AuditPlan.of(
+                columns,
+                criterion=criterion,
+                max_gap=percent / 100,
+                reliability=reliability,
+                cap=cap,
+                currency=currency,
+                period=period,
+            )
             choose_audit(start_audit(source, plan, owner=current_owner()))
         except FairdashError as error:
             show_problems(error)
             return
         st.rerun()
+
+
+def _ask_for_money(*, has_outcome: bool) -> tuple[float | None, str, str]:
+    """The cap of large losses, the currency, and what a unit of exposure is."""
+    left, middle, right = st.columns(3)
+    currency = left.text_input("Currency (optional)", max_chars=8, placeholder="€", key=KEY("currency"))
+    period = middle.text_input(
+        "A unit of exposure is a … (optional)", max_chars=20, placeholder="year", key=KEY("period")
+    )
+    cap = right.number_input(
+        "Large losses count at most (optional)",
+        0.0,
+        value=None,
+        disabled=not has_outcome,
+        key=KEY("cap"),
+        help="An outcome above it counts as it; the answers say how much that leaves out.",
+    )
+    return cap or None, currency.strip(), period.strip()
 
 
 def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns | None:
@@ -214,6 +241,13 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
             help="Models of price and outcome learn from these columns. Leave out columns known only later.",
             key=KEY("features", table, groups, *taken),
         )
+        free = [name for name in (*controls, *features) if name not in numbers]
+        coverage = st.selectbox(
+            "Coverage",
+            [NONE, *dict.fromkeys(free)],
+            help="Actual, expected and the gap are given for each of its levels by itself.",
+            key=KEY("coverage", table, groups, *taken, *free),
+        )
     totals = _ask_for_totals(frame, [price, outcome, cost, second], exposure, table=table)
     if price is None or sensitive is None:
         return None
@@ -229,6 +263,7 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
         totals=tuple(totals),
         also=tuple(also),
         features=tuple(features) or None,
+        coverage=None if coverage == NONE else coverage,
         probabilities=tuple(probabilities),
         known_class=known if probabilities and known != NONE else None,
     )

@@ -1,0 +1,132 @@
+"""What the columns of an audit must be: their names and roles, their numbers, their values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+from fairdash.auditing.class_columns import FIRST_LINE
+from fairdash.auditing.plan import Columns
+from fairdash.data.columns import LARGEST_MAGNITUDE, as_classes
+from fairdash.errors import Checks, DataError, OptionError, Problem
+from fairdash.utils.registry import get_entry
+from fairdash.utils.rounding import varies
+from fairdash.utils.text import counted
+
+Array = NDArray[np.float64]
+
+#: Rows with a cost at least: fewer may all lie in one half of the rows, or in one fold of five, and of no
+#: cost at all nothing can be learned.
+_FEWEST_COSTS = 10
+#: How far a row may be off a straight line, in standard deviations, and be a rounded value on it.
+_ROUNDED = 0.02
+
+
+def check_names(frame: pd.DataFrame, columns: Columns) -> None:
+    """Refuse columns that are not there, and one with two roles."""
+    there = {str(name): name for name in frame.columns}
+    if len(there) < len(frame.columns) or any(name != key for key, name in there.items()):
+        raise DataError.of(
+            "Two columns have the same name, or a name is not text",
+            "Give every column a unique text as its name.",
+        )
+    roles = {**columns.numbers()} | ({} if columns.groups is None else {"groups": columns.groups})
+    known = () if columns.known_class is None else (columns.known_class,)
+    others = (*columns.controls, *columns.totals, *columns.probabilities, *known)
+    for name in (*roles.values(), *others, *(columns.features or ())):
+        get_entry(there, name, option="column")
+    checks = Checks(OptionError)
+    seen: dict[str, str] = {}
+
+    def is_free(name: str, option: str, hint: str, *, but: str = "") -> None:
+        role = seen.get(name, "")
+        what = f"The column “{name}” is the {role.replace('_', ' ')} already"
+        checks.require(role in ("", but), option, what, hint)
+
+    for role, name in roles.items():
+        is_free(name, role, "Name another column.")
+        seen[name] = role
+    among = "Rows equal in it leave nothing to compare. Leave it out of the factors."
+    for name in columns.controls:
+        is_free(name, "controls", among, but="groups")
+    for name in columns.features or ():
+        is_free(name, "features", "Leave it out of the features.", but="groups")
+    if columns.coverage is not None:
+        given = columns.features is None or columns.coverage in (*columns.features, *columns.controls)
+        there_is = columns.coverage in there and columns.coverage not in seen
+        what, hint = f"“{columns.coverage}” is no further column of the table", "Name it a feature, too."
+        checks.require(given and (there_is or columns.coverage in columns.controls), "coverage", what, hint)
+    allowed = {columns.price, columns.outcome, columns.expected_cost, columns.candidate}
+    hint = "Name the exposure, and only price, outcome, expected cost or candidate as totals."
+    for name in columns.totals:
+        divides = columns.exposure is not None and name in allowed
+        checks.require(divides, "totals", f"The column “{name}” can't be divided by an exposure", hint)
+    checks.finish()
+
+
+def check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
+    """Refuse cells that are no numbers, with their lines."""
+    problems = []
+    for role, name in columns.numbers().items():
+        column = frame[name]
+        if role == "sensitive" and as_classes(column) is not None:
+            continue
+        if not (is_numeric_dtype(column) or is_bool_dtype(column)) or np.iscomplexobj(column.to_numpy()):
+            what = "it does not hold numbers only"
+            hint = "Choose a column of numbers, or turn it into numbers first (a date into a year or an age)."
+            problems.append(Problem(what=what, hint=hint, column=name))
+            continue
+        values = column.to_numpy(dtype=float, na_value=np.nan)
+        infinite = "numbers that are infinite", "Correct these cells or empty them."
+        below = "an exposure below zero", "Correct these cells or leave the rows out."
+        large = "numbers this large can't be squared twice", "Express the column in a larger unit."
+        for wrong, (what, hint) in (
+            (np.isinf(values), infinite),
+            ((role == "exposure") & (values < 0), below),
+            (np.isfinite(values) & (np.abs(values) > LARGEST_MAGNITUDE**0.5), large),
+        ):
+            if wrong.any():
+                lines = (np.flatnonzero(wrong)[:5] + FIRST_LINE).tolist()
+                problems.append(
+                    Problem(what=what, hint=hint, column=name, lines=lines, count=int(wrong.sum()))
+                )
+    if problems:
+        raise DataError(*problems)
+
+
+def check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) -> None:
+    """Refuse values that no audit can be made of; role to (n,) array."""
+    checks = Checks(DataError)
+    what = "its mean is not above zero, and gaps are shares of the mean"
+    hint = "Choose a price, or a prediction of a quantity that can't be below zero."
+    checks.require(float(weight @ numbers["price"]) > 0, columns.price, what, hint)
+    what, hint = "it has the same value in every row", "Choose a column with several values."
+    checks.require(bool(varies(numbers["sensitive"])), columns.sensitive, what, hint)
+    for role in ("outcome", "expected_cost"):
+        if role in numbers:
+            what = "it adds up to 0 or less, so the price can't be compared with it"
+            hint = "Choose another column, or leave it out."
+            adds_up, seen = float(weight @ numbers[role]) > 0, int((numbers[role] != 0).sum())
+            checks.require(adds_up, getattr(columns, role), what, hint)
+            what = f"it is nonzero in only {counted(seen, 'row')}, too few for cross-fitting"
+            checks.require(not adds_up or seen >= _FEWEST_COSTS, getattr(columns, role), what, hint)
+    for role in ("price", "candidate"):
+        if {role, "outcome"} <= set(numbers):
+            same = f"it is “{getattr(columns, role)}” itself or a straight line of it in every row"
+            hint = "Choose what was paid out afterwards, such as claims, or leave the outcome out."
+            is_copy = _is_line_of(numbers["outcome"], numbers[role])
+            checks.require(not is_copy, columns.outcome, f"{same}: the price is the outcome", hint)
+    checks.finish()
+
+
+def _is_line_of(y: Array, x: Array) -> bool:
+    """Return whether y is a straight line of x in every row, but for rounding, as to cents or whole euros."""
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        return bool(np.ptp(x) == np.ptp(y))
+    away, off = x - x.mean(), y - y.mean()
+    left = off - away * (away @ off) / (away @ away)
+    return bool(np.abs(left).max() <= _ROUNDED * off.std())

@@ -1,0 +1,97 @@
+"""The card of a model or tariff in words, under the headings of Mitchell et al. (2019, “Model cards for model
+reporting”, FAT*): what is known is filled in, and what only its owner can write is marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fairdash.auditing.governance import FIELDS
+from fairdash.utils.text import few, visible
+
+#: What Markdown or HTML could take for a mark.
+_MARKS = re.compile(r"([\\`*_{}\[\]<>#|~&!$])")
+#: Heading to the fields that stand below it; in the order of the paper.
+HEADINGS: Mapping[str, tuple[str, ...]] = {
+    "Model details": ("model", "owner"),
+    "Intended use": ("purpose", "out_of_scope"),
+    "Factors": ("legitimacy",),
+    "Metrics": ("threshold_reason",),
+    "Evaluation data": (),
+    "Training data": ("data_source", "external_data"),
+    "Quantitative analyses": (),
+    "Ethical considerations": ("risk", "alternatives", "human_oversight"),
+    "Caveats and recommendations": ("limits", "monitoring", "sign_off"),
+}
+
+
+def model_card(card: Mapping[str, Any]) -> str:
+    """The card in Markdown; texts of a user are escaped.
+
+    Parameters
+    ----------
+    card
+        As :func:`fairdash.runs.bundle.card_of` or :func:`~fairdash.runs.bundle.card_of_tariff` gives it; its
+        ``governance`` has the answers to :data:`fairdash.auditing.governance.FIELDS` that there are.
+    """
+    known, answers = _known(card), card.get("governance", {})
+    lines = [f"# Model card: {escaped(card['data']['title'])}", ""]
+    for heading, fields in HEADINGS.items():
+        lines += [f"## {heading}", "", *known[heading]]
+        for field in fields:
+            text = answers.get(field)
+            lines.append(f"- **Yours to write:** {FIELDS[field]}" if text is None else f"- {escaped(text)}")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def escaped(text: object) -> str:
+    """A text that Markdown shows as it is, in one line."""
+    return _MARKS.sub(r"\\\1", " ".join(visible(str(text)).split()))
+
+
+def _known(card: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Heading to what is known."""
+    model = card.get("model") or card["tariff"]
+    data, figures, roles = card["data"], card["figures"], card["data"]["roles"]
+    kind = model.get("method_title", "Fair tariff: an additive model with a table of relativities")
+    versions = ", ".join(f"{name} {number}" for name, number in card["made_with"].items())
+    details = [f"{kind}, weight λ = {model['lam']:g} on fairness", f"It predicts {model['predicts']}"]
+    if "loss" in model:
+        details.append(f"Loss: {model['loss']}; penalty: {model['penalty']}")
+    made = [*details, f"Seed {model['random_state']}", f"Made with {versions}"]
+    values = [f"{name}: {value}" for name, value in figures["values"].items() if value is not None]
+    return {
+        "Model details": _listed(made),
+        "Intended use": [],
+        "Factors": _listed(
+            [
+                f"Features: {few(roles['features'])}",
+                f"Sensitive, not seen by the model: {few(roles['sensitive'])}",
+            ]
+        ),
+        "Metrics": _listed([model["objective_meaning"]]),
+        "Evaluation data": _listed(
+            [
+                f"Test rows of {figures['splits']} splits ({figures['split']}) of the same table",
+                figures["about"],
+            ]
+        ),
+        "Training data": _listed(
+            [f"{data['title']}: {data['rows']:,} rows", *data["notes"], f"Fingerprint {data['fingerprint']}"]
+        ),
+        "Quantitative analyses": _listed(values or ["None were kept with this model"]),
+        "Ethical considerations": [],
+        "Caveats and recommendations": _listed(card["limits"]),
+    }
+
+
+def _listed(texts: list[Any]) -> list[str]:
+    return list(_lines(texts))
+
+
+def _lines(texts: list[Any]) -> Iterator[str]:
+    for each in texts:
+        said = escaped(each)
+        yield f"- {said if said.endswith('.') else said + '.'}"

@@ -1,0 +1,108 @@
+"""How strong a missing factor would have to be: the published numbers, ordinary least squares, and none."""
+
+from __future__ import annotations
+
+import doctest
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import t as student
+
+import fairdash as fd
+from fairdash.auditing import robustness
+from fairdash.auditing.decomposition import _left_by_splines, left_among_equals
+from fairdash.auditing.plan import Columns
+from fairdash.auditing.robustness import bound_of, robustness_among_equals, robustness_values
+from fairdash.auditing.table import AuditTable
+
+FACTORS = ("c", "d")
+
+
+def found_in(frame: pd.DataFrame, factors: tuple[str, ...] = FACTORS):
+    table = AuditTable.of(frame, Columns(price="p", sensitive="s", controls=factors))
+    part, basis, left = left_among_equals(table, factors)
+    return robustness_among_equals(
+        part, basis, left, factors, lambda among, both: _left_by_splines(part, among, both)
+    )
+
+
+def linear(n: int, *, effect: float, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    c, d = rng.normal(size=(2, n))
+    s = 0.5 * c + 0.2 * d + rng.normal(size=n)
+    price = 100 + effect * s + 0.8 * c + 0.3 * d + rng.normal(size=n)
+    return pd.DataFrame({"p": price, "s": s, "c": c, "d": d})
+
+
+def partial_r2(y: np.ndarray, x: np.ndarray, given: list[np.ndarray]) -> float:
+    """Of x with y given columns, by ordinary least squares."""
+    few = np.column_stack([np.ones(len(y)), *given])
+    squares = [
+        np.sum((y - z @ np.linalg.lstsq(z, y, rcond=None)[0]) ** 2) for z in (few, np.column_stack([few, x]))
+    ]
+    return 1 - squares[1] / squares[0]
+
+
+def test_the_study_of_darfur():
+    assert doctest.testmod(robustness) == (0, 1)
+    value, at_level = robustness_values(0.09731582 / 0.02325654, 783)
+    assert value == pytest.approx(0.1388, abs=5e-5)
+    assert at_level == pytest.approx(0.0763, abs=5e-5)
+
+
+@pytest.mark.parametrize(("t", "dof"), [(4.18, 783), (2.0, 50), (80.0, 20), (1.0, 100)])
+def test_the_robustness_value_solves_its_equation(t, dof):
+    value, at_level = robustness_values(t, dof)
+    # At R² = RV on both sides the bias is the estimate: R² / √(1 − R²) = |f|.
+    assert value / math.sqrt(1 - value) == pytest.approx(t / math.sqrt(dof))
+    if at_level == 0:
+        assert t / math.sqrt(dof) <= student.ppf(0.975, dof - 1) / math.sqrt(dof - 1)
+        return
+    # There the estimate less its bias is as many of its new standard errors from 0 as the test asks for.
+    left = t * math.sqrt(dof) / dof - at_level / math.sqrt(1 - at_level)
+    critical = student.ppf(0.975, dof - 1) / math.sqrt(dof - 1)
+    if t / math.sqrt(dof) <= 1 / critical:
+        assert left == pytest.approx(critical)
+
+
+@pytest.mark.parametrize("effect", [1.0, pytest.param(0.3, marks=pytest.mark.variant)])
+def test_a_straight_line_has_the_value_of_least_squares(effect):
+    frame = linear(20_000, effect=effect)
+    columns = {name: frame[name].to_numpy() for name in frame}
+    y, s, c, d = (columns[name] for name in "pscd")
+    r2 = partial_r2(y, s, [c, d])
+    f = math.sqrt(r2 / (1 - r2))
+    expected = robustness_values(f * math.sqrt(len(y) - 4), len(y) - 4)
+    found = found_in(frame)
+    assert found.partial_r2 == pytest.approx(r2, abs=0.01)
+    assert (found.value, found.at_level) == pytest.approx(expected, abs=0.01)
+    of_price, of_s = bound_of(partial_r2(y, c, [s, d]), partial_r2(s, c, [d]))
+    assert found.strongest == "c"
+    assert (found.of_price, found.of_s) == pytest.approx((of_price, of_s), abs=0.015)
+    assert found.taken == pytest.approx(math.sqrt(of_price * of_s / (1 - of_s)) / f, abs=0.03)
+
+
+def test_a_factor_that_explains_all_is_as_strong_as_the_value_asks_for():
+    frame = linear(20_000, effect=0.0)
+    found = found_in(frame, ("d",))
+    y, s, c, d = (frame[name].to_numpy() for name in "pscd")
+    of_price, of_s = partial_r2(y, c, [s, d]), partial_r2(s, c, [d])
+    f = found.value / math.sqrt(1 - found.value)
+    assert math.sqrt(of_price * of_s / (1 - of_s)) / f == pytest.approx(1, abs=0.05)
+
+
+def test_nothing_among_equals_needs_no_factor_to_explain_it():
+    shown = [found_in(linear(2_000, effect=0.0, seed=seed)).at_level > 0 for seed in range(10)]
+    assert sum(shown) <= 2
+
+
+def test_the_answer_says_it():
+    result = fd.audit(
+        linear(1_000, effect=1.0), price="p", sensitive="s", controls=["c"], questions=(4,), max_gap=0.01
+    )
+    (answer,) = (each for each in result.answers if each.question == 4)
+    assert "one as strong as “c” would tell" in answer.text
+    asked = result.measures[result.measures["question"] == 4]
+    assert asked["measure"].tolist()[:2] == ["robustness_value", "robustness_value_at_level"]
