@@ -80,6 +80,8 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.conditional
 	$(BIN)/python -m benchmarks.conditional --pairs
 	$(BIN)/python -m benchmarks.price
+	$(BIN)/python -m benchmarks.postprocessor
+	$(BIN)/python -m benchmarks.postprocessor_tables
 	$(BIN)/python -m benchmarks.tariff
 	$(BIN)/python -m benchmarks.estimator_tables
 	$(BIN)/python -m benchmarks.fuzz_readers --minutes 10

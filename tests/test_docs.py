@@ -118,6 +118,12 @@ def test_the_page_on_choosing_is_made_from_the_committed_results():
     assert PAGE.read_text(encoding="utf-8") == page()
 
 
+def test_the_page_on_repair_is_made_from_the_committed_results():
+    from benchmarks.postprocessor_tables import PAGE, page
+
+    assert PAGE.read_text(encoding="utf-8") == page()
+
+
 def test_the_page_on_blends_is_made_from_the_committed_results():
     from benchmarks.blend_tables import PAGE, page
 

@@ -201,6 +201,8 @@ def carry_out(
         name: getattr(plan, name) for name in ("random_state", "cap", "currency", "period")
     }
     tables = [AuditTable.of(frame, columns, **kept) for columns in names]
+    # What probabilities say is of no sensitive column: it is said once.
+    tables[1:] = [replace(each, probabilities=each.probabilities.iloc[:, :0]) for each in tables[1:]]
     firsts, seconds = [], []
     for table in tables:
         own = replace(plan, columns=table.columns)

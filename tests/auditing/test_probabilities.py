@@ -90,7 +90,9 @@ def test_an_audit_says_what_holds_and_what_does_not(tmp_path) -> None:
     shuffled = audited(table().sample(frac=1, random_state=1), known_class="truth")
     columns = result.tables["class_probabilities"].select_dtypes("number")
     assert np.allclose(shuffled.tables["class_probabilities"][columns.columns], columns)
-    assert "can't be tested" in audited(table()).answers[0].text
+    both = audited(table(), sensitive=["p_b", "p_a"])
+    assert "can't be tested" in both.answers[0].text
+    assert "class_probabilities" not in both.others[0].tables
     assert "These rows correct them" in audited(table(calibrated=False), known_class="truth").answers[0].text
 
 
