@@ -355,7 +355,7 @@ def test_the_page_on_equals_says_what_was_counted():
 
 @pytest.mark.parametrize("module", ["feature_encoder", "single", "regressor", "scorer"])
 def test_the_examples_of_the_regressors_modules_hold(module):
-    result = doctest.testmod(import_module(f"fairdash.training.{module}"))
+    result = doctest.testmod(import_module(f"fairdash.training.{module}"), extraglobs={"fd": fd})
     assert result.attempted > 2
     assert result.failed == 0
 

@@ -8,6 +8,7 @@ UFⱼ = Cov(E[φⱼ|s], E[π̂|s]) / Var(π̂) (Lindholm, Richman, Tsanakas and 
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -240,7 +241,10 @@ def shapley_values(fitted: Fitted, features: pd.DataFrame, *more: Array) -> Arra
 
     Along the trees' own paths (Lundberg et al. 2020), by the library ``shap``.
     """
-    from shap.explainers import TreeExplainer
+    with warnings.catch_warnings():
+        # Its pictures, which nobody draws here, ask matplotlib for what that means to drop.
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        from shap.explainers import TreeExplainer
 
     explainer = TreeExplainer(fitted.model, feature_perturbation="tree_path_dependent")
     return np.asarray(explainer.shap_values(fitted.encode(features, *more)), dtype=float)

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence import assess_dependence
-from fairdash.tariff.postprocessor import FairPostprocessor
 from fairdash.training.losses import LOSSES
 
 Array = NDArray[np.float64]
@@ -35,6 +34,9 @@ def repaired(table: AuditTable, *, random_state: int | None = 0) -> tuple[pd.Dat
     prices
         A row a row of the audit, in its order: price, s, and a column a way and strength.
     """
+    # It loads scikit-learn, which a page that only shows an audit has no use for.
+    from fairdash.tariff.postprocessor import FairPostprocessor
+
     seed, price, columns = random_state or 0, table.price, table.columns
     x = table.features.assign(**{columns.price: price})
     fold, s = table.folds(N_FOLDS), pd.Series(table.s_for_tests)

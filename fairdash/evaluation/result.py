@@ -227,7 +227,9 @@ class SweepResult(TrainedModels):
         """The models' test figures, means over the splits, in a notebook."""
         means = summarise_splits(self.frame, test_to_train=self.test_to_train)
         shown: str = (
-            means[means["part"] == "test"].dropna(axis=1, how="all").to_html(index=False, float_format="%.4g")
+            means[means["part"] == "test"]
+            .dropna(axis=1, how="all")
+            .to_html(index=False, float_format="{:.4g}".format)
         )
         return shown
 

@@ -295,6 +295,8 @@ def test_many_rows_begin_nearer_and_end_where_few_do(monkeypatch):
     ["terms", "choosing", "stack", "relativities", "files", "model", "cap"],
 )
 def test_the_examples_of_the_modules_hold(module):
-    result = doctest.testmod(import_module(f"fairdash.tariff.{module}"))
+    result = doctest.testmod(
+        import_module(f"fairdash.tariff.{module}"), extraglobs={"fd": fd, "np": np, "pd": pd}
+    )
     assert result.attempted > 0
     assert result.failed == 0

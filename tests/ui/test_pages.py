@@ -58,7 +58,7 @@ def test_home_lists_runs_and_names_the_damaged(finished_run):
     [
         ("-1 2", "negative"),
         ("", "empty"),
-        ("1 1", "twice"),
+        ("1 1", "repeated"),
         ("one two", "numbers"),
         ("nan", "negative or not"),
     ],
