@@ -69,8 +69,8 @@ def _about(rows: float) -> str:
 def networks_and_tariffs(comparison: Comparison) -> str:
     """By how much the best network beats a tariff that is as fair, or does not; empty without tariffs.
 
-    The tariff is that halfway between the GLM's dependence and the least, the network that with the least
-    error that is no more dependent, both on validation rows. The figures are those of test rows: the paired
+    The tariff is that halfway along the dependence that both reach, the network that with the least error
+    that is no more dependent, both on validation rows. The figures are those of test rows: the paired
     difference over the splits, with Student's interval by Nadeau and Bengio's standard error.
     """
     from scipy.stats import t as student
@@ -80,7 +80,10 @@ def networks_and_tariffs(comparison: Comparison) -> str:
     if error != "deviance" or tariffs.empty or front.validation.empty or tariffs["split"].nunique() < 2:
         return ""
     on_validation = tariffs[tariffs["part"] == "validation"].groupby("lam")[measure].mean()
-    middle = (on_validation.max() + on_validation.min()) / 2
+    networks = front.validation[measure]
+    # Where both have models: halfway between the ends of what both reach.
+    most, least = min(on_validation.max(), networks.max()), max(on_validation.min(), networks.min())
+    middle = (most + least) / 2
     lam = float((on_validation - middle).abs().idxmin())
     symbol, limit = REGISTRY[measure].symbol, float(on_validation[lam])
     choice = least_error(front.validation, measure, at_most=limit, error=error)

@@ -147,7 +147,7 @@ def test_two_attributes_are_crossed_and_small_cells_are_one() -> None:
     assert "crossed" not in found.others[0].tables
     few_men = table.assign(sex=np.where(np.arange(len(table)) < 60, "M", "F"))
     merged = along("age", few_men, sensitive=["age", "sex"], questions=(2,))
-    assert "taken together as “all others”" in merged.answers[1].text
+    assert "merged into “all others”" in merged.answers[1].text
 
 
 @pytest.mark.variant

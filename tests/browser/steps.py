@@ -40,6 +40,7 @@ def choose(page: Page, box: str | Locator, option: str, *, exact: bool = True) -
 def train_a_little(page: Page, *, epochs: int) -> None:
     """From the data page, roles set, to the trade-off page: four weights, few epochs."""
     page.get_by_role("button", name="Train on this data").click()
+    page.get_by_text("Balance, tariffs, weights and splits").click()
     choose(page, "Weights of fairness", "Quick look, 4 weights")
     page.get_by_text("Advanced: networks and schedule").click()
     field = page.get_by_label("Epochs (passes over the rows)")

@@ -34,6 +34,7 @@ def test_from_the_crime_table_to_what_fairness_costs(page: Page, real_data):
 
     train = page.get_by_role("button", name="Train", exact=True)
     train.wait_for()
+    page.get_by_text("Balance, tariffs, weights and splits").click()
     expect(page.get_by_text("Random splits into training")).to_be_visible()
     take_screenshots(page, "train")
     train.click()

@@ -45,9 +45,9 @@ def test_the_answer_is_counted_from_the_committed_cells():
 def test_every_part_begins_with_the_counts_of_the_comparable_data_alone():
     result = read_result("table1_crime")
     strict, share = (count(result, "crime", as_share=each) for each in (False, True))
-    said = open_part("fig3").markdown[0].value
-    assert f"{strict.reached} of {strict.total} with the error in standardised units" in said
-    assert f"{share.reached} of {share.total} with it as a share of a constant" in said
+    said, scores = (each.value for each in open_part("fig3").markdown[:2])
+    assert f"in standardised units | **{strict.reached} of {strict.total}**" in scores
+    assert f"share of a constant prediction's | **{share.reached} of {share.total}**" in scores
     verdict = {0: "No", 2 * strict.total: "Yes"}.get(strict.reached + share.reached, "In part")
     assert f"**{verdict}.**" in said
     counted, _, aside = said.partition("Not comparable, and not counted: ")
@@ -67,7 +67,7 @@ def test_every_part_begins_with_the_counts_of_the_comparable_data_alone():
 def test_what_is_not_comparable_is_shown_with_the_reason_and_not_counted(name, reason):
     at = open_page("paper", data=name)
     assert not at.exception
-    said = at.markdown[1].value
+    said = at.markdown[2].value
     assert "not comparable, and not counted" in said
     assert reason in said
     assert "of 12 fairness values" not in words(at)
@@ -245,7 +245,7 @@ def test_an_unknown_id_is_named_and_the_known_ones_are_offered(address, key, kno
     assert not at.exception
     (said,) = [each.value.replace("\\", "") for each in at.warning]
     name, asked = list(address.items())[-1]
-    assert f"{name} “{asked}”" in said
+    assert f"{name}, “{asked}”" in said
     for each in known:
         assert f"“{each}”" in said
     # It is said until somebody chooses.

@@ -38,7 +38,7 @@ def show_filing(result: AuditResult, audit: AuditJob | None) -> None:
         if place not in st.session_state:
             st.session_state[place] = _earlier_answers(audit)
         answers: dict[str, str] = st.session_state[place]
-        with st.popover(f"To be written by you: {len(blanks)} texts", icon=":material/edit_note:"):
+        with st.popover(f"Yours to write: {len(blanks)} texts", icon=":material/edit_note:"):
             written = {
                 field: st.text_area(FIELDS[field], answers.get(field, ""), key=KEY("field", place, field))
                 for field in blanks

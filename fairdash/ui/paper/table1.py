@@ -49,8 +49,8 @@ PAPER, OURS, CORRECTED, FLOOR = "the paper", "ours, their way", "ours, cross-fit
 SHARE = "MSE ÷ constant’s"
 
 
-def in_short() -> str:
-    """The counts of all data sets that are comparable, and which are not."""
+def show_in_short() -> None:
+    """One sentence, and the score of each data set that is comparable."""
     found, left_out = {}, {}
     for name in names():
         result = read_result(f"table1_{name}")
@@ -62,18 +62,15 @@ def in_short() -> str:
     both = [each for strict, share, _ in found.values() for each in (strict, share)]
     reached, total = [each.reached for each in both], [each.total for each in both]
     verdict = "Yes" if reached == total else "In part" if any(reached) else "No"
-    parts = [
-        f"{title_of(name)} {strict.reached} of {strict.total} with the error in standardised units, "
-        f"{share.reached} of {share.total} with it as a share of a constant prediction's. {equal}"
-        for name, (strict, share, equal) in found.items()
-    ]
-    text = (
-        f"**{verdict}.** Fairness values at or below those of the paper's Fair HGR NN, at its error or "
-        f"lower (scored as in the paper): {' '.join(parts)}"
-    )
+    text = f"**{verdict}.** fairdash is compared with the paper's Fair HGR NN, scored as in the paper."
     if left_out:
         text += f" Not comparable, and not counted: {', '.join(map(title_of, left_out))}."
-    return text
+    st.markdown(text)
+    for name, (strict, share, equal) in found.items():
+        rows = {"as a share of a constant prediction's": share, "in standardised units": strict}
+        head = f"| {title_of(name)}: fairness as low or lower, at an error as low | |\n|---|---|\n"
+        st.markdown(head + "\n".join(f"| {way} | **{n.reached} of {n.total}** |" for way, n in rows.items()))
+        st.caption(equal)
 
 
 def answer(name: str) -> str:

@@ -89,28 +89,39 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
         adversary = " An adversary takes time." if METHODS[method].adversarial else ""
         st.caption(f"**{METHODS[method].title}:** {METHODS[method].meaning}{adversary}")
     loss = ask_for_loss(dataset)
-    if follows(TARIFF, loss[0]):
-        st.session_state[TARIFF] = LOSSES[loss[0]].has_log_link
-    tariff = st.checkbox(
-        "Fair tariffs beside the networks",
-        key=TARIFF,
-        help="Additive models, to file as a table of relativities, fitted at the same weights. λ = 0 is a "
-        "GLM. On by default where predictions are scaled, as for counts and costs.",
-    )
     if search is not None:
         show_search(search)
-    lams = ask_for_lams()
-    split = ask_for_split(dataset)
-    n_splits = st.slider(
-        f"{SPLITS[split].phrase.capitalize()} splits into training (80 %) and test rows (20 %)",
-        1,
-        20,
-        2,
-        key=KEY("splits"),
-        help="Every weight is trained once per split. More splits give more precise figures and take longer.",
-    )
-    confirmation = ask_for_confirmation(dataset)
-    advanced = ask_for_settings(dataset, loss)
+    # A search may have put a weight there, which should be seen.
+    with st.expander("Balance, tariffs, weights and splits", expanded=search is not None):
+        if follows(BALANCE, loss):
+            st.session_state[BALANCE] = LOSSES[loss].has_log_link
+        balance = st.checkbox(
+            "Balance: predictions add up to the target",
+            key=BALANCE,
+            help="Each model is shifted or scaled so that its predictions on the training rows add up to the "
+            "observed total. On by default where predictions are scaled, as for counts and costs.",
+        )
+        if follows(TARIFF, loss):
+            st.session_state[TARIFF] = LOSSES[loss].has_log_link
+        tariff = st.checkbox(
+            "Fair tariffs beside the networks",
+            key=TARIFF,
+            help="Additive models, to file as a table of relativities, fitted at the same weights. λ = 0 is "
+            "a GLM. On by default where predictions are scaled, as for counts and costs.",
+        )
+        lams = ask_for_lams()
+        split = ask_for_split(dataset)
+        n_splits = st.slider(
+            f"{SPLITS[split].phrase.capitalize()} splits into training (80 %) and test rows (20 %)",
+            1,
+            20,
+            2,
+            key=KEY("splits"),
+            help="Every weight is trained once per split. More splits give more precise figures and take "
+            "longer.",
+        )
+        confirmation = ask_for_confirmation(dataset)
+    advanced = ask_for_settings(dataset, loss, balance=balance)
     if advanced is not None and methods:
         shared = {name: advanced[name] for name in ("settings", "random_state", "device")} | {
             "split": split,
@@ -205,8 +216,8 @@ def methods_for(dataset: Dataset) -> list[str]:
     return [method for method in FAIR_METHODS if METHODS[method].multivariate or not several]
 
 
-def ask_for_loss(dataset: Dataset) -> tuple[str, bool]:
-    """Choose a loss that suits the target, and whether predictions are balanced."""
+def ask_for_loss(dataset: Dataset) -> str:
+    """Choose a loss that suits the target, by its id."""
     y, target = dataset.target.to_numpy(), dataset.roles.target
     problems = {name: loss.target_problem(y, column=target) for name, loss in LOSSES.items()}
     suitable = [name for name, problem in problems.items() if problem is None]
@@ -214,28 +225,19 @@ def ask_for_loss(dataset: Dataset) -> tuple[str, bool]:
     # Another target has another loss: what was chosen for one says nothing of the next.
     if follows(LOSS, [target, dataset.per_exposure, suitable, suggested]):
         st.session_state[LOSS] = suggested
-    left, right = st.columns(2, vertical_alignment="bottom")
-    loss = left.selectbox(
+    loss = st.selectbox(
         "What counts as accurate?",
         suitable,
         format_func=lambda each: LOSSES[each].title,
         key=LOSS,
         help="\n".join(f"- {LOSSES[each].title}: {LOSSES[each].meaning}" for each in suitable),
     )
-    if follows(BALANCE, loss):
-        st.session_state[BALANCE] = LOSSES[loss].has_log_link
-    balance = right.checkbox(
-        "Balance: predictions add up to the target",
-        key=BALANCE,
-        help="Each model is shifted or scaled so that its predictions add up to the observed total over its "
-        "training rows. On by default where predictions are scaled, as for counts and costs.",
-    )
     if why and loss == suggested:
         st.caption(f"{LOSSES[loss].title}, as {why}.")
     for name, problem in problems.items():
         if problem is not None:
             st.caption(safe(not_offered(LOSSES[name].title, problem)))
-    return loss, balance
+    return loss
 
 
 def follows(widget: str, what: object) -> bool:
@@ -256,10 +258,10 @@ def not_offered(title: str, problem: Problem) -> str:
 DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
-def ask_for_settings(dataset: Dataset, loss: tuple[str, bool]) -> dict[str, Any] | None:
+def ask_for_settings(dataset: Dataset, loss: str, *, balance: bool) -> dict[str, Any] | None:
     """Everything under "advanced", as options of a sweep; None, the reason shown, if it can't be used."""
     times, taken = st.session_state.get(TAKEN, (0, None))
-    default = taken or default_settings(dataset, loss=loss[0])
+    default = taken or default_settings(dataset, loss=loss)
 
     def key(name: str) -> str:
         # Widgets of their own each time: what was typed before gives way to what is taken over.
@@ -348,8 +350,8 @@ def ask_for_settings(dataset: Dataset, loss: tuple[str, bool]) -> dict[str, Any]
                 weight_decay=decay,
                 lr=lr,
                 dropout=dropout,
-                loss=loss[0],
-                balance=loss[1],
+                loss=loss,
+                balance=balance,
                 patience=int(patience) or None,
             )
         except FairdashError as error:
