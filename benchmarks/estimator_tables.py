@@ -36,11 +36,11 @@ def page() -> str:
         [
             "# How good the estimators are",
             "",
-            "Made by `python -m benchmarks.estimator_tables` from `benchmarks/results/`, which "
-            "`python -m benchmarks.estimators`, `python -m benchmarks.hard_links`, "
-            "`python -m benchmarks.judges` and `python -m benchmarks.coverage` remake. `hgr_spline` is the "
-            "displayed value, corrected for the contribution of noise, and the networks are cross-fitted, "
-            "unless the table says otherwise.",
+            "Made by `python -m benchmarks.estimator_tables` from `benchmarks/results/`, which `python -m "
+            "benchmarks.estimators`, `python -m benchmarks.hard_links`, `python -m benchmarks.judges` and "
+            "`python -m benchmarks.coverage` reproduce. Unless a table says otherwise, `hgr_spline` is "
+            "the displayed value, corrected for the contribution of noise, and the networks are "
+            "cross-fitted.",
             "",
             "## Bivariate Gaussians, 2,000 rows: mean over 20 data sets (truth)",
             "",
@@ -49,7 +49,7 @@ def page() -> str:
             "## The paper's four kinds of pattern, 500 rows",
             "",
             "Root mean squared error and bias against the exact maximal correlation, over ten noise levels "
-            "from 0.5 to 9 and five data sets each; the last columns are the values without noise, where "
+            "from 0.5 to 9 and five data sets at each. The last columns are the values without noise, where "
             "the truth is 1.",
             "",
             markdown(patterns),
@@ -63,17 +63,18 @@ def page() -> str:
             "",
             "## Weak links: the displayed value",
             "",
-            "Root mean squared error of `hgr_spline` as displayed, as corrected before (commit 9ba3690) "
-            "and cross-fitted (clipped at 0), on the same 200 samples (600 for independence), and the "
-            "share of samples in which it is exactly 0 (`python -m benchmarks.one_number`, which has 80 "
-            "further distributions, patterns and tables of counts).",
+            "The table compares three versions of `hgr_spline` by their root mean squared error: as "
+            "displayed, with the earlier correction (commit 9ba3690), and cross-fitted (clipped at 0). "
+            "All use the same 200 samples (600 for independence). The last column is the share of samples "
+            "in which the displayed value is exactly 0. `python -m benchmarks.one_number` covers 80 "
+            "further distributions, patterns and tables of counts.",
             "",
             markdown(weak_links()),
             "",
             told_apart(),
             "",
-            "The share of 200 samples in which the verdict's test finds a Gaussian link at 5 % "
-            "(`python -m benchmarks.one_number --power`):",
+            "The next table gives the share of 200 samples in which the verdict's test finds a Gaussian "
+            "link at the 5 % level (`python -m benchmarks.one_number --power`).",
             "",
             markdown(of_the_test()),
             "",
@@ -81,17 +82,19 @@ def page() -> str:
             "",
             "## The default measure",
             "",
-            "The share of data sets in which the measure's own permutation test (99 permutations, 5 %) "
-            "finds the link: 200 of 300 rows, 100 of 1,000 (`python -m benchmarks.judges`). Pages, reports "
-            "and the command line show the corrected `hgr_spline` and choose by it by default.",
+            "The last table of this section gives the share of data sets in which the measure's own "
+            "permutation test (99 permutations, 5 % level) finds the link. It rests on 200 data sets of "
+            "300 rows and 100 of 1,000 rows (`python -m benchmarks.judges`). By default, pages, reports "
+            "and the command line show the corrected `hgr_spline` and select by it.",
             "",
             judged(),
             "",
             nearest(),
             "",
-            "`hgr_kde_scores` chooses the spline network itself, since `hgr_spline` is nearly its own "
-            "penalty. RDC misses jumps, HGR_KDE misses heavy tails, and FairQuant misses links that leave "
-            "the averages of groups equal: a link in spread, a ring.",
+            "Networks trained with the `hgr_spline` penalty are selected by `hgr_kde_scores`, since "
+            "`hgr_spline` is nearly the penalty itself. RDC misses jumps, HGR_KDE misses heavy tails, and "
+            "FairQuant misses links that leave the averages of groups equal, such as a link in spread or "
+            "a ring.",
             "",
             markdown(power),
             "",
@@ -101,8 +104,8 @@ def page() -> str:
             "",
             "## Time",
             "",
-            "Processor time on one core, paired with the published forms in one run. The time of the "
-            "displayed value, `hgr_spline corrected`, is in the table of patterns.",
+            "Processor time on one core. Each estimator and its published form were timed in the same "
+            "run. The table of patterns gives the time of the displayed value, `hgr_spline corrected`.",
             "",
             markdown(speed),
             "",
@@ -144,9 +147,10 @@ def told_apart() -> str:
     zero = table.set_index(["law", "truth", "rows"])["zero"]
     told = power[power["found"] >= 0.8].groupby("rows")["truth"].min()
     parts = [
-        f"With {rows:,} rows the value is 0 in {100 * zero['independent', 0, rows]:.0f} % of samples under "
-        f"independence and in {100 * zero['gaussian', 0.1, rows]:.0f} % for a Gaussian HGR of 0.1. The "
-        f"smallest Gaussian link tried that the test finds in 80 % of samples is {told[rows]:g}"
+        f"With {rows:,} rows, the value is 0 in {100 * zero['independent', 0, rows]:.0f} % of samples of "
+        f"independent variables and in {100 * zero['gaussian', 0.1, rows]:.0f} % of Gaussian samples with an "
+        "HGR of 0.1. Among the Gaussian links tried, the weakest that the test finds in at least 80 % of "
+        f"samples has an HGR of {told[rows]:g}"
         for rows in (300, 2_000)
     ]
     return f"{'. '.join(parts)}."
@@ -159,11 +163,11 @@ def judged() -> str:
     least = table.loc[table.groupby("measure")["power"].idxmin()].set_index("measure")
     shown = least.loc["hgr_spline, corrected"]
     rest = least[~least.index.str.startswith("hgr_spline")].sort_values("power", ascending=False)
-    others = ", ".join(f"{100 * row.power:.0f} % ({row.link}) by `{name}`" for name, row in rest.iterrows())
+    others = ", ".join(f"`{name}` {100 * row.power:.0f} % ({row.link})" for name, row in rest.iterrows())
     return (
-        "With 300 rows the test of `hgr_spline` finds every kind of link tried in at least "
-        f"{100 * shown.power:.0f} % of samples. For each other test, the kind it finds least often is found "
-        f"in {others}."
+        "With 300 rows, the test with `hgr_spline` finds every kind of link tried in at least "
+        f"{100 * shown.power:.0f} % of samples. Each of the other tests finds fewer in its own worst case: "
+        f"{others}."
     )
 
 
@@ -175,10 +179,9 @@ def nearest() -> str:
     means = ", ".join(f"{name} {table[name].mean():.2f}" for name in table.columns.drop(shown.name))
     where = "{}, {:,} rows".format(*shown.idxmax())
     return (
-        f"On {near} of the {len(table)} rows of the table of links above, its error is the smallest or "
-        f"within a tenth of the smallest. It is {shown.mean():.2f} on average ({means}), and at most "
-        f"{shown.max():.2f} "
-        f"({where})."
+        f"On {near} of the {len(table)} rows of the table of links above, the error of the corrected "
+        f"`hgr_spline` is at most a tenth above the smallest. Its mean is {shown.mean():.2f} (the others: "
+        f"{means}), and its largest value is {shown.max():.2f} ({where})."
     )
 
 
@@ -198,7 +201,10 @@ def losses() -> str:
             "before": worse["rmse_before"].map("{:.3f}".format),
         }
     )
-    return f"It is worse where few rows give evidence of a fast or local link:\n\n{markdown(shown)}"
+    return (
+        "The displayed value is worse than before where few rows give evidence of a fast or local link.\n\n"
+        f"{markdown(shown)}"
+    )
 
 
 def markdown(table: pd.DataFrame) -> str:

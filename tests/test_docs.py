@@ -30,10 +30,10 @@ def test_the_readme_says_the_crime_figures_that_were_measured():
     method = table.set_index("method")
     last = table[table["method"] == "hgr_nn"].iloc[-1]
     said = (
-        f"the standard network's error is {method.loc['standard', 'mse']:.3f} against RidgeCV's "
-        f"{method.loc['ridge_cv', 'mse']:.3f}, and along λ the dependence (HGR_KDE) falls from "
+        f"the standard network has an error of {method.loc['standard', 'mse']:.3f} and RidgeCV one of "
+        f"{method.loc['ridge_cv', 'mse']:.3f}. As λ grows, the dependence (HGR_KDE) falls from "
         f"{method.loc['standard', 'hgr_kde']:.3f} to {last['hgr_kde']:.3f} (noise floor "
-        f"{last['hgr_kde_floor']:.3f}); the error then is {last['mse']:.3f}"
+        f"{last['hgr_kde_floor']:.3f}), and the error rises to {last['mse']:.3f}"
     )
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (found,) = re.findall(r"<!-- crime -->(.*?)<!-- /crime -->", readme, flags=re.DOTALL)

@@ -137,7 +137,7 @@ def _premiums_in_words(
         f"A premium independent of it changes a policy's premium by {parity} (corrective less best "
         f"estimate) and explains {points(less)} less of the {loss_in_words(costs)}.",
         "Intervals cover sampling of policies only, for the models as fitted.",
-        "For premiums between these, with their errors, train a front on this table.",
+        "To get premiums between these, and their errors, train models along the trade-off on this table.",
     )
 
 

@@ -239,8 +239,8 @@ def _of_second_price(data: AuditData) -> Answered:
 def decide(audits: Sequence[Answered]) -> list[dict[str, str]]:
     """Measured to verdict for each sensitive attribute, corrected for being several.
 
-    The primary criterion is tested at 5 % a direction; of several sensitive attributes, by Holm's method over
-    these. All other criteria are by Holm's method over all of theirs together.
+    The primary criterion is tested at 5 % in each direction, with Holm's correction over several sensitive
+    attributes. One more Holm correction covers all other criteria together.
     """
     verdicts: list[dict[str, str]] = [{} for _ in audits]
     every = [(k, name) for k, each in enumerate(audits) for name in CRITERIA if name in each.criteria]

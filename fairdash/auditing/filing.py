@@ -112,8 +112,8 @@ def _method(_: Findings) -> Iterator[Content]:
     yield (
         "Averages along the attribute are smooth curves with a band that holds the whole curve in 95 % of "
         "samples. A verdict is given where the largest gap is shown to be below or above the threshold at "
-        "5 % a direction; else the rows have not decided. Of further criteria and attributes verdicts are "
-        "corrected by Holm's method."
+        "5 % in each direction. Otherwise the rows do not decide. Holm's correction covers further criteria "
+        "and attributes."
     )
 
 

@@ -90,12 +90,12 @@ class Tested(Estimate):
     smallest: float
 
     def verdict(self) -> str:
-        """``"below"``, ``"above"`` or ``"undecided"``, at 5 % a direction."""
+        """``"below"``, ``"above"`` or ``"undecided"``, at 5 % in each direction."""
         return verdict_at(self.p_below, self.p_above)
 
 
 def verdict_at(p_below: float, p_above: float) -> str:
-    """The verdict of two p-values, corrected or not, at 5 % a direction."""
+    """The verdict of two p-values, corrected or not, at 5 % in each direction."""
     return BELOW if p_below <= LEVEL else ABOVE if p_above <= LEVEL else UNDECIDED
 
 

@@ -127,7 +127,10 @@ def verdicts_of(result: Findings) -> Table:
             "p-value of no link": table["p_value"].to_numpy(),
         }
     )
-    note = "Shares of the mean price. The primary criterion is tested at 5 % a direction, the others by Holm."
+    note = (
+        "Shares of the mean price. The primary criterion is tested at 5 % in each direction, the others with "
+        "Holm's correction."
+    )
     return Table("The criteria, the primary one first", frame, note, shares=tuple(SHARES))
 
 

@@ -79,7 +79,7 @@ SCENES: Mapping[str, LessonScene] = MappingProxyType(
             question="How does a predictor become fair?",
             guesses=("It forgets age", "An adversary hunts it", "It adds noise"),
             right="An adversary hunts it",
-            learned="A predictor becomes fair against an adversary, and is judged by a new estimator.",
+            learned="An adversary trains a predictor to be fair. A new estimator then judges it.",
         ),
         "5": LessonScene(
             title="5 Who pays?",

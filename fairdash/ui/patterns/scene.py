@@ -90,9 +90,9 @@ def ask_for_scene() -> Scene | None:
         st.latex(rf"V = F(U) + \varepsilon, \qquad F(u) = {named.formula}")
         if heavy_tails:
             st.caption(
-                "Heavy tails: the estimators see $e^{2z}$, where $z$ is the normal score of U, or V in "
-                "standard deviations. Increasing transformations do not change maximal correlation, χ² or "
-                "mutual information. The exact values hold."
+                "Heavy tails: the estimators are given $e^{2z}$ in place of each variable. For U, $z$ is its "
+                "normal score. For V, it is V in standard deviations. Increasing transformations do not "
+                "change maximal correlation, χ² or mutual information, so the exact values hold."
             )
     return scene
 
