@@ -128,7 +128,7 @@ def robustness_among_equals(
 def _bound(
     name: str, factors: tuple[str, ...], both: Array, share: Array, without: Without
 ) -> tuple[float, float]:
-    """Partial R² with the price and with s of an omitted factor as strong as a named one, given the others."""
+    """Partial R² with price and s of an omitted factor as strong as a named one, given the others."""
     others = tuple(each for each in factors if each != name)
     (y_all, s_all), (y_few, s_few) = (without(among, both).T for among in (factors, others))
     of_s = _gained(s_few, s_all, share)

@@ -1,5 +1,4 @@
-"""Public functions for one pair of variables or a stack of pairs, with input checks and options.
-"""
+"""Public functions for one pair of variables or a stack of pairs, with input checks and options."""
 
 from __future__ import annotations
 

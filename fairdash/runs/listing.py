@@ -50,7 +50,7 @@ def finished_audits(*, owner: str | None = LOCAL) -> list[AuditJob]:
 
 
 def kept_answers(*, owner: str | None = LOCAL, first: AuditJob | None = None) -> dict[str, str]:
-    """Return an owner's stored governance answers: from the given audit, or else from the latest that has any.
+    """Return an owner's stored governance answers: from the given audit, or else the latest that has any.
 
     Raises
     ------
