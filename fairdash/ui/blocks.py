@@ -67,7 +67,12 @@ def show_table(table: Table, keys: Keys) -> None:
 
 
 def show_stage(
-    data: dict[str, Any], *, key: str, on_release: Callable[[int], None], presented_share: float = 0.5
+    data: dict[str, Any],
+    *,
+    key: str,
+    on_release: Callable[[int], None],
+    presented_share: float = 0.5,
+    presented_text: int = ENLARGED,
 ) -> None:
     """A slider with the pictures, cards and table that follow it.
 
@@ -88,8 +93,8 @@ def show_stage(
         the place of release too.
     on_release
         Called with the place of the stop at which the hand let go.
-    presented_share
-        Share of the window's height that a picture takes in presentation mode.
+    presented_share, presented_text
+        Share of the window's height that a picture takes in presentation mode, and its text in pixels.
     """
     form = picture_format()
 
@@ -100,7 +105,7 @@ def show_stage(
         if isinstance(at, int) and 0 <= at < places:
             on_release(at)
 
-    larger = {"text": ENLARGED, "share": presented_share} if presented() else {}
+    larger = {"text": presented_text, "share": presented_share} if presented() else {}
     figures = [
         each | larger | {"form": form, "name": f"fairdash-{name_in(key)}-{place + 1}"}
         for place, each in enumerate(data["figures"])

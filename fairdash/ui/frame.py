@@ -108,16 +108,16 @@ def picture_format() -> str:
     return str(st.session_state.get(PICTURE_FORMAT, "PNG")).lower()
 
 
-#: Presentation mode: no sidebar, text of 24 px and titles of 48.
+#: Presentation mode: no sidebar, text of 18 px at least.
 _PRESENTED = """<style>
-html { font-size: 24px; --presented: 1rem }
-h1 { font-size: 2rem !important; padding: 0 !important }
+html { font-size: 21px; --presented: 1rem }
+h1 { font-size: 1.6rem !important; padding: 0 !important }
 label p, button p, a p, [data-testid=stCaptionContainer] p { font-size: 1rem !important }
 [data-testid=stSidebar], [data-testid=stHeader] { display: none }
 [data-testid=stMainBlockContainer] { padding-top: 1rem; padding-bottom: 1rem }
 </style>"""
 #: Text of charts in presentation mode, in pixels.
-ENLARGED = 24
+ENLARGED = 18
 
 
 def presented() -> bool:
@@ -134,11 +134,11 @@ def ask_for_presentation() -> None:
         st.html(_PRESENTED)
 
 
-def enlarged(figure: go.Figure) -> go.Figure:
-    """The figure with no text below :data:`ENLARGED`, and more room for it."""
-    figure.update_layout(font_size=ENLARGED, title_font_size=ENLARGED + 4, hoverlabel_font_size=ENLARGED)
-    figure.update_layout(title_subtitle_font_size=ENLARGED, height=1.15 * figure.layout.height)
-    figure.update_annotations(font_size=ENLARGED)
+def enlarged(figure: go.Figure, text: int = ENLARGED) -> go.Figure:
+    """The figure with no text below so many pixels, and more room for it."""
+    figure.update_layout(font_size=text, title_font_size=text + 4, hoverlabel_font_size=text)
+    figure.update_layout(title_subtitle_font_size=text, height=1.15 * figure.layout.height)
+    figure.update_annotations(font_size=text)
     return figure
 
 

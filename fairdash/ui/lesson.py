@@ -8,7 +8,7 @@ from fairdash.simulations import lesson
 from fairdash.simulations.lesson import SCENES
 from fairdash.ui.frame import presented
 from fairdash.ui.keys import Address, Keys
-from fairdash.ui.lesson_scenes import STAGES, guesses
+from fairdash.ui.lesson_scenes import HALL_TEXT, STAGES, guesses
 from fairdash.ui.state import choose
 from fairdash.ui.text import explain
 
@@ -18,6 +18,9 @@ KEY = Keys(__file__)
 RECAP = "recap"
 #: Terms of the glossary that a scene has.
 _TERMS = {"1": ("hgr",), "2": ("hgr", "f_and_g"), "3": ("hgr",), "4": ("hgr", "f_and_g"), "5": ("hgr", "lam")}
+#: For a hall: text larger than elsewhere in presentation mode, and titles twice as large.
+_HALL = f"""<style>html:root {{ font-size: {HALL_TEXT}px }}
+[data-testid=stMain] h1 {{ font-size: 2rem !important }}</style>"""
 #: Without the app around it, on paper.
 _PRINT = """<style>@media print {
 [data-testid=stSidebar], [data-testid=stHeader], [data-testid=stCheckbox] { display: none }
@@ -40,6 +43,7 @@ def show_lesson() -> None:
         else:
             _show_recap()
     if presented():
+        st.html(_HALL)
         # The lecturer explains the terms, and the scene keeps the whole screen.
         return
     with st.container(horizontal=True):

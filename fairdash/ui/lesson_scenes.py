@@ -39,6 +39,8 @@ Pictures = list[dict[str, Any]]
 
 #: Share of the window's height that a picture takes, and in presentation mode, with larger text around it.
 _SHARE, _PRESENTED_SHARE = 0.6, 0.43
+#: Text for a hall, in pixels.
+HALL_TEXT = 24
 #: Milliseconds that playing takes from end to end.
 _WHOLE_GAME = 4000
 
@@ -88,7 +90,7 @@ def drawn(
         Title, trace and column of a table for those who don't see the picture.
     """
     if large:
-        enlarged(figures[0])
+        enlarged(figures[0], HALL_TEXT)
     spec, moves = moving(figures)
     return {"spec": spec, "moves": moves, "alt": alt, "table": table}
 
@@ -126,7 +128,13 @@ def show_moving(
         data["variants"] = {"label": variants.label, "names": names, "at": variants.at()}
     if presented():
         data["table"] = None
-    show_stage(data, key=KEY("stage", scene), on_release=let_go, presented_share=_PRESENTED_SHARE)
+    show_stage(
+        data,
+        key=KEY("stage", scene),
+        on_release=let_go,
+        presented_share=_PRESENTED_SHARE,
+        presented_text=HALL_TEXT,
+    )
 
 
 def _table(picture: dict[str, Any], moves: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -130,7 +130,7 @@ def test_presented_there_is_no_sidebar_and_no_small_text(page) -> None:
         ".map(text => parseFloat(getComputedStyle(text).fontSize))"
     )
     assert len(sizes) > 10
-    assert min(sizes) >= 24
+    assert min(sizes) >= 18
     answered = page.get_by_test_id("stMarkdownContainer").filter(has_text="exact maximal").last
     lower = [each.bounding_box() for each in (answered, *page.locator(".stage figure").all())]
     assert max(box["y"] + box["height"] for box in lower) <= 1080, "nothing of it below the fold"
