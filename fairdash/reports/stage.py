@@ -19,6 +19,7 @@ from fairdash.figures.theme import Theme, escaped
 from fairdash.reports import pictures, words
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point
+from fairdash.reports.strength import shows_nothing
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.utils.text import number, span, with_unit
 
@@ -169,7 +170,10 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
         Its place among the stops.
     """
     profile, of_profile = _moving_profile(comparison, stops, theme=theme)
-    front, of_front = _moving_front(comparison, stops, theme=theme)
+    # All of a front would lie inside the noise, and no curve is drawn.
+    front, of_front = (
+        (None, []) if shows_nothing(comparison) else _moving_front(comparison, stops, theme=theme)
+    )
     seen, trained = comparison.objective_seen, {0.0, *comparison.plan.lams}
     table = comparison.profile(comparison.a)
     return {
@@ -188,12 +192,16 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
                 "alt": f"Average {seen.audited} in groups of {comparison.sensitive_called}: "
                 f"{comparison.a.title} and {comparison.b.title}, with 95 % intervals.",
             },
-            {
-                "spec": front,
-                "alt": "Test error against dependence for every method and trained weight, with standard "
-                "errors. Marked: the noise floor, references that use the sensitive attribute, and the "
-                "chosen point.",
-            },
+            *(
+                {
+                    "spec": each,
+                    "alt": "Test error against dependence for every method and trained weight, with standard "
+                    "errors. Marked: the noise floor, references that use the sensitive attribute, and the "
+                    "chosen point.",
+                }
+                for each in (front,)
+                if each is not None
+            ),
         ],
         "moves": [
             *({"figure": 0, **each} for each in of_profile),

@@ -18,7 +18,7 @@ from fairdash.figures.comparison import transformation_figure
 from fairdash.reports import content, pictures, stage, tables, words
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import THE_STANDARD, Front, Point, middle_weight, parse_point
-from fairdash.reports.strength import networks_and_tariffs, shows_nothing
+from fairdash.reports.strength import networks_and_tariffs
 from fairdash.runs.store import Run
 from fairdash.training.methods import PATHS
 from fairdash.training.objectives import OBJECTIVES
@@ -188,9 +188,8 @@ def _show_notes(comparison: Comparison) -> None:
 
 def show_comparison(comparison: Comparison, run: Run) -> None:
     """The pictures that follow the slider, what they compare with, and what the run has to say of itself."""
-    if not shows_nothing(comparison):
-        show_pictures(comparison, run)
-        _show_kept(comparison)
+    show_pictures(comparison, run)
+    _show_kept(comparison)
     _show_notes(comparison)
 
 
