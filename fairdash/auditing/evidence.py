@@ -195,9 +195,9 @@ def _reading(place: Path, what: str = "audit") -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AuditResult(Findings):
-    """Result of an audit that can be saved, read and compared.
+    """Result of an audit, with methods to save, load and compare it.
 
-    Its fields are those of :class:`~fairdash.auditing.result.Findings`.
+    See :class:`~fairdash.auditing.result.Findings` for the fields.
 
     Examples
     --------
@@ -214,7 +214,7 @@ class AuditResult(Findings):
             return str(pd.DataFrame(rows).to_html(index=False))
 
     def compare(self, other: AuditResult | str | PathLike[str]) -> AuditResult:
-        """Return this result with the changes since another one, given or saved.
+        """Return this result with the changes since another audit, given as an object or as a saved file.
 
         Returns
         -------
@@ -224,7 +224,7 @@ class AuditResult(Findings):
         Raises
         ------
         OptionError
-            The audits are of different sensitive attributes, or share none of its range.
+            The audits have different sensitive attributes, or no common range of the attribute.
         StorageError
             There is no audit, or one that can't be read.
         """
@@ -254,12 +254,12 @@ class AuditResult(Findings):
         return place
 
     def to_zip(self) -> bytes:
-        """The evidence: report, answers, tables and plan in one zip; the same bytes each time."""
+        """Return the evidence as one reproducible zip: report, answers, tables and plan."""
         return packed(self, self.files())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> AuditResult:
-        """Read what :meth:`save` wrote, a folder or a ``.zip``; numbers are the same to the last bit.
+        """Load a folder or ``.zip`` written by :meth:`save`; all numbers are restored exactly.
 
         Raises
         ------
