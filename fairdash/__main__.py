@@ -1,4 +1,4 @@
-"""``python -m fairdash``: the command line, :mod:`fairdash.cli`."""
+"""Entry point of ``python -m fairdash``; the command line itself is :mod:`fairdash.cli`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Versions of fairdash and of the packages behind a result."""
+"""The version of fairdash, and those of the packages that produced a result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Public functions, called by the pages, the command line and notebooks."""
+"""Public functions for pages, the command line and notebooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures of dependence as differentiable terms, for training loops of one's own in torch.
+"""Differentiable dependence measures for your own torch training loops.
 
 >>> import torch
 >>> from fairdash import losses

@@ -1,4 +1,4 @@
-"""The audit of an existing price: does it follow a sensitive attribute, where, and does cost justify it?
+"""Audit of an existing price: does it follow a sensitive attribute, where, and is that justified by cost?
 
 A frame with named columns becomes an :class:`~fairdash.auditing.table.AuditTable`, and that with a plan an
 :class:`~fairdash.auditing.data.AuditData`, computed once and never changed. Each of

@@ -1,4 +1,4 @@
-"""Questions 8 and 10, other prices: what could be charged instead, and how a second price compares.
+"""Questions 8 and 10, other prices: what could be charged instead, and how does a second price compare?
 
 The five premiums of question 8 are made in :mod:`fairdash.auditing.models`. The two prices of question 10 are
 both audited on the same rows, folds and points, and every number has its difference. Intervals of differences

@@ -1,4 +1,4 @@
-"""Question 6, through which columns? Shares of its factors, whether it uses s itself, and proxy
+"""Question 6: through which columns does the price follow s? Shares of factors, direct use of s, and proxy
 discrimination.
 
 A surrogate π̂ of the table's features reproduces the price. Its share of variance that s explains,

@@ -1,4 +1,4 @@
-"""The function ``fairdash.audit``: from a frame of prices to answers with verdicts."""
+"""Function ``fairdash.audit``, which turns a frame of prices into answers with verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the columns of an audit must be: their names and roles, their numbers, their values."""
+"""Checks on the columns of an audit: names, roles, numbers and values."""
 
 from __future__ import annotations
 

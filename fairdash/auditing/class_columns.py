@@ -1,4 +1,4 @@
-"""Columns of classes and of their probabilities in an audit."""
+"""Columns of classes, and of class probabilities, in an audit."""
 
 from __future__ import annotations
 

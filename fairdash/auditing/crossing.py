@@ -1,4 +1,4 @@
-"""Question 2 for two sensitive attributes at once: the price in the cells of one crossed with another."""
+"""Question 2 for two sensitive attributes at once: prices in the cells of their cross-classification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Basis functions of s, and the curve E[y|s] with its errors.
+"""Basis functions of s, and the estimated curve E[y|s] with its standard errors.
 
 Between the 5th and 95th percentile of s a curve is a cubic spline whose roughness is penalised (O'Sullivan
 1986; Wand and Ormerod 2008), or the mean of each level where s has few; the rows below and above are one

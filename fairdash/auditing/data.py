@@ -1,4 +1,4 @@
-"""Input of all questions of an audit, and the part that each returns: frozen, computed once.
+"""Data that all questions of an audit share, computed once and frozen, and the result type of each answer.
 
 Beside the verdict on a curve stands the p-value of no link of any kind: a price whose spread alone follows s
 has a flat curve. It is that of the one test of several measures (:mod:`fairdash.dependence.omnibus`), and

@@ -1,4 +1,4 @@
-"""The evidence of an audit: one zip of its report, tables and plan, which reproduces it.
+"""Evidence of an audit: one zip with the report, the tables and the plan that reproduces them.
 
 report.html   a page for a committee, then the technical part; it loads nothing from the network
 audit.json    all that was found

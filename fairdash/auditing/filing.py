@@ -1,4 +1,4 @@
-"""An audit to be filed: a document under the headings of a rule, with SVG figures and without a script."""
+"""Audit document for filing, under the headings of a rule, with SVG figures and no scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Governance text of a filed audit and a model card: asked once, stored in a YAML file."""
+"""Governance text for filed audits and model cards, entered once and stored in a YAML file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model's own answer beside the ten questions: what changing one column alone does to a price.
+"""The model's own answer beside the ten questions: how a price changes when one column alone changes.
 
 A change of one column, all others kept, is what the model does, and no more: where columns go together such
 customers may not exist. For each column two prices are compared: the mean over its values among the rows with

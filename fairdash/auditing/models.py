@@ -1,5 +1,5 @@
-"""Models of an audit: a price or a cost from features, by boosted trees, evaluated on held-out rows; and by
-networks, to check that results do not depend on the kind of model.
+"""Models of price or cost for an audit: boosted trees, evaluated on held-out rows, and networks, which check
+that results do not depend on the kind of model.
 
 Learned is on at most :data:`MOST_ROWS` rows, of units that the seed deals; folds are cut of the same deal, so
 that rows of one policy are in one fold.

@@ -1,4 +1,4 @@
-"""Question 7, how much money, and whose? Payments above or below a base, along s and by segments.
+"""Question 7: how much money, and whose? Payments above or below a base, along s and by segment.
 
 The base of a row's price is a share of its expected cost, the one at which both add up to the same (the
 portfolio's loss ratio); without a cost it is the mean price, and in a segment the mean of the rows that are

@@ -1,4 +1,4 @@
-"""Actual against expected, one factor at a time, and each coverage by itself: part of question 5."""
+"""Actual against expected, by single factor and by coverage: part of question 5."""
 
 from __future__ import annotations
 

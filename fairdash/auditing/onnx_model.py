@@ -1,4 +1,4 @@
-"""Models from files: ONNX only, which contains numbers and operators but no foreign program."""
+"""Load models from ONNX files, which contain numbers and operators but no foreign program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Question 9, how certain is this? Power, rows without the attribute, and errors in it.
+"""Question 9: how certain is this? Power, rows without the attribute, and errors in the attribute.
 
 What the price's curve would be if s had been measured without error is told by simulation and extrapolation:
 Cook and Stefanski (1994): errors of growing variance are added to s, the curve is fitted to each, and what

@@ -1,4 +1,4 @@
-"""Question 1 by class, if only the probabilities of classes are known."""
+"""Question 1 by class, when only class probabilities are known."""
 
 from __future__ import annotations
 

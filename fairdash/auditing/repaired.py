@@ -1,4 +1,4 @@
-"""The repaired price of an audited table: changes by each strength of a repair, on held-out rows."""
+"""Repaired price of an audited table: changes at each repair strength, on held-out rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Result of an audit as blocks, and its report: a page for a committee, then the technical part."""
+"""Report of an audit, built from blocks: one page for a committee, then the technical part."""
 
 from __future__ import annotations
 

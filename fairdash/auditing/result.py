@@ -1,4 +1,4 @@
-"""Result of an audit: frozen, tidy, in sentences, with the changes since another audit.
+"""Result of an audit: frozen tidy tables, sentences, and changes since another audit.
 
 Two results are held side by side without their rows. Both are taken as shares of their own mean price, so
 that a rise of all prices is no drift, and as independent samples: the interval of a difference has the root

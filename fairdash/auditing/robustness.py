@@ -1,9 +1,9 @@
-"""How strong a missing factor would have to be to explain the gap among equals away.
+"""Robustness value: the strength that an omitted factor needs to explain away the conditional gap.
 
-The robustness value of Cinelli and Hazlett (2020, “Making sense of sensitivity”, JRSS B 82, 39–67): a factor
-that tells this share of what the named ones leave of the price, and of s, would explain it. Here s enters by
-the price's own curve along it, learned on the other half of the units, so that a bent curve counts whole; for
-a straight line it is theirs.
+Robustness value of Cinelli and Hazlett (2020, “Making sense of sensitivity”, JRSS B 82, 39–67): a factor that
+explains this share of the residual variance of both the price and s, given the named factors, would explain
+the gap. Here s enters through the price's curve along s, estimated on the other half of the units, so that
+nonlinear links count in full; for a straight line the value equals theirs.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ Without = Callable[[tuple[str, ...], Array], Array]
 
 @dataclass(frozen=True, kw_only=True)
 class Robustness:
-    """How strong a missing factor would have to be.
+    """Strength that an omitted factor needs to explain away the conditional gap.
 
     Attributes
     ----------
     partial_r2
-        The share of what the factors leave of the price that s tells, in [0, 1].
+        Share of the price's residual variance, given the factors, that s explains, in [0, 1].
     value, at_level
-        The robustness values RV₁ and RV₁,α in [0, 1]: of the whole gap, and of its being shown; 0 where
-        there is nothing to explain away, 1 where no factor could.
+        Robustness values RV₁ and RV₁,α in [0, 1], for the whole gap and for its significance: 0 if there is
+        nothing to explain away, 1 if no factor could explain it.
     strongest
-        Of the named factors the one that would take most of the gap; "" where there is none.
+        Named factor that would explain most of the gap; "" if there is none.
     of_price, of_s
-        What a missing factor as strong as it would tell of the price and of s.
+        Partial R² of an omitted factor as strong as `strongest`, with the price and with s.
     taken
-        The share of the gap that one as strong as it would take away at most.
+        Largest share of the gap that such an omitted factor would explain.
     """
 
     partial_r2: float
@@ -128,7 +128,7 @@ def robustness_among_equals(
 def _bound(
     name: str, factors: tuple[str, ...], both: Array, share: Array, without: Without
 ) -> tuple[float, float]:
-    """What a missing factor as strong as a named one would tell of the price and of s, given all others."""
+    """Partial R² with price and s of an omitted factor as strong as a named one, given the others."""
     others = tuple(each for each in factors if each != name)
     (y_all, s_all), (y_few, s_few) = (without(among, both).T for among in (factors, others))
     of_s = _gained(s_few, s_all, share)

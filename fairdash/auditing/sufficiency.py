@@ -1,4 +1,4 @@
-"""Question 5, at a given price, who is undercharged? Sufficiency and autocalibration.
+"""Question 5: at a given price, who is undercharged? Sufficiency and autocalibration.
 
 b(p, s) = E[Y/L − π | π = p, S = s] is taken of cells of price and s, and b(p) is its mean at a price.
 

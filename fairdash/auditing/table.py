@@ -1,4 +1,4 @@
-"""Table of an audit: its columns by role, checked, in a canonical order.
+"""Table of an audit: its columns by role, checked and in a canonical order.
 
 Rows are sorted by the sensitive attribute and then by a hash of what they hold, so that nothing depends on
 the order in which they came; what is dealt to folds is dealt by that hash, so that a row with a weight of 2

@@ -1,4 +1,4 @@
-"""The command line: the same verbs as the pages.
+"""Command line with the same verbs as the pages.
 
 python -m fairdash app
 python -m fairdash sweep --dataset crime --objective demographic_parity --lams 0,0.5,1,2 --splits 2 --json

@@ -1,4 +1,4 @@
-"""The verbs ``audit``, whose exit status is the verdict, and ``rules``, under which an audit may be filed."""
+"""Commands ``audit``, whose exit status is the verdict, and ``rules``, which lists the filing rules."""
 
 from __future__ import annotations
 

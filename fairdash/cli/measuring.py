@@ -1,4 +1,4 @@
-"""The verbs ``measure``, of two columns, and ``check``, for columns that give the target away."""
+"""Commands ``measure``, for two columns, and ``check``, for columns that give the target away."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verbs ``runs``, which does what the Runs page does, and ``report``."""
+"""Commands ``runs``, which mirrors the Runs page, and ``report``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verbs that serve the app, its jobs and the paper's studies: ``app``, ``worker``, ``reproduce``."""
+"""Commands ``app``, ``worker`` and ``reproduce``: the app, its jobs and the paper's studies."""
 
 from __future__ import annotations
 

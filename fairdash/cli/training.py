@@ -1,4 +1,4 @@
-"""The verbs that train, ``sweep``, ``search`` and ``find-lam``, and their data options."""
+"""Commands ``sweep``, ``search`` and ``find-lam``, and the data options that they share."""
 
 from __future__ import annotations
 

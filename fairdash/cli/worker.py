@@ -1,4 +1,4 @@
-"""The process that runs the jobs of a queue, one after the other: ``python -m fairdash.cli.worker LANE``.
+"""Worker process that runs the jobs of a queue one by one: ``python -m fairdash.cli.worker LANE``.
 
 It is started where there is work, outlives the browser and the app, and ends when there was none for a while.
 One that was killed is started again by the next visit of a page; DBOS then has it go on with the job that it

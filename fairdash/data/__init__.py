@@ -1,4 +1,4 @@
-"""Tables, roles, the :class:`Dataset` for training, and the catalogue of public data.
+"""Tables, column roles, the :class:`Dataset` for training, and the catalogue of public data.
 
 Nothing heavy is imported here: each name is loaded when it is first used, from where ``__init__.pyi`` says.
 """

@@ -1,4 +1,4 @@
-"""Data sets that fairdash simulates or downloads; see ``catalogue.toml``."""
+"""Catalogue of the data sets that fairdash simulates or downloads; see ``catalogue.toml``."""
 
 from __future__ import annotations
 

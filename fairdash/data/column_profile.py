@@ -1,4 +1,4 @@
-"""Profile of a column: the kind of its cells, a line for the preview, and notes before training.
+"""Column profiles: the kind of cells, a line for the preview, and notes before training.
 
 >>> target_remarks(pd.Series([0.0] * 880 + [100.0] * 120, name="cost"))
 ('“cost” is zero in 88 % of the rows: squared error then depends mostly on the few others.',)

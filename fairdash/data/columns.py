@@ -1,4 +1,4 @@
-"""Requirements of a column's role, shared by the data page, data sets and the estimators."""
+"""Requirements for each column role, shared by the Data page, data sets and estimators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One table, ready for training: features, target, sensitive columns and weight, checked as a whole.
+"""Data set ready for training: features, target, sensitive columns and weight, checked together.
 
 >>> import pandas as pd
 >>> dataset = Dataset(

@@ -1,4 +1,4 @@
-"""Features of a table: columns used, left out or in doubt, and fixes to include them.
+"""Feature selection: columns to use, columns left out or in doubt, and fixes to include them.
 
 A feature is in doubt if it is the sensitive column under another name: copied, rescaled, recoded or more
 finely cut.

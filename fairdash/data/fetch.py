@@ -1,4 +1,4 @@
-"""Files of a publisher: found on this machine or downloaded, singly or in an archive.
+"""Find a publisher's files on this machine or download them, singly or in an archive.
 
 Wherever they come from they are compared with what was published.
 """

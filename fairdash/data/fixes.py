@@ -1,5 +1,4 @@
-"""Fixes that one click applies to a column: text read as numbers, bands as their order, dates as a year or
-an age."""
+"""One-click fixes of a column: convert text to numbers, bands to their order, and dates to years or ages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grammar of numbers, dates, bands and names, for reading and for conversion.
+"""Patterns for numbers, dates, bands and names, used to read and to convert cells.
 
 The patterns hold for a whole cell, and for Python's engine as for Arrow's.
 

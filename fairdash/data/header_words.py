@@ -1,4 +1,4 @@
-"""Meaning of a column's header, in six languages; ``header_words.json`` has the words.
+"""Recognise the meaning of column headers in six languages; ``header_words.json`` lists the words.
 
 A phrase there is one word or several, each of which must be among the header's, in any order; ``*`` stands
 for any letters. Accents, capitals and what parts the words don't count, and ä may be written ae. A header

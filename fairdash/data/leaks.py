@@ -1,4 +1,4 @@
-"""Features that give the target away because they are known only after it.
+"""Detect features that give the target away because they become known only after it.
 
 Only what no honest column does by chance, and what no honest column does by being strong, is called a leak
 here; what merely looks too good is the business of :mod:`fairdash.data.suspects`.

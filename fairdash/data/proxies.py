@@ -1,4 +1,4 @@
-"""Proxies of the sensitive attribute: its dependence on each feature, and on all together.
+"""Rank proxies of the sensitive attribute: its dependence on each feature and on all of them jointly.
 
 A predictor that never sees a sensitive column can still follow it through the features that do. Each
 feature's spline HGR with the sensitive column stands beside what independence would give, and a p-value

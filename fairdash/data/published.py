@@ -1,4 +1,4 @@
-"""Public tables in the paper's roles: communities and crime, motor policies, the US census.
+"""Public tables with the paper's roles: Communities and Crime, motor policies and the US census.
 
 **Crime**: violent crime in 1,994 communities of the United States. M. Redmond, UCI Machine Learning
 Repository, data set 183, CC BY 4.0. As in the paper the sensitive column is the share of Black inhabitants,

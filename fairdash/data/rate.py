@@ -1,4 +1,4 @@
-"""Targets per unit of exposure: claims per year rather than claims of policies of different length.
+"""Turn totals into rates per unit of exposure: claims per year, for policies of different length.
 
 A policy of half a year has had half the time to have a claim. With the rate y = N / w as the target and the
 exposure w as the weight, an average of predictions is a frequency, Σ N / Σ w, and the weighted Poisson

@@ -1,4 +1,4 @@
-"""Recipe to load a data set again, small enough for JSON, an address and a run's folder.
+"""Recipe for loading a data set again, short enough for JSON, a page's address or a run's folder.
 
 >>> source = CatalogueSource(dataset="household", options={"n": 200})
 >>> DatasetSource.from_json(source.to_json()) == source

@@ -1,4 +1,4 @@
-"""Suggest roles and targets from names and types of a table's columns, for the user to confirm.
+"""Suggest roles and targets from column names and types, for the user to confirm.
 
 >>> import pandas as pd
 >>> table = pd.DataFrame({"policy_id": [1, 2], "Age": [40, 50], "rooms": [2, 3], "cost": [9.5, 8]})

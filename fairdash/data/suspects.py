@@ -1,4 +1,4 @@
-"""Features that look too good to be true and may give the target away: a warning only.
+"""Warn of features that look too good to be true and may give the target away.
 
 No name is looked at. On rows that trees did not learn from, a column that explains much of the target's order
 is suspect if the others speak against it as a cause. Where the target is made of a column and of others,

@@ -1,4 +1,4 @@
-"""Uploaded files, stored under the hash of their content.
+"""Uploaded files, each stored under the hash of its content.
 
 A browser's reload loses what was uploaded; a file here survives it, and a worker process can read it. The
 same file uploaded twice is kept once. Files are personal: only this user can read them.

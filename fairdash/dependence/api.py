@@ -1,6 +1,4 @@
-"""Public functions: from one pair to a number, from a stack of pairs to a vector; and the checked pairs and
-options behind them.
-"""
+"""Public functions for one pair of variables or a stack of pairs, with input checks and options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Correlations of values, of ranks and of tables of counts, and mutual information by nearest neighbours."""
+"""Correlations of values, ranks and contingency tables, and mutual information by nearest neighbours."""
 
 from __future__ import annotations
 

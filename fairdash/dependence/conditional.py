@@ -1,4 +1,4 @@
-"""Dependence of u on s among rows alike in given columns C, by double residuals.
+"""Conditional dependence of u on s given columns C, by double residuals.
 
 What C tells of u, and of functions ψ of s, is taken off both; what is left must not go together. Products
 with functions of C let effects of opposite sign at different C count, which would cancel otherwise.

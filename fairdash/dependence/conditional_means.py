@@ -1,5 +1,4 @@
-"""Conditional mean of a number given columns C: E[·|C] by splines of ranks and levels, or by trees, always
-out of fold.
+"""Conditional means E[·|C] given columns C, by splines of ranks and levels or by trees, always out of fold.
 
 Splines: cubic splines of the ranks of every column of numbers (Demmler and Reinsch's functions, penalised by
 the fourth power of their place), a mean for every level of a category, and products of pairs of columns;

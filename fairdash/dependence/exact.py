@@ -1,4 +1,4 @@
-"""True values of the dependence measures, where known: the estimands."""
+"""Exact values of the dependence measures where they are known: the estimands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FairQuant: distance between the averages of quantile groups of s and the overall average of u."""
+"""FairQuant: distance between the averages within quantile groups of s and the overall average of u."""
 
 from __future__ import annotations
 

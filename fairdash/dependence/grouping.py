@@ -1,4 +1,4 @@
-"""Rows that belong together: exchanged, resampled and folded as whole groups.
+"""Groups of related rows, which are permuted, resampled and folded as a whole.
 
 Where the rows of a policy share what drives u, and share s, single rows are not independent: permuting
 them makes independence look as if there were as many witnesses as rows, and a test cries wolf. Here whole

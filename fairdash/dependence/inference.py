@@ -1,4 +1,4 @@
-"""Inference for a measured dependence: floor, p-value and interval."""
+"""Inference for a measured dependence: independence floor, p-value and interval."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Maximal correlation and χ² divergence of a kernel-smoothed law (Mary et al. 2019), for numpy and torch
-alike; of raw values, or of normal scores.
+"""Maximal correlation and χ² divergence of a kernel-smoothed law (Mary et al. 2019), in numpy and torch, for
+raw values or normal scores.
 
 The Gaussian kernel is separable, so the density on a G × G grid is a product of two G × n matrices: O(Gn)
 exponentials instead of O(G²n). One implementation serves numpy arrays (without importing torch) and torch

@@ -1,4 +1,4 @@
-"""One test of independence from several quick measures, and one set of permutations for all of them.
+"""Omnibus test of independence: several quick measures in one test with one set of permutations.
 
 Every measure alone is blind to some links. Here each is a correlation, or a sum of squared correlations,
 between functions of u and functions of v: the values themselves, smooth functions of the ranks from slow to

@@ -1,4 +1,4 @@
-"""Functions of u and of v in the test of several measures, and its measures.
+"""Measures of the omnibus test, and the functions of u and v that they correlate.
 
 Of classes the functions are which class a row has, made uncorrelated: a sum of squared correlations with them
 is that of an analysis of variance, whatever the order of the classes.

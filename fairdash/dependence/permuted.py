@@ -1,4 +1,4 @@
-"""Values of a measure at many orders of v with row weights, with little repeated work.
+"""Permutation values of a measure with row weights, with little repeated work.
 
 A weight stays with u or moves with v (:meth:`fairdash.dependence.api.Estimator.null`). The side that it goes
 with has the same weighted margin in every order; the margin of the other changes. Models are judged by one s:

@@ -1,5 +1,5 @@
-"""χ² divergence and mutual information by one network that learns the density ratio of (u, v), for a
-stack at once.
+"""χ² divergence and mutual information by a network that learns the density ratio of (u, v), for a stack of
+pairs at once.
 
 The network h(u, v) estimates the logarithm of p(u, v) / (p(u) p(v)) by maximising the bound of Donsker
 and Varadhan, E_P[h] − ln E_Q[eʰ] (MINE, Belghazi et al. 2018), with P the joint law and Q the product of

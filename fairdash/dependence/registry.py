@@ -1,4 +1,4 @@
-"""All measures of dependence, described once: pages, the command line and tests loop over them.
+"""Registry of all dependence measures, which pages, the command line and tests loop over.
 
 Nothing heavy is imported here: an implementation is named (``"module:function"``) and loaded when it is first
 used.

@@ -1,4 +1,4 @@
-"""Spline HGR: the first canonical correlation between smooth functions of the ranks of u and of v.
+"""Spline HGR: the first canonical correlation between smooth functions of the ranks of u and v.
 
 HGR is the largest correlation of f(U) and g(V) over all functions. Over the span of finitely many functions
 it is the first singular value of their cross-covariance. How many functions to use is decided by what the

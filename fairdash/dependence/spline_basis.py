@@ -1,5 +1,5 @@
-"""Smooth functions of the ranks: cubic splines, ordered from smooth to rough, uncorrelated on the rows at
-hand; and canonical correlations between few functions of one variable and many of the other.
+"""Spline basis on ranks: cubic splines ordered from smooth to rough and uncorrelated on the given rows; and
+canonical correlations between few functions of one variable and many of the other.
 
 The space is that of cubic B-splines with equal knots in (mid-)ranks. Its functions are ordered by roughness
 (Demmler and Reinsch 1975), so that the first p of them are the smoothest p dimensions of it, and are then

@@ -1,4 +1,4 @@
-"""Spline HGR, corrected for the contribution of noise to the largest of many sample correlations.
+"""Spline HGR with a correction for noise, which inflates the largest of many sample correlations.
 
 Two functions a side come first, and their contribution is never removed. More functions, and then steps,
 raise the value by what the rows tell of them: their gain is multiplied by a weight that goes from 0 to 1 as

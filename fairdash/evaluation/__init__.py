@@ -1,4 +1,4 @@
-"""From predictions to tidy frames: accuracy, dependence with its floor, and who pays."""
+"""Evaluate predictions in tidy frames: accuracy, dependence beside its floor, and who pays."""
 
 from fairdash.evaluation.assess import DEFAULT_MEASURE, DEFAULT_MEASURES, assess_predictions, of_sensitive
 from fairdash.evaluation.capping import cap_cost

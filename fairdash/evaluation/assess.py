@@ -1,5 +1,4 @@
-"""Assessment of predictions in a tidy frame: one row per model and part, one column per measure, with
-floors."""
+"""Assess predictions in a tidy frame: one row per model and part, one column per measure, with floors."""
 
 from __future__ import annotations
 

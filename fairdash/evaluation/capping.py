@@ -1,4 +1,4 @@
-"""Cost of a cap on changes of premium: error and dependence of a tariff before and after it."""
+"""Cost of a cap on premium changes: error and dependence of a tariff before and after the cap."""
 
 from __future__ import annotations
 

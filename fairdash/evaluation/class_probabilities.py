@@ -1,4 +1,4 @@
-"""Means by class if only the probabilities of a row's class are known, computed from other data.
+"""Class means when only class probabilities are known, estimated from other data.
 
 With p = P(class | z) a row counts to a class by p. That weighted mean is the class's where y and the class
 are unrelated among rows of equal z; else it is off by −E[Cov(class, y | z)] / E[p], and giving each row its

@@ -1,4 +1,4 @@
-"""Usual figures of classes: means by class, differences, ratios and impact ratios.
+"""Standard figures for classes: class means, differences, ratios and impact ratios.
 
 The names are Fairlearn's (``MetricFrame``: by group, difference and ratio between groups) and those of the
 adverse impact ratio (Equal Employment Opportunity Commission 1978, 29 CFR 1607.4 D, the four-fifths rule).

@@ -1,4 +1,4 @@
-"""Confirmation of a chosen point on rows set aside: one test, and a count of openings."""
+"""Confirm a selected model on holdout rows with one test, and count how often the holdout was used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Execution of a sweep's plan: training, assessment by both objectives, blends, references."""
+"""Execute a sweep's plan: train, assess under both objectives, blend, and add reference prices."""
 
 from __future__ import annotations
 

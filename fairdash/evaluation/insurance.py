@@ -1,4 +1,4 @@
-"""Actuarial figures: actual ÷ expected, Lorenz curve and Gini index, double lift; all by exposure.
+"""Actuarial figures, weighted by exposure: actual ÷ expected, Lorenz curve, Gini index and double lift.
 
 >>> import numpy as np
 >>> price, cost, years = np.array([1.0, 2.0, 3.0]), np.array([0.0, 2.0, 4.0]), np.ones(3)

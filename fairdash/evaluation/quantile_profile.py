@@ -1,4 +1,4 @@
-"""Predictions by the sensitive attribute: averages of quantile groups, who pays, and spreads."""
+"""Profile predictions along the sensitive attribute: averages of quantile groups, spreads, and who pays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Result of a sweep: the trained models, their figures beside noise, and their rows."""
+"""Result of a sweep: trained models, their figures beside floors, and predictions for every row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The path from the standard model to the fairest: trained models and the blends between them.
+"""Trade-off curve from the standard model to the fairest, through trained models and blends between them.
 
 >>> [point.lam for point in curve_points([1.0, 4.0], between=1)]
 [0.0, 0.5, 1.0, 2.0, 4.0]

@@ -1,4 +1,4 @@
-"""One verdict from one test: do the splits together show more dependence than under independence?
+"""Verdict from a single test: do all splits together show more dependence than expected by chance?
 
 The verdict, ``verdict_p``, is one test of several quick measures (:mod:`fairdash.dependence.omnibus`), each
 averaged over the splits. Beside it every measure that is drawn has a test of its own, whose edge is the null

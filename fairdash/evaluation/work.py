@@ -1,4 +1,4 @@
-"""Estimated time of a run's parts on one core, as weights for its progress."""
+"""Estimate the time of each part of a run on one core, as weights for its progress bar."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Plotly figures from frames. Names from a user's table are escaped here."""
+"""Plotly figures of data frames, with names from a user's table escaped."""

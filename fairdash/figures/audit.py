@@ -1,4 +1,4 @@
-"""Figures of an audit, one per table, in a registry for pages and reports."""
+"""Audit figures, one per table, in a registry for pages and reports."""
 
 from __future__ import annotations
 

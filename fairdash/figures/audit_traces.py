@@ -1,4 +1,4 @@
-"""Traces of an audit's tables, each added to an empty figure with its labels."""
+"""Plotly traces for an audit's tables, each added to an empty figure with its labels."""
 
 from __future__ import annotations
 

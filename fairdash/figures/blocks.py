@@ -1,4 +1,4 @@
-"""Blocks of pages and documents, and self-contained HTML.
+"""Content blocks for pages and documents, rendered as self-contained HTML.
 
 Content is written once, as sentences, facts, figures and tables. ``parts.html`` makes HTML of it,
 :func:`fairdash.ui.blocks.show_blocks` a page, :func:`fairdash.utils.safe_csv.safe_csv` the file of a table.

@@ -1,4 +1,4 @@
-"""Two models compared: features, learned functions, and both objectives."""
+"""Figures that compare two models: features, learned functions, and both objectives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of a data set before any model, and of models in training."""
+"""Figures of a data set before training, and of models during training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of all estimators on one scene: bars, floors as grey bands, the exact value as a line."""
+"""Bar chart of all estimators on one scene, with floors as grey bands and the exact value as a line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The front: test error against dependence, all methods of a run together, or those of several runs."""
+"""Front: test error against dependence for all methods of a run, or for several runs."""
 
 from __future__ import annotations
 

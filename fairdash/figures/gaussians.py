@@ -1,4 +1,4 @@
-"""The bivariate normal: HGR², χ² and mutual information along ρ, and the supplement's inequality."""
+"""Figures for the bivariate normal: HGR², χ² and mutual information along ρ, and the supplement's bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups of the sensitive attribute, one model beside another: averages, spreads, and who pays."""
+"""Figures by group of the sensitive attribute, for two models: averages, spreads, and who pays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels beside points, without overlaps or cuts at any width of the chart.
+"""Place labels beside points without overlap or clipping at any chart width.
 
 The page does not know how wide a chart will be drawn. A label therefore keeps a distance in pixels from its
 point that is right at every one of WIDTHS, from a phone's to a wide screen's.

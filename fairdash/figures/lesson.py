@@ -1,4 +1,4 @@
-"""The lesson's pictures: a cloud on its way to a line, memorised noise, the duel, and who pays."""
+"""Figures for the lesson: a cloud that becomes a line, memorised noise, the duel, and who pays."""
 
 from __future__ import annotations
 

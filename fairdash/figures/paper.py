@@ -1,4 +1,4 @@
-"""The paper's figures: its networks in training, averages by age, and published values beside ours."""
+"""Figures of the paper: its networks in training, averages by age, and published values beside ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of charts: lines, dots and bands as traces; notes and lines across as layout.
+"""Chart components: lines, dots and bands as traces, notes and reference lines as layout.
 
 All of it as plain values, which plotly takes as they are.
 """

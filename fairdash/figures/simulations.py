@@ -1,4 +1,4 @@
-"""Simulations: a scene's rows, the learned functions, and the estimates along the noise axis."""
+"""Figures of simulations: a scene's rows, the learned functions, and the estimates as noise grows."""
 
 from __future__ import annotations
 

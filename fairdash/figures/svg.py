@@ -1,4 +1,4 @@
-"""The figures of pages and reports without scripts: plotly's values, drawn by matplotlib.
+"""Static figures for pages and reports without scripts: plotly's values, drawn by matplotlib.
 
 Lines, points with bars, areas and bars across are drawn: what the figures of an audit are made of. Texts stay
 texts, so that a print can be searched.

@@ -1,4 +1,4 @@
-"""Changes of a tariff: a factor's relativities at λ = 0 and at the chosen λ, with its exposure."""
+"""Figures of tariff changes: a factor's relativities at λ = 0 and at the selected λ, with its exposure."""
 
 from __future__ import annotations
 

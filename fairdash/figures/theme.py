@@ -1,4 +1,4 @@
-"""One colour per meaning, one layout for all charts (Okabe–Ito, light and dark)."""
+"""Theme of all charts: one layout and one colour per meaning (Okabe–Ito, light and dark)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Jobs that outlive the browser, the app and their process: queued, checkpointed, resumable."""
+"""Queued, checkpointed and resumable jobs that survive a closed browser or a stopped process."""

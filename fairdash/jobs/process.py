@@ -1,4 +1,4 @@
-"""Start of fairdash's own modules as processes that outlive their parent."""
+"""Launch fairdash modules as detached processes that keep running when their parent ends."""
 
 from __future__ import annotations
 

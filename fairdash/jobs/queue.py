@@ -1,4 +1,4 @@
-"""The queue of all jobs: a client of DBOS Transact.
+"""Queue of all jobs: a client of DBOS Transact.
 
 <home>/jobs.sqlite               what waits, is at work and has ended
 <home>/lanes/<lane>.todo         there while the lane may hold jobs

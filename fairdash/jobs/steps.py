@@ -1,4 +1,4 @@
-"""Units of work: what a long job is cut into, so that what each has found can be kept and given back.
+"""Units of work: the steps of a long job, with results that can be stored and reloaded.
 
 A job asks its :class:`Unit` for what each of its units has found. :func:`at_once` computes it;
 :class:`Checkpoints` compute what they do not have yet. So a job that was killed goes on from its last

@@ -1,4 +1,4 @@
-"""Stacked multilayer perceptrons: K networks of one shape, evaluated as one, and their optimiser.
+"""Stacked multilayer perceptrons: K networks of one shape, evaluated together, and their optimiser.
 
 >>> import torch
 >>> net = StackedMLP([5, 8, 1], seeds=[0, 0, 1])

@@ -1,4 +1,4 @@
-"""Two points of a run's trade-off side by side: what pages, reports and files say of them."""
+"""Comparison of two points on a run's trade-off, shared by pages, reports and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Content of a comparison's page and report: figures with tables, findings, facts and limits.
+"""Content of the comparison page and report: figures with tables, findings, facts and limits.
 
 All is plain text, in blocks (:mod:`fairdash.figures.blocks`): the caller that shows it escapes it.
 """

@@ -1,4 +1,4 @@
-"""A run's fronts: the figures of all its paths for one objective and sensitive column, and places on them."""
+"""Fronts of a run: figures of all its paths for one objective and sensitive column, and positions on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A comparison as one HTML file that opens anywhere, prints well and loads nothing from the network."""
+"""Export a comparison as one HTML file that opens anywhere, prints well and loads nothing online."""
 
 from __future__ import annotations
 

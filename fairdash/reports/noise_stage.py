@@ -1,4 +1,4 @@
-"""Interactive figure of the patterns page along the noise: rows, curve and estimators, computed ahead."""
+"""Interactive figure of the Patterns page as noise grows: rows, curve and estimators, computed in advance."""
 
 from __future__ import annotations
 

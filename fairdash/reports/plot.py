@@ -1,4 +1,4 @@
-"""The app's figures in a notebook: plotly figures of a result of :func:`fairdash.sweep`.
+"""Plot results of :func:`fairdash.sweep` in a notebook with the app's plotly figures.
 
 Each function gives a ``plotly.graph_objects.Figure``: show it, or write it with ``figure.write_html``.
 """

@@ -1,4 +1,4 @@
-"""Several runs on one front: a check that they are comparable, and their figures."""
+"""Compare several runs on one front: check that they are comparable, and draw their figures."""
 
 from __future__ import annotations
 

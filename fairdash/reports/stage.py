@@ -1,4 +1,4 @@
-"""Interactive figures of the Trade-off page, computed ahead for every slider value."""
+"""Interactive figures of the Trade-off page, computed in advance for every slider value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits of a run's rows, the rows needed, and the gain of networks over tariffs."""
+"""Statistical limits of a run: its number of rows, the rows needed, and the gain of networks over tariffs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of a comparison: numbers with their digits, units and floors."""
+"""Tables of a comparison: formatted numbers with units and floors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences about a comparison's findings; plain text, not Markdown."""
+"""Sentences that state the findings of a comparison, in plain text, not Markdown."""
 
 from __future__ import annotations
 

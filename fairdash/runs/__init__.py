@@ -1,1 +1,1 @@
-"""Runs: sweeps in a separate process, each stored in its own folder."""
+"""Runs: sweeps that execute in a separate process and are stored in folders of their own."""

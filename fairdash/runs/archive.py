@@ -1,4 +1,4 @@
-"""Export and import of a run as one file: a zip of its checked files, and nothing else.
+"""Export and import a run as one file: a zip that contains its checked files and nothing else.
 
 run.json       its id
 spec.json      what it had to do, without whose it was

@@ -1,4 +1,4 @@
-"""A refitted model, or a fair tariff, as one file: a zip that opens anywhere and runs nothing.
+"""Bundle a refitted model or a fair tariff in one zip that opens anywhere and executes nothing.
 
 Of a model:
 model.safetensors   the model, as :meth:`fairdash.training.regressor.FairRegressor.save` writes it

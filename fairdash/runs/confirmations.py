@@ -1,4 +1,4 @@
-"""Openings of the rows that a run has set aside, stored and counted.
+"""Record of how often a run's holdout rows were used, and with what result.
 
 <run>/confirmations.json   every opening in order; holds its own hash (:mod:`fairdash.storage.bundle`)
 

@@ -1,4 +1,4 @@
-"""Deletion of the user's files, of runs, and of everything made from them; also at the end of a file's term.
+"""Delete a user's files and runs and everything derived from them, on request or when a term expires.
 
 Runs keep the target and the sensitive columns of every row, models keep the levels of texts, searches and
 studies keep figures: a file is not gone before they are.

@@ -1,4 +1,4 @@
-"""Requests for a run, a search, a model or an audit: they enter the queue and outlive the browser."""
+"""Submit runs, searches, models and audits to the queue, where they outlive the browser."""
 
 from __future__ import annotations
 

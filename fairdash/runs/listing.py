@@ -1,4 +1,4 @@
-"""Lists of stored runs and audits."""
+"""List stored runs and audits."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def finished_audits(*, owner: str | None = LOCAL) -> list[AuditJob]:
 
 
 def kept_answers(*, owner: str | None = LOCAL, first: AuditJob | None = None) -> dict[str, str]:
-    """What an owner has written for filings: of the audit given, or else of the last one that has some.
+    """Return an owner's stored governance answers: from the given audit, or else the latest that has any.
 
     Raises
     ------
     StorageError
-        They can't be read.
+        The answers can't be read.
     """
     for each in (*([] if first is None else [first]), *finished_audits(owner=owner)):
         if (each.folder / FILE).exists():

@@ -1,4 +1,4 @@
-"""Log of a run: one line per event, each with the hash of the previous line.
+"""Log of a run, with one line per event that includes the hash of the previous line.
 
 <run>/log.jsonl   the lines
 <run>/log.json    how many there are and the hash of the last one, sealed (:mod:`fairdash.storage.bundle`)

@@ -1,5 +1,5 @@
-"""The card of a model or tariff in words, under the headings of Mitchell et al. (2019, “Model cards for model
-reporting”, FAT*): what is known is filled in, and what only its owner can write is marked."""
+"""Model card in words, under the headings of Mitchell et al. (2019, “Model cards for model reporting”, FAT*):
+fairdash fills in the known parts and marks those that only the owner can write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stored models: refitted on all rows at one weight λ, for download.
+"""Stored models, refitted to all rows at one weight λ for download.
 
 <home>/models/<id>/spec.json     which model to refit
 <home>/models/<id>/result/       the bundle

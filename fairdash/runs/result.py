@@ -1,4 +1,4 @@
-"""Result of a run, and its files: Parquet for tables, safetensors for rows, JSON for the rest."""
+"""Store and load a run's result: Parquet for tables, safetensors for rows, JSON for the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks on the files of an imported run: each by itself, and against its plan.
+"""Check each file of an imported run, by itself and against the run's plan.
 
 Everything follows from the plan: which models there are, in which splits, and so which rows each table has.
 What passes here has all that pages and reports look at.

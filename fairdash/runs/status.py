@@ -1,4 +1,4 @@
-"""Progress of a job, and its end."""
+"""Status of a job: its progress and how it ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Storage of runs: one folder per run, every file written whole or not at all, no pickle.
+"""Store runs in one folder each, with atomic file writes and without pickle.
 
 <home>/runs/<id>/spec.json       what to do: data, plan
 <home>/runs/<id>/status.json     how far it is

@@ -1,4 +1,4 @@
-"""Stored studies, computed apart from the app and named by their content.
+"""Stored studies, computed outside the app and named by a hash of their content.
 
 <cache>/studies/<key>/spec.json       what to do
 <cache>/studies/<key>/<table>.parquet what it has found so far

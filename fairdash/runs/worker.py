@@ -1,4 +1,4 @@
-"""Execution of one run, search, model or audit, in the process that took it (:mod:`fairdash.cli.worker`).
+"""Execute one run, search, model or audit in the process that took it (:mod:`fairdash.cli.worker`).
 
 That process alone writes to the job's folder, apart from the cancel mark; and, so that no core is idle, from
 the helper process at a run, which asks for the same units from the other end. ``python -m

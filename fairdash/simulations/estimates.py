@@ -1,4 +1,4 @@
-"""Values of estimators on pairs, as used here and as published, and on a scene, with their floors."""
+"""Estimator values on pairs, as fairdash uses them and as published, and on a scene, with floors."""
 
 from __future__ import annotations
 

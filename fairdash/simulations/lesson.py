@@ -1,4 +1,4 @@
-"""The scenes of the lesson: one question each, a guess before the answer, and the sentence of each state.
+"""Scenes of the lesson: each asks one question, takes a guess, and then explains the answer.
 
 ``lesson_data`` has the lecturer's texts, and the trained numbers of ``python -m benchmarks.lesson``.
 """

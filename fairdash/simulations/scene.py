@@ -1,4 +1,4 @@
-"""A scene: rows drawn from a named pattern with noise, and examples that show an estimator fail."""
+"""Scene: rows drawn from a named pattern with noise, and examples where an estimator fails."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Studies: estimators along the noise (the paper's Fig. 2) and along ρ of normal distributions (Fig. 1), and
-their power.
+"""Simulation studies: estimators as noise grows (the paper's Fig. 2), estimators along ρ of normal
+distributions (Fig. 1), and power.
 
 And which features predict a sensitive attribute. A :class:`Study` is named by a hash of what it is;
 :mod:`fairdash.runs.studies` has it carried out beside the app.

@@ -1,4 +1,4 @@
-"""Bundles of files that detect a changed byte: in a zip, in a folder, or one file alone.
+"""File bundles that detect altered bytes: in a zip, in a folder, or in one file.
 
 a zip              :func:`pack` writes the same bytes for the same files; :func:`unpack` believes little
 sha256.json        in a zip or a folder: path of every other file → its SHA-256

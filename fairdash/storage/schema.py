@@ -1,4 +1,4 @@
-"""Checks on a file from elsewhere: types, shapes, counts, known names and limits.
+"""Checks on files from elsewhere: types, shapes, counts, known names and limits.
 
 JSON, Parquet and safetensors each have one way in here. What is declared is checked before the whole is in
 memory where that can be, and everything that is wrong is one kind of error, :class:`SchemaError`.

@@ -1,4 +1,4 @@
-"""Tariffs to file: additive models of levels, bands, curves and interactions, fair at a weight λ.
+"""Tariffs for filing: additive models of levels, bands, curves and interactions, fair at a weight λ.
 
 ``terms`` says what a tariff is made of, ``choosing`` finds it for a table, ``shape`` and ``smoothing`` say
 what its curves should look like, ``monotone`` what that costs, ``fit`` fits many λ as one stack,

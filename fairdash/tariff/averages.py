@@ -1,4 +1,4 @@
-"""The tariffs' own penalty, with its gradient in closed form, without torch."""
+"""Penalty of the tariffs on averages along s, with its gradient in closed form and without torch."""
 
 from __future__ import annotations
 

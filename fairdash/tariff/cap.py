@@ -1,4 +1,4 @@
-"""A cap on the change of any customer's premium against today's, at unchanged income.
+"""Cap the change of each customer's premium from today's, at unchanged income.
 
 >>> existing, premiums = np.array([100.0, 100.0, 100.0]), np.array([50.0, 100.0, 150.0])
 >>> capped = cap_premiums(premiums, existing, max_change=0.2)

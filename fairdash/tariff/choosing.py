@@ -1,4 +1,4 @@
-"""Terms of a tariff for a table: breakpoints on quantiles, levels in the data, and the user's own.
+"""Select the terms of a tariff for a table: breakpoints at quantiles, levels in the data, or the user's own.
 
 Relativities that are fixed beforehand, by a regulator or by management, are terms that no fit changes:
 

@@ -1,4 +1,4 @@
-"""Tables of relativities as CSV and XLSX, and back, without loss of numbers or levels.
+"""Export tables of relativities as CSV and XLSX and import them without loss of numbers or levels.
 
 A spreadsheet would run a text that begins with = + - or @, drops blanks at the ends of a cell, and can't hold
 control characters. Such texts are written as a backslash and a JSON string:

@@ -1,4 +1,4 @@
-"""Fitting tariffs of one table at many λ as one stack: scikit-learn's GLM first, then the penalty.
+"""Fit tariffs for one table at many λ as one stack: scikit-learn's GLM first, then the penalised models.
 
     minimise over β:  L(β) + (α ‖β‖² + Σ γ ‖D² v‖²) / c + λ Ψ(U, s)
 

@@ -1,4 +1,4 @@
-"""The GLM from which tariffs start: scikit-learn's, or with shaped curves by Newton's method."""
+"""Fit the GLM at λ = 0: with scikit-learn, or with Newton's method if curves are shaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tariffs of a data set over λ and splits, as predictions for a front beside a run's own models.
+"""Fit tariffs over λ and splits, and return predictions for a front beside a run's own models.
 
 Terms are chosen on the training rows of each split; all λ of a split are one stack, which starts at the
 split's GLM. The splits come one after another, each of them a unit that can be kept: one split's rows take a

@@ -1,4 +1,4 @@
-"""A fair tariff as a scikit-learn estimator.
+"""Fair tariff as a scikit-learn estimator.
 
 >>> import numpy as np
 >>> rng = np.random.default_rng(0)

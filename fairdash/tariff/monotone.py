@@ -1,4 +1,4 @@
-"""Cost of monotone constraints on factors."""
+"""Cost of monotone constraints on rating factors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The networks' penalties for tariffs, computed by torch on NumPy arrays."""
+"""Apply the networks' penalties to tariffs: torch computes them from NumPy arrays."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The tariffs of a plan: at its weights λ, or at weights that a pilot spreads over the tariffs'
-dependence."""
+"""Tariffs of a plan: at its weights λ, or at weights that a pilot spreads evenly over their dependence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The repair of any price as a scikit-learn estimator.
+"""Price repair for any model, as a scikit-learn estimator.
 
 >>> import numpy as np
 >>> rng = np.random.default_rng(0)

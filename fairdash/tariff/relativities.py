@@ -1,4 +1,4 @@
-"""A tariff as the table that is filed: a base and a relativity for each level, band, breakpoint and pair.
+"""Table of relativities for filing: a base, and a relativity per level, band, breakpoint and pair.
 
 With a log link the premium is the base times a relativity a factor; with the identity it is the base plus
 points. Rating needs only the table: :func:`rate` also accepts edited tables.

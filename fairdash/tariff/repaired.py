@@ -1,4 +1,4 @@
-"""Repaired trees of a data set over splits and strengths, as predictions for a front beside networks."""
+"""Repair the trees' predictions over splits and strengths, for a front beside networks."""
 
 from __future__ import annotations
 

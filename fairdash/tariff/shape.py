@@ -1,4 +1,4 @@
-"""Shape of a curve: smooth and, if requested, monotone.
+"""Shape constraints on curves: smooth and, if requested, monotone.
 
 Smoothness is that of P-splines (Eilers and Marx 1996): the squares of second differences of neighbouring
 values, on the scale of η, are added to what is minimised. Every neighbour counts alike, whatever the

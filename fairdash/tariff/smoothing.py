@@ -1,4 +1,4 @@
-"""Choice of the smoothness of a tariff's curves, by cross-validation."""
+"""Select the smoothness of a tariff's curves by cross-validation."""
 
 from __future__ import annotations
 

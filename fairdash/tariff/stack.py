@@ -1,4 +1,4 @@
-"""Objective of K fair tariffs of one table, as one computation over all rows.
+"""Objective of K fair tariffs for one table, computed together over all rows.
 
 The default penalty is how far the premium's averages follow s, in premium. A correlation does not care how
 large a premium's differences are. Where claims are weak that pays for premiums that a few rows hold far apart

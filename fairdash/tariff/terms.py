@@ -1,4 +1,4 @@
-"""Terms of a tariff, each of which adds to the linear predictor by the cells of a row.
+"""Terms of a tariff, each of which adds a value to the linear predictor according to a row's cells.
 
 A table is the matrix that their coefficients are multiplied by. Levels of categories are text, since a table
 of relativities holds text, and so does a file of it.

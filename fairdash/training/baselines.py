@@ -1,4 +1,4 @@
-"""Benchmarks of every run: the training rows' average, an actuary's linear model, trees, an existing price.
+"""Benchmarks of every run: the training average, an actuary's linear model, trees and an existing price.
 
 A network that does not beat them is not worth its trouble, and where it does not beat the average nothing
 was learned that fairness could cost. None of those that are trained here sees a sensitive column.

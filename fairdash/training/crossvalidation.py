@@ -1,4 +1,4 @@
-"""Comparisons on held-out rows, in shared stacks: candidates by cross-validation, weight decays in a sweep.
+"""Compare settings on held-out rows in shared stacks: candidates by cross-validation, weight decay by split.
 
 No single weight decay suits every table: one that a few hundred rows with a strong signal need leaves a
 constant of rare claims. So every run begins with one more stack of standard networks, and each split keeps

@@ -1,4 +1,4 @@
-"""Defaults of training, shared by pages, command line and notebooks.
+"""Default training settings, shared by pages, command line and notebooks.
 
 >>> import numpy as np
 >>> suggested_loss(np.array([0.0, 1.0, 0.0, 2.0, 0.0]))[0]

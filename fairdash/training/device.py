@@ -1,4 +1,4 @@
-"""Device of a training, and its memory.
+"""Devices for training, and the memory that a stack needs on them.
 
 The memory of a stack is predicted, so that one too large for a device is cut before it is tried. Counted are
 the numbers that live at once, in single precision. The factors are what the CPU's allocator was seen to hand

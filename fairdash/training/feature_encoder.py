@@ -1,4 +1,4 @@
-"""Encoder from a table's columns to the numbers of a network, as plain data.
+"""Encode a table's columns as a network's inputs; the encoder is plain data.
 
 >>> import pandas as pd
 >>> policies = pd.DataFrame({"rooms": [1.0, 3.0, None], "roof": ["tile", "slate", "tile"]})

@@ -1,4 +1,4 @@
-"""Feature importance by permutation, for all models of a stack at once.
+"""Permutation importance of features, for all models of a stack at once.
 
 >>> draws = PermutationPlan(random_state=0, rows=(np.array([3, 5, 8]),))
 >>> sorted(draws.shuffle(0, feature=2)[0].tolist())

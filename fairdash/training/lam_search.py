@@ -1,4 +1,4 @@
-"""The weight λ that meets a target, found by cross-validation."""
+"""Find the weight λ that meets a target, by cross-validation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses: squared error, or the deviances of the Tweedie family for prices and counts.
+"""Losses: squared error, and deviances of the Tweedie family for prices and counts.
 
 A network gives η; the prediction is μ = η for squared error and μ = exp(η) otherwise, so that prices are
 positive and effects multiply. Losses are used in units of the constant model's: 1 is what the (weighted)

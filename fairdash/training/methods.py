@@ -1,4 +1,4 @@
-"""The registry of training methods: one loop with different penalties."""
+"""Registry of training methods: one training loop with different penalties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The game between predictors and adversaries for K pairs at once: mini-batches, one step, the best epoch.
+"""Minimax game between predictors and adversaries for K pairs at once: batches, steps and best epoch.
 
 minimise over φ:  L(h_φ(X), Y) + λ Ψ(U, V),   where the adversary maximises Ψ
 

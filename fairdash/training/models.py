@@ -1,4 +1,4 @@
-"""Many models of one data set: any mixture of methods, λ, splits, seeds and settings, trained as stacks.
+"""Train many models of one data set in stacks, with any mix of methods, λ, splits, seeds and settings.
 
 To cut a stack for units of a few seconds would cost its speed: on Crime five stacks of a split each take two
 thirds longer than one of five. A leg is some of the epochs, and hands on where all its models stand, so that

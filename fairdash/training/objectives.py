@@ -1,4 +1,4 @@
-"""Objectives: predictions, or residuals, must not depend on the sensitive features."""
+"""Fairness objectives: predictions, or residuals, must not depend on the sensitive features."""
 
 from __future__ import annotations
 

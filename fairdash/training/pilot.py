@@ -1,4 +1,4 @@
-"""Choice of weights λ: a pilot finds models between the standard one and the floor.
+"""Select weights λ with a pilot that finds models between the standard model and the floor.
 
 λ has no scale of its own: of rare claims a quarter leaves no link, of household incomes five leave some. The
 weights of a plan are therefore spread evenly over dependence, on validation rows; the test rows take no part.

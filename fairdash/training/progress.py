@@ -1,4 +1,4 @@
-"""Progress of a training, and its listeners."""
+"""Progress of training, and its listeners."""
 
 from __future__ import annotations
 

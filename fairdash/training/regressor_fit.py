@@ -1,4 +1,4 @@
-"""Checks on the input of an estimator's fit and predict, and the training."""
+"""Check the input of an estimator's fit and predict, and train its model."""
 
 from __future__ import annotations
 

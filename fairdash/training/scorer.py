@@ -1,4 +1,4 @@
-"""Measures of dependence as scikit-learn scorers: for GridSearchCV, cross_validate and permutation tests."""
+"""Dependence measures as scikit-learn scorers, for GridSearchCV, cross_validate and permutation tests."""
 
 from __future__ import annotations
 

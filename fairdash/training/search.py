@@ -1,4 +1,4 @@
-"""Search of good settings: a grid of networks and schedules, compared by cross-validation."""
+"""Search for good settings over a grid of networks and schedules, compared by cross-validation."""
 
 from __future__ import annotations
 

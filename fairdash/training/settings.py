@@ -1,6 +1,6 @@
-"""All settings of the training of a stack of models, apart from its data.
+"""Training settings of a stack of models: its networks and their schedule.
 
-It decides nothing else: penalties, λ, schedule and the number of units are settings of their own.
+Penalties, λ and data are chosen elsewhere.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One model of one table: the engine's stack with a single model.
+"""Train one model on one table, as a stack with a single model.
 
 >>> import pandas as pd
 >>> rooms = pd.DataFrame({"rooms": [1.0, 3.0]})

@@ -1,4 +1,4 @@
-"""Ways to divide the rows into training and test rows, each an entry of one registry; and rows set aside.
+"""Registry of ways to divide rows into training and test rows, and the rows to set aside as a holdout.
 
 Whoever chooses a weight λ by looking at test rows has made training rows of a kind of them: a claim about the
 chosen point fails on other rows in about half of such choices. Rows set aside have had no say in it.

@@ -1,4 +1,4 @@
-"""Splits and folds of the rows; :mod:`fairdash.training.split_kinds` has the ways to choose test rows."""
+"""Split rows and deal them to folds; :mod:`fairdash.training.split_kinds` lists ways to choose test rows."""
 
 from __future__ import annotations
 

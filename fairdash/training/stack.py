@@ -1,4 +1,4 @@
-"""The training loop: K predictors and their adversaries as one stacked computation.
+"""Training loop: K predictors and their adversaries as one stacked computation.
 
 >>> import torch
 >>> data = StackData(

@@ -1,4 +1,4 @@
-"""Plans of training, and a sweep: methods × λ × splits of one data set, trained as stacks and predicted."""
+"""Plan a sweep: methods × λ × splits on one data set, trained in stacks and used for prediction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks on a page (HTML in a report), and the stage, the interactive component.
+"""Render blocks on a page (in a report they are HTML), and the interactive component, the stage.
 
 It is given data, draws frames in the browser, and sends one event back on release.
 """

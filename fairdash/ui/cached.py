@@ -1,4 +1,4 @@
-"""Cached library calls; keys are content hashes and ids, values are copies."""
+"""Cached library calls, with content hashes and ids as keys; callers receive copies."""
 
 from __future__ import annotations
 

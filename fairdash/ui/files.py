@@ -1,4 +1,4 @@
-"""Downloads: made on request; if making one fails, the page says so."""
+"""Download buttons that make files on request, and report on the page if that fails."""
 
 from __future__ import annotations
 

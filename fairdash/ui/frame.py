@@ -1,4 +1,4 @@
-"""Frame of every page: errors in plain words, and one style for charts."""
+"""Frame of every page: plain error messages and one chart style."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guard of the server: it answers requests to its own names, from its own pages.
+"""Request guard: the server answers only requests to its own host names, from its own pages.
 
 A web site can have its name resolve to 127.0.0.1 (DNS rebinding); a browser then takes what the app answers
 for that site's own. Only the Host header tells. Streamlit looks at it for the websocket alone, and takes

@@ -1,4 +1,4 @@
-"""The home page: prices by age with a slider of fairness, three ways to begin, and recent runs.
+"""Home page: prices by age with a fairness slider, three ways to begin, and recent runs.
 
 And the guided first visit: five sentences on the app's own pages, which can be left at any time.
 """

@@ -1,4 +1,4 @@
-"""Progress of jobs on pages; studies are started, followed with a bar, and shown when done."""
+"""Start studies, show the progress of jobs on pages, and show results when they are ready."""
 
 from __future__ import annotations
 

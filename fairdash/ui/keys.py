@@ -1,4 +1,4 @@
-"""Keys of widgets and of the session, unique for each part of a page.
+"""Keys of widgets and session values, unique for each part of a page.
 
 Keys are global to a run of a page: Streamlit refuses the second widget of a key, and all that comes after it
 is lost. A file's keys therefore begin with the file's place, and everything that the address holds is a

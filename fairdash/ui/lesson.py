@@ -1,4 +1,4 @@
-"""The lesson: one scene per screen, navigation, a recap, and texts in separate windows."""
+"""Lesson page: one scene per screen, navigation, a recap, and texts in separate windows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The five scenes of the lesson: the guess, the curve that is dragged, and four that play."""
+"""Five scenes of the lesson: the guess, the draggable curve, and four animated ones."""
 
 from __future__ import annotations
 

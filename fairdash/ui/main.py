@@ -1,4 +1,4 @@
-"""The script that Streamlit runs for every page: configuration, navigation, and the page inside."""
+"""Script that Streamlit runs for every page: configuration, navigation, and the page itself."""
 
 from __future__ import annotations
 

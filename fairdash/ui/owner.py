@@ -1,4 +1,4 @@
-"""Owner of the browser: by Streamlit's login, by a header of the proxy, or nobody.
+"""Identify the browser's owner, if any, by Streamlit's login or by a proxy's header.
 
 Where Streamlit's secrets have a section ``[auth]``, people sign in there (OpenID Connect). Where
 ``FAIRDASH_USER_HEADER`` names a header, a proxy says who asks; it must take that header out of what browsers

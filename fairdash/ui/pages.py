@@ -1,4 +1,4 @@
-"""The pages of the app: one list for the navigation and for every link between pages."""
+"""List of the app's pages, used by the navigation and by every link between pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""State of the user: stored in the page's address, and in the session between pages."""
+"""User state, stored in the page's address and, between pages, in the session."""
 
 from __future__ import annotations
 

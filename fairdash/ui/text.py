@@ -1,4 +1,4 @@
-"""Text on pages: names made safe for Markdown, numbers, and the glossary of symbols."""
+"""Text for pages: names escaped for Markdown, numbers, and the glossary of symbols."""
 
 from __future__ import annotations
 

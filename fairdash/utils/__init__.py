@@ -1,1 +1,1 @@
-"""Tools for all packages: names, records, seeds, texts."""
+"""General utilities: names, records, seeds and text."""

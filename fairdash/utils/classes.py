@@ -1,4 +1,4 @@
-"""Classes, such as sex or region, and their numeric codes.
+"""Encode classes, such as sex or region, as numeric columns.
 
 Whatever takes numbers takes classes as columns of 0 and 1: two classes are one such column, more are one
 column each. A function of the class is a sum of functions of these columns, so that what takes several

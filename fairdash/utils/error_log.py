@@ -1,4 +1,4 @@
-"""Place of an error, for the log, without its data.
+"""Log the location of an error without personal data.
 
 The message of an exception often quotes the value that caused it ("could not convert string to float: …"),
 and values are personal. The log gets the places in the code and the kinds of exceptions alone.

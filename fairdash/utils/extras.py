@@ -1,4 +1,4 @@
-"""Optional packages: an error names the extra that installs a missing one."""
+"""Import optional packages, with an error that names the extra to install if one is missing."""
 
 from __future__ import annotations
 

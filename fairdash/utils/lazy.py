@@ -1,4 +1,4 @@
-"""Lazy names of a package, and old names of moved objects."""
+"""Load a package's names on first use, and keep old names of moved objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory limits of a process, so that one table or run can't bring the machine down.
+"""Memory limits for a process, so that one table or run cannot exhaust the machine.
 
 ``FAIRDASH_MEMORY`` says how many gigabytes; half of what the machine, or its container, has by default. Only
 Linux counts what is asked for, so that it fails there and then; elsewhere nothing is limited. Neither is it

@@ -1,4 +1,4 @@
-"""Frozen dataclasses as plain values for JSON, and back: one way for every plan and every description."""
+"""Convert frozen dataclasses to plain JSON values and back, the same way for every plan and description."""
 
 from __future__ import annotations
 

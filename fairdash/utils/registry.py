@@ -1,4 +1,4 @@
-"""Registries: entries by id, with a helpful error for unknown ids."""
+"""Registries of entries by id, with a helpful error for unknown ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Equality of numbers up to rounding: one rule for all checks on whether something varies.
+"""Compare numbers up to rounding, by one rule for all checks on whether values vary.
 
 >>> varies(np.array([[1.0, 1.0 + 4e-16], [1.0, 1.0 + 1e-12], [1e12, 2e12]])).tolist()
 [False, True, True]

@@ -1,4 +1,4 @@
-"""Safe export of tables: spreadsheets must not execute a cell or a header, and bidirectional marks must not
+"""Export tables safely: spreadsheets must not execute cells or headers, and bidirectional marks must not
 mislead a reader."""
 
 from __future__ import annotations

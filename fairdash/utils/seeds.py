@@ -1,4 +1,4 @@
-"""One seed for all random draws, with a separate stream for each purpose.
+"""Derive all random draws from one seed, with a separate stream for each purpose.
 
 What is drawn for one purpose never disturbs another: a stream is the user's seed, the place it is for (say
 a split), and the purpose's number. The numbers are those that stored results were made with: two purposes may

@@ -1,4 +1,4 @@
-"""Counts, amounts and lists of names in messages; user text with invisible characters made visible."""
+"""Format counts, amounts and lists of names in messages, and make invisible characters visible."""
 
 from __future__ import annotations
 

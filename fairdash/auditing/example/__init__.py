@@ -1,4 +1,4 @@
-"""An audit that comes with fairdash: a GLM's premiums on pg15training, against the driver's age.
+"""Example audit that ships with fairdash: a GLM's premiums on pg15training, against the driver's age.
 
 What was found is kept beside this file, as sums over groups of 20 policies or more; the policies are not.
 ``python -m benchmarks.audit_example`` reproduces it.

@@ -1,4 +1,4 @@
-"""Rules for filing an audit, one file each; others.toml has the rules without a template.
+"""Rules for filing an audit, one file each; others.toml lists the rules without a template.
 
 A file says where the rule was looked up, when, and whether its text itself was read. None of them quotes.
 """

@@ -1,1 +1,1 @@
-"""Readers from a file's bytes to a frame and a report, one module per format."""
+"""Readers that turn a file's bytes into a frame and a report, one module per format."""

@@ -1,4 +1,4 @@
-"""Delimited text: detect the delimiter, split the rows, check their widths, keep the line numbers."""
+"""Read delimited text: detect the delimiter, split rows, check their widths and keep line numbers."""
 
 from __future__ import annotations
 

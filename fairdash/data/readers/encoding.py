@@ -1,4 +1,4 @@
-"""Format of a file by its bytes, not by its name, and the encoding of its text."""
+"""Detect a file's format from its bytes, not its name, and the encoding of its text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Excel workbooks (.xlsx, .xlsm): checked first, then read by a fast engine.
+"""Read Excel workbooks (.xlsx, .xlsm): check them first, then read them with a fast engine.
 
 An .xlsx is a zip archive of XML. A few kilobytes of it can unpack to gigabytes, name a cell in the last
 corner of a sheet of 17 billion, or repeat one long text a million times; so each part is unpacked up to a

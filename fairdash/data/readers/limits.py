@@ -1,4 +1,4 @@
-"""Limits on the size of a file and its table."""
+"""Size limits for files and tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Read a file into a frame, unpack archives, and report on the reading.
+r"""Read a file into a frame, unpack archives, and report how the file was read.
 
 >>> frame, report = read_table("price;age\n1,5;40\n2,25;50\n".encode(), name="prices.csv")
 >>> frame["price"].tolist()

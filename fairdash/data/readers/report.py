@@ -1,4 +1,4 @@
-"""Options for reading a file, progress meanwhile, and the report on the reading."""
+"""Options for reading a file, progress while it is read, and the report afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SAS, Stata and SPSS files, by pyreadstat in a separate process, through Parquet."""
+"""Read SAS, Stata and SPSS files through Parquet, with pyreadstat in a separate process."""
 
 from __future__ import annotations
 

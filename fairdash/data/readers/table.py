@@ -1,4 +1,4 @@
-"""Builder of a frame from a file: its columns, and notes on each.
+"""Build a frame from a file, column by column, with notes on each column.
 
 In a text or a sheet a title may stand above it, and a total or a note below: `header_at` and `rows_below`.
 """

@@ -1,4 +1,4 @@
-"""Convert text columns to numbers, truth values, dates or text, without silent losses.
+"""Convert text columns to numbers, truth values, dates or text without silent losses.
 
 pandas guesses a type for a column and loads what does not fit wrongly or without a word. Here a column
 becomes numbers only if every cell that is not missing is written as a number in one and the same way;

@@ -1,4 +1,4 @@
-"""Cells of text: by pyarrow if installed, which is fast on millions of rows, else by Python.
+"""Columns of text cells: pyarrow, which is fast on millions of rows, or plain Python without it.
 
 Both give the same; `tests/data/test_texts.py` holds them to it.
 """

@@ -1,4 +1,4 @@
-"""Files with typed columns: Parquet, and R's ``.rda``.
+"""Read files with typed columns: Parquet, and R's ``.rda``.
 
 Of Parquet the footer's counts come first, then the columns, nested ones left out by name. Of R's files the
 data frame in it is read, or the one of several that is named.

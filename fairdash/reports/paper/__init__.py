@@ -1,4 +1,4 @@
-"""The paper's tables and figures: its printed values, and our committed results.
+"""Tables and figures of the paper: its printed values and our committed results.
 
 What lies in ``results/table1_crime``, tables as CSV and ``about.json`` with seed, versions, machine, command
 and seconds, is made by ``python -m fairdash reproduce table1 --dataset crime`` in a checkout, whose folder

@@ -1,5 +1,4 @@
-"""Comparison of our results with the paper: cells of Table 1 and their count, and its sentences on Figs. 1
-and 2.
+"""Compare our results with the paper: the cells of Table 1 and their count, and statements on Figs. 1 and 2.
 
 All of it is computed from the committed tables, never written.
 """

@@ -1,10 +1,8 @@
-"""Penalties by an adversary: neural HGR, and χ² and mutual information by networks for ratios of densities.
+"""Adversarial penalties: neural HGR, and χ² and mutual information by networks that learn density ratios.
 
-than chance.
-
-h(u, s) estimates the logarithm of p(u, s) / (p(u) p(s)) by climbing the bound of Donsker and Varadhan,
+The network h(u, s) estimates ln(p(u, s) / (p(u) p(s))) by maximising the bound of Donsker and Varadhan,
 E_P[h] − ln E_Q[eʰ], with P the joint law and Q the product of the margins (MINE, Belghazi et al. 2018). Pairs
-from Q are the rows of a batch with the s of other rows of it.
+from Q combine each row of a batch with the s of another row.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Shared parts of the penalties: encodings of the sensitive features, and no adversary of their own."""
+"""Shared parts of the penalties: encoded sensitive features, and a default without an adversary."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Penalties in closed form: linear correlation, χ² of smoothed batches, correlations of smooth functions.
+"""Closed-form penalties: linear correlation, χ² of smoothed batches, correlations of smooth functions.
 
 HGR is the largest correlation of f(U) and g(S) over all functions. Here f is a sum of Gaussian bumps on the
 standardised U, and g one of cubic splines of the ranks of S. Over such sums the best pair is a
 singular vector, so that no adversary has to be trained.
 
-The largest of them, :mod:`fairdash.training.penalties.closed_forms`, is all that one pair of functions shows:
-while the predictor lowers it another pair takes its place, and its gradient jumps. The sum lowers all pairs
-at once; with ever more functions it would become χ² (Lancaster 1958).
+The largest correlation reveals only one pair of functions: as the predictor lowers it, another pair takes its
+place and the gradient jumps. The sum of squares lowers all pairs at once; with ever more functions it would
+become χ² (Lancaster 1958).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Functions of the ranks of a sensitive column, which penalties correlate with predictions; without torch."""
+"""Functions of a sensitive column's ranks that penalties correlate with predictions, without torch."""
 
 from __future__ import annotations
 

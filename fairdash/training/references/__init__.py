@@ -1,5 +1,4 @@
-"""Reference prices that use the sensitive attribute, directly or in training: kept apart from models that do
-not.
+"""Reference prices that use the sensitive attribute, directly or in training, unlike the fair models.
 
 >>> import numpy as np
 >>> s = np.linspace(0.0, 1.0, 400)

@@ -1,4 +1,4 @@
-r"""The barycentre: the best price under demographic parity that may use the sensitive attribute.
+r"""Wasserstein barycentre: the best price under demographic parity that may use the sensitive attribute.
 
 A prediction keeps its rank among people with the same s and takes the value that this rank has in one common
 law. The common law that moves predictions least, in mean square, is the Wasserstein-2 barycentre of the

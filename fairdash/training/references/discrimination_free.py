@@ -1,5 +1,5 @@
-r"""The actuaries' discrimination-free premium: a model of x and s, averaged over the marginal distribution
-of s.
+r"""Discrimination-free premium of the actuarial literature: a model of x and s, averaged over the marginal
+distribution of s.
 
 .. math:: h(x) = \int f(x, s) \, dP(s)
 

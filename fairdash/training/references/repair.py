@@ -1,4 +1,4 @@
-"""Repair of any price that may use s: one map for prices and for their errors, for one or several attributes.
+"""Repair any price that may use s: one map for prices and their errors, for one or several attributes.
 
 >>> import numpy as np
 >>> s = np.linspace(0.0, 1.0, 400)

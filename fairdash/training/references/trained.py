@@ -1,4 +1,4 @@
-"""The references of a data set, based on standard networks with s beside the features."""
+"""Reference prices for a data set, from standard networks that see s beside the features."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Parts of the page that audits an existing price."""
+"""Components of the Audit page."""

@@ -1,4 +1,4 @@
-"""Result of an audit: the verdict and its figure on the first screen, then each question."""
+"""Audit results: the verdict and its figure on the first screen, then each question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The document to file: its rule, and the texts that only the user can write."""
+"""Filing document: select a rule, and enter the texts that only the user can write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Form of an audit: an example, then columns, primary criterion and largest acceptable gap."""
+"""Audit form: an example, then columns, primary criterion and largest acceptable gap."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Parts of the Data page: the table, reading options, roles, content."""
+"""Components of the Data page: the table, reading options, roles and content."""

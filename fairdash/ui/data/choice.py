@@ -1,4 +1,4 @@
-"""Choice of the table: a data set of the catalogue, with its options and download, or a file."""
+"""Select a table: a data set of the catalogue, with its options and download, or a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Problems of a table and the user's fixes, each applied and undone by a click."""
+"""Show problems of a table and their fixes, each applied or undone with a click."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Roles of the columns, the target, the features, and display names."""
+"""Select column roles, the target, the features and display names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Content of a table: its figures, notes, proxies of the sensitive attribute, and columns."""
+"""Show the content of a table: figures, notes, proxies of the sensitive attribute, and columns."""
 
 from __future__ import annotations
 

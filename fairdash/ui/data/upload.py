@@ -1,4 +1,4 @@
-"""The user's own file: upload, term, reading options and roles."""
+"""Upload a file and choose its term, reading options and roles."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Parts of the page on the paper; everything is read from results on disk."""
+"""Components of the Paper page, which shows only results read from disk."""

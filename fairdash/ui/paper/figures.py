@@ -1,4 +1,4 @@
-"""The page on the paper: its parts, figures from our results, and checks of its statements."""
+"""Figures of the Paper page, drawn from our results, with checks of the paper's statements."""
 
 from __future__ import annotations
 

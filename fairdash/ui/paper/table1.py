@@ -1,4 +1,4 @@
-"""Table 1: does the paper hold up? Its values, ours scored as the paper did, and ours corrected."""
+"""Table 1 of the paper: its values, ours scored as the paper did, and ours corrected."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The parts of the page on association patterns."""
+"""Components of the page on association patterns."""

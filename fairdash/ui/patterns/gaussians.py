@@ -1,4 +1,4 @@
-"""Gaussians: how HGR², χ² and mutual information compare along ρ, where all three are known."""
+"""Gaussian panel: how HGR², χ² and mutual information compare along ρ, where all three are known."""
 
 from __future__ import annotations
 

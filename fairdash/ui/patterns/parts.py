@@ -1,4 +1,4 @@
-"""The page's two parts: estimators on patterns, with further panels, and Gaussians."""
+"""Two parts of the Patterns page: estimators on patterns, with further panels, and Gaussians."""
 
 from __future__ import annotations
 

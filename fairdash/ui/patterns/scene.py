@@ -1,4 +1,4 @@
-"""A scene and the values of every estimator: the controls, which the address keeps, a sentence, a picture.
+"""Scene panel: controls stored in the address, a sentence, a picture, and the value of every estimator.
 
 And scenes on which an estimator fails.
 """

@@ -1,1 +1,1 @@
-"""Parts of the Runs page."""
+"""Components of the Runs page."""

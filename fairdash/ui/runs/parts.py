@@ -1,4 +1,4 @@
-"""The runs: list, selection, actions, and several on one front.
+"""Runs page: list, select and manage runs, and compare several on one front.
 
 A run can be named, repeated, resumed, stopped, exported, imported and deleted.
 """

@@ -1,4 +1,4 @@
-"""Title of a run and its one-line description, on the Runs page and on Home."""
+"""Title and one-line description of a run, for the Runs page and Home."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The parts of the trade-off page."""
+"""Components of the Trade-off page."""

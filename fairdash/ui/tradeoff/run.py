@@ -1,4 +1,4 @@
-"""The run of the trade-off page: a preview that starts by itself, rows set aside, its log.
+"""Run on the Trade-off page: a preview that starts automatically, the holdout rows, and the log.
 
 And what can be carried off: a report, the model, figures, scored rows, a price to audit.
 """

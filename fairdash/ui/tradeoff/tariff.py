@@ -1,4 +1,4 @@
-"""The tariff to file: its weight, cost, table for download, and a cap on changes."""
+"""Tariff for filing: its weight, its cost, a table to download, and a cap on changes."""
 
 from __future__ import annotations
 

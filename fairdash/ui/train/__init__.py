@@ -1,1 +1,1 @@
-"""Parts of the Train page."""
+"""Components of the Train page."""

@@ -1,4 +1,4 @@
-"""The Train page: the form, with weights, networks and schedule; and the run that it has started."""
+"""Train form: weights, networks and schedule, and the run that it starts."""
 
 from __future__ import annotations
 

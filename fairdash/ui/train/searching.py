@@ -1,4 +1,4 @@
-"""Searches of the Train page: two forms, progress, results, and their transfer to the form."""
+"""Searches on the Train page: two forms, progress, results, and their transfer to the training form."""
 
 from __future__ import annotations
 
