@@ -94,8 +94,8 @@ def _when(equal: pd.DataFrame, strength: pd.DataFrame) -> str:
             f"At half the dependence, the smallest error is {whole.min():.3f} ({WAYS[str(whole.idxmin())]})."
         )
         lines.append(
-            f"- **{name}**: a full repair reduces the dependence from {before:.2f} to {known:.2f} with s, and to "
-            f"{other:.2f} without s. {best if len(whole) else ''}"
+            f"- **{name}**: a full repair reduces the dependence from {before:.2f} to {known:.2f} with s, "
+            f"and to {other:.2f} without s. {best if len(whole) else ''}"
         )
     return "\n".join(
         [
