@@ -238,11 +238,11 @@ def test_the_page_on_audits_says_how_often_they_were_wrong_and_how_long_they_tak
     jump, tail, line = (
         by.loc[each] for each in (("± 20 %", 3_000), ("5 %, the top 3 %", 20_000), ("5 %, a line", 20_000))
     )
-    assert f"the figure is {100 * jump.sufficiency_value:.1f} % in the middle of 200 samples. **" in said
-    assert f"the figure is {100 * tail.sufficiency_value:.1f} % in the middle of 200 samples, and" in said
-    assert f"said of {tail.sufficiency_below} of them instead" in said
-    assert f"of a straight line, of {line.sufficiency_below}." in said
-    assert f"above 5 % in {tail.residuals_above} of these samples" in said
+    assert f"its median over 200 samples is {100 * jump.sufficiency_value:.1f} %. **" in said
+    assert f"median of the figure over 200 samples is {100 * tail.sufficiency_value:.1f} %, and" in said
+    assert f"says “below” in {tail.sufficiency_below} of them instead" in said
+    assert f"For a straight line it says “below” in {line.sufficiency_below}." in said
+    assert f"above 5 % in {tail.residuals_above} of the samples with the surcharge" in said
 
 
 def test_the_tutorial_goes_from_a_file_to_a_filed_tariff():
