@@ -178,7 +178,7 @@ def carry_out(
     origin: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> AuditResult:
-    """Carry out a plan on a frame; see :func:`audit` for what it gives and raises.
+    """Execute a plan on a frame; see :func:`audit` for results and errors.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def _of_second_price(data: AuditData) -> Answered:
 
 
 def decide(audits: Sequence[Answered]) -> list[dict[str, str]]:
-    """Measured to verdict for each sensitive attribute, corrected for being several.
+    """Return the verdict for each sensitive attribute, corrected for multiple attributes.
 
     The primary criterion is tested at 5 % in each direction, with Holm's correction over several sensitive
     attributes. One more Holm correction covers all other criteria together.
@@ -258,7 +258,7 @@ def decide(audits: Sequence[Answered]) -> list[dict[str, str]]:
 def conclude(
     audit: Answered, verdicts: Mapping[str, str], origin: Mapping[str, Any] | None = None
 ) -> AuditResult:
-    """Result along one sensitive attribute."""
+    """Return the result along one sensitive attribute."""
     table, plan = audit.data.table, audit.data.plan
     tables = named(audit.tables, table)
     mean, parts = table.mean_price, audit.parts
@@ -309,7 +309,7 @@ def conclude(
 
 
 def named(tables: Mapping[str, pd.DataFrame], table: AuditTable) -> dict[str, pd.DataFrame]:
-    """Tables along classes with a column ``class``: the names of the codes that stand for them."""
+    """Add a column ``class`` to tables along classes, with the names of the class codes."""
     if not table.classes:
         return dict(tables)
     return {name: _named(name, each, table) for name, each in tables.items()}
@@ -344,7 +344,7 @@ def _verdict_in_words(measured: Measured, verdict: str, data: AuditData) -> str:
 
 
 def together(results: list[AuditResult], plan: AuditPlan) -> AuditResult:
-    """The results along several sensitive attributes as one: the first, with the others in it.
+    """Combine the results along several sensitive attributes: the first, with the others inside it.
 
     Its verdict is "above" where one of them is above, "below" where all are, and else "undecided"; its
     table ``by_sensitive`` holds the verdicts of all.
