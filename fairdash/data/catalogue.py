@@ -234,16 +234,16 @@ CATALOGUE: Mapping[str, CatalogueEntry] = MappingProxyType(_entries())
 def load_dataset(
     dataset_id: str, *, progress: DownloadProgress | None = None, **options: OptionValue
 ) -> Dataset:
-    """Make or fetch a data set of the catalogue.
+    """Load a data set of the catalogue: simulate it, or download it if necessary.
 
     Parameters
     ----------
     dataset_id
         A key of :data:`CATALOGUE`.
     progress
-        Called with bytes done and bytes expected during a download.
+        Called during a download with the bytes received and the bytes expected.
     **options
-        What the entry offers; see :attr:`CatalogueEntry.options`.
+        Options of the entry; see :attr:`CatalogueEntry.options`.
 
     Raises
     ------

@@ -85,13 +85,13 @@ def rank_proxies(
     Parameters
     ----------
     dataset
-        The table with its roles.
+        Data set with features and sensitive columns.
     sensitive
         Sensitive column; by default the first.
     max_rows
-        Largest number of rows to measure, drawn at random. All rows are searched for copies.
+        Largest number of rows for measurement, drawn at random. The search for copies covers all rows.
     n_permutations
-        Permutations of the sensitive column, the same for each feature.
+        Number of permutations of the sensitive column, shared by all features.
     random_state
         Seed of the sample, the permutations and the predictor's folds.
 
@@ -106,12 +106,12 @@ def rank_proxies(
 
     Notes
     -----
-    Rows of one group of the data set exchange the sensitive column together, and none of a group is predicted
-    from another of it.
+    Permutations exchange the sensitive column of whole groups of the data set, and no row is predicted from
+    another row of its group.
 
-    The corrected p-value of the j-th strongest feature compares it with the largest of those that are not
-    stronger, in each permutation; all are measured in standard deviations of their own floor, so that no
-    feature dominates the others (Westfall and Young 1993, algorithm 2.8).
+    The corrected p-value of the j-th strongest feature compares it, in each permutation, with the largest
+    value among the features that are not stronger. All values are in standard deviations of their own floor,
+    so that no feature dominates the others (Westfall and Young 1993, algorithm 2.8).
 
     Examples
     --------

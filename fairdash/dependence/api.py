@@ -45,24 +45,25 @@ def measure(
     id
         A key of :data:`~fairdash.dependence.REGISTRY`, such as ``"hgr_kde"``.
     u : (n,) array
-        Finite numbers; a prediction or a residual, say.
+        Finite numbers, such as predictions or residuals.
     v : (n,) array, or (n, d) where the measure is multivariate
-        Finite numbers; the sensitive attribute, say. Text or categories are classes: two are 0 and 1, more
-        are a column of 0 and 1 each where the measure is multivariate, or the values of a discrete one.
+        Finite numbers, such as the sensitive attribute. Text or categories are classes: two are encoded as 0
+        and 1; more become one column of 0 and 1 each for a multivariate measure, or the values of a discrete
+        variable.
     sample_weight : (n,) array, optional
-        Non-negative; refused where it has no meaning.
+        Non-negative; an error for measures without weights.
     groups : (n,) array, optional
         Groups of rows, such as policies: cross-fitting keeps them in one fold, so that no group is used for
-        both fitting and evaluation. A value depends on groups in no other way.
+        both fitting and evaluation. Groups have no other effect on the value.
     random_state
-        The seed of measures that draw. The same seed gives the same value.
+        Seed of measures that draw random numbers. The same seed gives the same value.
     **options
         Options of the measure, such as ``evaluation="in_sample"`` or ``grid="published"``.
 
     Returns
     -------
     float
-        The registry describes 0 and 1. A constant input gives 0.
+        Value of the measure; the registry describes its 0 and 1. A constant input gives 0.
 
     Raises
     ------
@@ -88,7 +89,7 @@ def measure_many(
     random_state: int | None = None,
     **options: Any,
 ) -> Array:
-    """Measure the dependence of each pair of a stack, in one computation.
+    """Measure the dependence of each pair of a stack in one computation.
 
     Parameters
     ----------
@@ -107,12 +108,12 @@ def measure_many(
     Returns
     -------
     (K,) array
-        0 where an input is constant.
+        Values of the measure; 0 if an input is constant.
 
     Raises
     ------
     OptionError
-        As :func:`measure`.
+        See :func:`measure`.
 
     Examples
     --------
@@ -146,7 +147,7 @@ class LearnedFunctions:
 def learned_functions(
     id: str, u: ArrayLike, v: ArrayLike, *, random_state: int | None = None, **options: Any
 ) -> LearnedFunctions:
-    """Fit f and g to all rows of one pair.
+    """Fit the functions f and g to all rows of one pair.
 
     Parameters
     ----------
@@ -155,9 +156,9 @@ def learned_functions(
     u : (n,) array
     v : (n,) or (n, d) array
     random_state
-        Seed, where the measure draws.
+        Seed, if the measure draws random numbers.
     **options
-        Of :func:`fairdash.dependence.hgr_nn.hgr_nn`: ``inputs``, ``hidden``, ``n_steps``.
+        Options of :func:`fairdash.dependence.hgr_nn.hgr_nn`: ``inputs``, ``hidden``, ``n_steps``.
 
     Returns
     -------
@@ -166,7 +167,7 @@ def learned_functions(
     Raises
     ------
     OptionError
-        The measure learns no such functions, or an input is constant.
+        The measure does not learn functions, or an input is constant.
 
     Examples
     --------

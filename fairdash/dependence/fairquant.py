@@ -43,7 +43,7 @@ def fairquant(
     cumulative: bool = False,
     sample_weight: ArrayLike | None = None,
 ) -> FairQuant:
-    """Mean absolute gap between the average of u in quantile groups of s and its overall average.
+    """Return the mean absolute gap between averages of u in quantile groups of s and its overall average.
 
     Parameters
     ----------

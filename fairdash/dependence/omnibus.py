@@ -175,15 +175,17 @@ def independence_test(
         Finite numbers; the sensitive attribute, say. Text or categories are classes: two are 0 and 1; with
         more, every measure uses class membership, and their order has no effect.
     sample_weight : (n,) array, optional
-        Non-negative; rows of weight 0 are left out. It is permuted in two ways, kept with u and kept with v,
-        and the larger p-value counts: it holds where the weight depends on u alone, on v alone or on neither.
+        Non-negative; rows with weight 0 are left out. The weight is permuted in two ways, kept with u and
+        kept with v, and the larger p-value counts. It is valid if the weight depends on u alone, on v alone
+        or on neither.
     groups : (n,) array, optional
         Groups of rows: whole groups exchange their values of v, see
-        :class:`fairdash.dependence.grouping.Blocks`, or their scores have one multiplier.
+        :class:`fairdash.dependence.grouping.Blocks`, or their scores share one multiplier.
     n_permutations
-        B; 999 by default, and 499 multipliers above 20,000 rows. In each of six measures one order comes
-        first, so that a p-value may not fall below 6 / (1 + B): 119 are needed at least for a test at 5 %,
-        and 120 m − 1 for m such tests by Holm's rule; 1,999 do for sixteen.
+        Number of permutations B; 999 by default, and 499 multipliers above 20,000 rows. Each of the six
+        measures has one order that ranks first, so that a p-value may not fall below 6 / (1 + B): a test at
+        5 % needs at least 119 permutations, and m such tests by Holm's rule need 120 m − 1; 1,999 suffice for
+        sixteen.
     random_state
         Seed of the permutations or multipliers.
 
@@ -199,10 +201,11 @@ def independence_test(
 
     Notes
     -----
-    Above 20,000 rows the scores w (f(u) − f̄) (g(v) − ḡ) of all pairs of functions are summed with random
-    signs, one a row or group, instead of permuting rows. Under independence a score has mean 0, and that the
-    means are estimated changes nothing to first order, because both factors are centred; so the signed sums
-    have the law of the sum itself as rows grow (Wu 1986; van der Vaart and Wellner 1996, section 2.9).
+    Above 20,000 rows, rows are not permuted. Instead, the scores w (f(u) − f̄) (g(v) − ḡ) of all pairs of
+    functions are summed with random signs, one per row or group. Under independence a score has mean 0, and
+    estimating the means changes nothing to first order, because both factors are centred. The signed sums
+    therefore have the same law as the sum itself as the number of rows grows (Wu 1986; van der Vaart and
+    Wellner 1996, section 2.9).
 
     Examples
     --------

@@ -88,16 +88,16 @@ def export(table: pd.DataFrame, path: str | PathLike[str]) -> None:
 
 
 def read_tariff(path: str | PathLike[str]) -> pd.DataFrame:
-    """The table of relativities in a ``.csv`` or ``.xlsx``: as it was written, or as a spreadsheet kept it.
+    """Read a table of relativities from a ``.csv`` or ``.xlsx``, as exported or as saved by a spreadsheet.
 
-    Such a CSV is UTF-8 with commas; such a workbook has the sheet “Relativities”.
+    The CSV must be UTF-8 with commas; the workbook must have a sheet named “Relativities”.
 
     Raises
     ------
     OptionError
-        Another ending.
+        The file has another extension.
     StorageError
-        The file can't be read, is larger than the files that are uploaded may be, or is no such table.
+        The file can't be read, exceeds the size limit of uploads, or contains no table of relativities.
 
     Examples
     --------

@@ -158,23 +158,24 @@ def in_words(table: pd.DataFrame) -> str:
 
 
 def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "error") -> Array:
-    """Premiums (n,) of the rows of X by a table of relativities.
+    """Return premiums (n,) for the rows of X from a table of relativities.
 
     Parameters
     ----------
     table
-        As :meth:`fairdash.tariff.model.FairTariff.relativities` gives it, or
+        Table from :meth:`fairdash.tariff.model.FairTariff.relativities` or
         :func:`fairdash.tariff.files.read_tariff`. Rows may be in any order.
     X : DataFrame, shape (n, p)
-        With the table's factors among its columns; an array's columns are called 0, 1, ….
+        Rows to rate, with the table's factors among the columns; columns of an array are called 0, 1, ….
     unknown
-        Treatment of a row with a level, or a missing cell, that the table does not have:
-        ``"error"``, or ``"base"``, which gives it the relativity 1 (0 points) of that factor.
+        Treatment of a level or missing cell that is not in the table: ``"error"``, or ``"base"``, which
+        assigns relativity 1 (0 points) for that factor.
 
     Raises
     ------
     DataError
-        The table can't rate, X lacks a factor or holds text for numbers, or something is unknown.
+        The table can't be used for rating, X lacks a factor or has text instead of numbers, or a level is
+        unknown.
 
     Examples
     --------

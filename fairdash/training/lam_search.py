@@ -44,18 +44,19 @@ _HOW_TO_WRITE = "Write it like hgr_kde<=0.05, hgr_kde<=floor+0.02 or error<=+10%
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A bound on dependence or on error.
+    """Bound on dependence or on error.
 
     Parameters
     ----------
     kind
         ``"measure"``: the measure is at most `at_most`. ``"excess"``: the measure is at most `at_most`
-        above its independence floor (the same estimator on the same rows, the sensitive column permuted).
-        ``"error"``: the error is at most the share `at_most` above the standard model's.
+        above its independence floor (the same estimator on the same rows, with the sensitive column
+        permuted). ``"error"``: the error exceeds the standard model's by at most the share `at_most`.
     at_most
-        0 or more, finite.
+        Bound, finite and at least 0.
     measure
-        Id in :data:`fairdash.dependence.REGISTRY`; empty for ``"error"``. Signed measures count by size.
+        Id in :data:`fairdash.dependence.REGISTRY`; empty for ``"error"``. The bound applies to the absolute
+        value of signed measures.
 
     Raises
     ------
@@ -88,10 +89,9 @@ class Target:
 
     @classmethod
     def parse(cls, text: str) -> Target:
-        """Read a target; ``error`` may be called ``mse``, and ``<=`` may be ``≤``.
+        """Parse a target; ``error`` may be written ``mse``, and ``<=`` may be written ``≤``.
 
-        The error is the loss that the models are trained on: the mean squared error unless the settings
-        say otherwise.
+        The error is the training loss: the mean squared error, unless the settings choose another loss.
         """
         match = _TEXT.fullmatch(text.strip())
         if match is None:
@@ -111,7 +111,7 @@ class Target:
 
     @property
     def words(self) -> str:
-        """The target as a person says it: "HGR_KDE at most 0.05"."""
+        """Return the target in words, such as "HGR_KDE at most 0.05"."""
         if self.kind == ERROR:
             return f"an error at most {100 * self.at_most:g} % above the standard model's"
         above = " above its noise floor" if self.kind == EXCESS else ""

@@ -97,12 +97,12 @@ def read_table(
     header_row: int | None = None,
     keep_below: bool = False,
 ) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read text, Parquet, Excel, R's .rda, SAS, Stata or SPSS files, packed (gzip, zip) or by themselves.
+    """Read text, Parquet, Excel, R's .rda, SAS, Stata or SPSS files, compressed (gzip, zip) or not.
 
-    What a file is is told by its content, not by its name. In a text, a column becomes numbers only if all
-    its cells are numbers, written in one way; codes with leading zeros and whole numbers above 2⁵³ stay
-    text. Columns of only "true" and "false" become booleans; dates become dates, unless their day and month
-    are ambiguous. The other formats declare the type of their cells.
+    The format is detected from the content, not from the name. In a text file, a column becomes numeric only
+    if all its cells are numbers written the same way; codes with leading zeros and integers above 2⁵³ stay
+    text. Columns with only "true" and "false" become booleans, and dates become dates unless day and month
+    are ambiguous. The other formats declare the types of their cells.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def read_table(
     DataFrame
         Rows in the file's order, numbered from 0.
     ReadingReport
-        How it was read.
+        Report on how the file was read.
 
     Raises
     ------
