@@ -68,8 +68,8 @@ True
 ```
 
 In the library, the default B is {library}, or {signs_drawn} with signs. `sample_weight=` and `groups=` have
-the same meaning as in `fd.assess_dependence`. For each of the six measures some order has the largest value, so
-p-values are rarely below 6 / (1 + B). Several tests corrected by Holm's method therefore need B = 1,999.
+the same meaning as in `fd.assess_dependence`. For each of the six measures some order has the largest value,
+so p-values are rarely below 6 / (1 + B). Several tests corrected by Holm's method therefore need B = 1,999.
 
 ## Links found, 300 rows
 
