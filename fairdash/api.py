@@ -394,7 +394,7 @@ def find_lam(
 
 
 def row_numbers(rows: ArrayLike | None, n_rows: int) -> NDArray[np.int64] | None:
-    """Row numbers as an array, each once and in order; OptionError for any that is not there."""
+    """Return unique row numbers as an ordered array; OptionError for numbers out of range."""
     if rows is None:
         return None
     numbers = np.asarray(rows)

@@ -225,8 +225,8 @@ def controlled_curve(
 def left_among_equals(
     table: AuditTable, factors: tuple[str, ...], *, random_state: int | None = 0
 ) -> tuple[AuditTable, Basis, Array]:
-    """The rows looked at, the functions of s, and what the factors leave of the price and of each function,
-    (n, 1 + p)."""
+    """Return the rows used, the functions of s, and the residuals of the price and of each function given the
+    factors, (n, 1 + p)."""
     part = table.sampled(_MOST_ROWS if len(factors) == 1 else TREE_ROWS)
     basis = basis_of(part)
     both = np.column_stack([part.price, basis.rows.toarray()])

@@ -176,8 +176,8 @@ SQUARED_ERROR, POISSON = LOSSES["squared_error"], LOSSES["poisson"]
 
 
 def explained(y: Array, told: Array, table: AuditTable, loss: Loss = SQUARED_ERROR) -> Estimate:
-    """1 − loss of what is told / loss of the mean: R², or the share of the deviance; 1 is exact, and below 0
-    the mean does better."""
+    """Return 1 − loss of the prediction / loss of the mean: R², or the explained share of the deviance; 1 is
+    exact, and below 0 the mean predicts better."""
     return gained(y, np.full(table.n, table.mean(y)), told, table, loss)
 
 

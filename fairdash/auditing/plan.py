@@ -343,8 +343,8 @@ class AuditPlan:
         reliability: float | Sequence[float] | None = None,
         **more: Any,
     ) -> AuditPlan:
-        """A plan whose questions may be ``"all"``, and whose reliability one number or none; `more` are its
-        other fields."""
+        """Make a plan; questions may be ``"all"``, and reliability one number or None; `more` are the other
+        fields."""
         chosen = tuple(QUESTIONS) if isinstance(questions, str) else tuple(questions)
         single = isinstance(reliability, int | float)
         stated = (reliability,) if single else () if reliability is None else tuple(reliability)  # type: ignore[arg-type]

@@ -205,8 +205,8 @@ class Findings:
         return primary(rows.to_dict("records")[0], self.plan)
 
     def sections(self) -> Iterator[tuple[Answer, dict[str, pd.DataFrame]]]:
-        """The answers in order, each with its tables by name; its measures last, as ``measures_`` and its
-        number. A table of two answers stands at the first of them."""
+        """Return the answers in order, each with its tables by name, measures last under ``measures_`` and
+        the number. A table shared by two answers stands with the first."""
         shown: set[str] = set()
         for answer in self.answers:
             tables = {name: self.tables[name] for name in answer.tables if name not in shown}

@@ -294,7 +294,7 @@ def _of_means(
 
 
 def actual_to_expected(table: AuditTable, *, by: str = "sensitive", n_bands: int = N_BANDS) -> pd.DataFrame:
-    """Actual ÷ expected, Σ w Y / Σ w π, in bands of equal exposure along s or the price, with 95 % intervals.
+    """Return actual ÷ expected, Σ w Y / Σ w π, in equal-exposure bands of s or the price, with 95 % limits.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ _FEWEST_ROWS = 50
 
 @dataclass(frozen=True, kw_only=True)
 class ConditionalDependence:
-    """Test of u's dependence on s among rows alike in the given columns, and its size.
+    """Test of u's dependence on s among rows with equal values of the given columns, and its size.
 
     Attributes
     ----------
@@ -264,7 +264,7 @@ def double_residuals(
     regression: Literal["splines", "trees"] = "splines",
     random_state: int | None = 0,
 ) -> DoubleResiduals:
-    """Residuals of u and of functions of s given C; see :func:`assess_conditional_dependence`.
+    """Return residuals of u and of functions of s given C; see :func:`assess_conditional_dependence`.
 
     The conditional mean of u along s among equals is to be fitted on these (Robinson 1988, Econometrica 56).
 
@@ -351,7 +351,7 @@ def _functions_of_s(s: Array) -> tuple[Array, NDArray[np.bool_]]:
 
 
 def weight_functions(given: Given) -> tuple[Array, list[str]]:
-    """Functions h of C that products are weighted by, but for the constant, and whose they are; (n, K).
+    """Return the non-constant weight functions h of C, (n, K), and the column of each.
 
     The two smoothest functions of the ranks of a number, an indicator of each of the common levels; then
     products of those of two columns, of which the smoothest and commonest of every pair come first: an effect

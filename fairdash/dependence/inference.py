@@ -23,7 +23,7 @@ _EQUAL = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class IndependenceFloor:
-    """The same estimator on the same rows with s permuted.
+    """Values of the same estimator on the same rows with s permuted.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ def independence_floor(
 
 
 def draw_orders(v: Array, count: int, random_state: int | None, groups: Index | None) -> Index:
-    """``count`` orders of the rows of a stack v, (K, n) or (K, n, d), by whole groups if any; (count, n)."""
+    """Draw ``count`` row orders of a stack v, (K, n) or (K, n, d), by whole groups if any; (count, n)."""
     require_count(count, column="n_permutations", called="number of permutations")
     n = v.shape[1]
     if groups is None:
@@ -117,7 +117,7 @@ def draw_orders(v: Array, count: int, random_state: int | None, groups: Index | 
 
 @dataclass(frozen=True, kw_only=True)
 class DependenceEstimate:
-    """A measure of dependence with what is needed to read it.
+    """Estimate of dependence, with what its interpretation requires.
 
     Attributes
     ----------
@@ -164,8 +164,7 @@ class DependenceEstimate:
 
     @property
     def interval_of(self) -> str:
-        """Quantity that the interval covers: the measure's own quantity, or what its smoothing makes of
-        it."""
+        """Quantity that the interval covers: the measure's own quantity, or its smoothed version."""
         one = measure_of(self.id)
         return one.interval_of or one.title
 
@@ -284,7 +283,7 @@ def assess_dependence(
 
 
 def permutation_p_value(value: float, permuted: ArrayLike) -> float:
-    """(1 + b) / (1 + B), where b of the B permuted values are at least the value.
+    """Return (1 + b) / (1 + B), where b of the B permuted values are at least as large as the value.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ _EQUAL = 1e-4
 
 @dataclass(frozen=True, kw_only=True)
 class Component:
-    """One of the measures that the test is of.
+    """Measure that is part of the omnibus test.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ _PIECE = 250_000
 
 @dataclass(frozen=True, kw_only=True)
 class IndependenceTest:
-    """Result of one test of several measures.
+    """Result of the omnibus test of several measures.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class IndependenceTest:
 
     @property
     def p_at_best(self) -> tuple[float, float]:
-        """The least p-value of so many orders: if every measure sees a link, and if one alone does.
+        """Smallest possible p-values: if every measure detects a link, and if only one does.
 
         Each of the others then puts an order of its own first.
         """
@@ -152,7 +152,7 @@ class IndependenceTest:
 
     @property
     def has_link(self) -> bool:
-        """The verdict at 5 %."""
+        """True if the test rejects independence at 5 %."""
         return self.p_value <= ALPHA
 
 
@@ -244,7 +244,7 @@ def independence_test(
 
 
 def least_p(values: Array) -> tuple[float, Array]:
-    """The p-value of the least p-value, from what each measure says of each order.
+    """Return the p-value of the smallest p-value, from each measure's values for each order.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ def least_p(values: Array) -> tuple[float, Array]:
 
 
 def permuted_values(u: Array, v: Array | Side, orders: Index, *, weight: Array | None = None) -> Array:
-    """Value of each measure for each u and each order of v.
+    """Return the value of each measure for each u and each order of v.
 
     Parameters
     ----------
@@ -334,7 +334,7 @@ def _taken(functions: Array, rows: Index, buffer: Array) -> Array:
 
 
 def draw_signs(codes: Index, n_permutations: int, random_state: int | None) -> tuple[Index, Signs]:
-    """A block of each row, (n,), and random signs of the blocks, (B, blocks).
+    """Draw each row's block, (n,), and random signs of the blocks, (B, blocks).
 
     Rows of one code 0 … G-1, a row's own or its group's, lie in one block. Of very many codes several share a
     block, at random: a block's sum of scores that are independent and have mean 0 may have one sign, as a row
@@ -352,7 +352,7 @@ def draw_signs(codes: Index, n_permutations: int, random_state: int | None) -> t
 def multiplied_values(
     u: Array, v: Array | Side, blocks: Index, signs: Signs, *, weight: Array | None = None
 ) -> Array:
-    """As :func:`permuted_values`, from scores with random signs instead of permuted rows.
+    """Return values as :func:`permuted_values` does, from scores with random signs instead of permutations.
 
     Parameters
     ----------

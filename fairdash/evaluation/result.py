@@ -18,7 +18,7 @@ from fairdash.training.sweep import Sweep
 
 
 def summarise_splits(frame: pd.DataFrame, *, test_to_train: float | None = None) -> pd.DataFrame:
-    """Mean and corrected standard error over the splits of each method, λ and part.
+    """Return means and corrected standard errors over the splits, by method, λ and part.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ ALPHA = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class Gain:
-    """Gain of a model over the average of its training rows, on test rows.
+    """Gain of a model over the training average, on test rows.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def gain_over_mean(
     loss: Loss,
     weight: NDArray[np.float64] | None = None,
 ) -> Gain:
-    """The gain of one model a split over its training rows' mean, by the loss that it was trained for.
+    """Return the gain of each split's model over the training average, by the training loss.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ class SweepResult(TrainedModels):
 
 @dataclass(frozen=True)
 class ReferenceResult:
-    """Figures of prices that use s, kept apart from models that do not.
+    """Figures of prices that use s, separate from models that do not.
 
     Parameters
     ----------

@@ -35,12 +35,12 @@ SHEET, WORDS = "Relativities", "How to rate"
 
 
 def csv_of(table: pd.DataFrame) -> bytes:
-    """A table of relativities as UTF-8 CSV with a byte order mark, numbers in full."""
+    """Return a table of relativities as UTF-8 CSV with a byte order mark and full precision."""
     return _as_kept(table).to_csv(index=False, lineterminator="\r\n").encode("utf-8-sig")
 
 
 def xlsx_of(table: pd.DataFrame) -> bytes:
-    """A workbook of a table of relativities, with how to rate by it in words on a second sheet.
+    """Return a workbook with a table of relativities, and instructions for rating on a second sheet.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def xlsx_of(table: pd.DataFrame) -> bytes:
 
 
 def export(table: pd.DataFrame, path: str | PathLike[str]) -> None:
-    """Write a table of relativities as the file's ending says, ``.csv`` or ``.xlsx``.
+    """Write a table of relativities in the format of the file's extension, ``.csv`` or ``.xlsx``.
 
     Raises
     ------
