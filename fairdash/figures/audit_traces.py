@@ -135,7 +135,7 @@ def _points(
 def intervals(
     *columns: str, at: str = "", level: float = 0.0, scale: float = 1.0, reverse: bool = False
 ) -> Draw:
-    """Points with intervals about a level: columns of value, lower and upper limit, and where they stand."""
+    """Draw points with intervals about a level, from columns of value, both limits, and position."""
 
     def draw(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
         known = {

@@ -42,7 +42,7 @@ HOUSEHOLD_STANDARD_HGR = 0.61
 
 
 def table1() -> pd.DataFrame:
-    """Table 1 as printed: ``dataset``, ``method``, ``objective``, ``mse`` and a column a fairness measure.
+    """Return Table 1 as printed: ``dataset``, ``method``, ``objective``, ``mse`` and fairness measures.
 
     The MSE is that of the standardised target; FairQuant is in standard deviations of the target.
     """
