@@ -185,7 +185,7 @@ class Dataset:
         yield from ((part, values) for part in SINGLE if (values := getattr(self, part)) is not None)
 
     def table(self) -> pd.DataFrame:
-        """All columns side by side, shape (n, columns): features, sensitive columns, target, the others."""
+        """Return all columns side by side, (n, columns): features, sensitive columns, target, others."""
         others = [column for _, column in self._extra()]
         return pd.concat([self.features, self.sensitive, self.target, *others], axis=1)
 
@@ -210,7 +210,7 @@ class Dataset:
 
 
 def draw_rows(dataset: Dataset, n_rows: int, *, random_state: int) -> NDArray[np.int64]:
-    """About `n_rows` different rows of a data set, drawn at random for a preview.
+    """Draw about `n_rows` different rows of a data set at random, for a preview.
 
     Rows of one group, such as a policy's, come all or not at all, so that a split of the sample by group is
     one of policies as they are. Where that many rows hold fewer than FEWEST_GROUPS groups, rows of all groups

@@ -143,7 +143,7 @@ def ranking_steps(
     n_permutations: int = N_PERMUTATIONS,
     random_state: int = 0,
 ) -> Generator[Step, None, ProxyRanking]:
-    """:func:`rank_proxies` step by step, for a bar; the ranking is the generator's value."""
+    """Execute :func:`rank_proxies` step by step, for a progress bar; the generator returns the ranking."""
     from fairdash.dependence.grouping import as_groups, by_rank, group_rows
     from fairdash.dependence.inference import draw_orders
     from fairdash.dependence.spline import hgr_of_bases
@@ -207,7 +207,7 @@ def ranking_steps(
 
 
 def corrected_p_values(values: Array, permuted: Array) -> tuple[Array, Array]:
-    """Permutation p-values, each for itself and corrected for all of them.
+    """Return permutation p-values, uncorrected and corrected for all features.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def corrected_p_values(values: Array, permuted: Array) -> tuple[Array, Array]:
 def predict_column(
     features: pd.DataFrame, s: Array, *, random_state: int = 0, groups: NDArray[np.intp] | None = None
 ) -> tuple[Array, float]:
-    """Predict the ranks of a sensitive column from all features, each row by trees that did not see it.
+    """Predict the ranks of a sensitive column from all features, each row by trees that did not use it.
 
     Parameters
     ----------

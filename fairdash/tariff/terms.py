@@ -171,7 +171,7 @@ class Factor:
         return np.concatenate([line, coefficients[:, steps:]], axis=1)
 
     def at(self, table: pd.DataFrame, values: Array) -> Array:
-        """Contribution of each row to η, (K, n), by values (K, n_values); 0 where it has no value."""
+        """Return each row's part of η, (K, n), by values (K, n_values); 0 for rows without a value."""
         places = self.places(table)
         found = np.insert(values, len(self.shares), 0.0, axis=1)[:, places]
         if self.kind != BREAKPOINT:
@@ -239,7 +239,7 @@ class Interaction:
         return values
 
     def at(self, table: pd.DataFrame, values: Array) -> Array:
-        """Contribution of each row to η, (K, n), by values (K, n_values); 0 where it has no value."""
+        """Return each row's part of η, (K, n), by values (K, n_values); 0 for rows without a value."""
         return np.insert(values, len(self.shares), 0.0, axis=1)[:, self.places(table)]
 
 

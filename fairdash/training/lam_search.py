@@ -130,7 +130,7 @@ def _refused(what: str) -> OptionError:
 
 @dataclass(frozen=True, kw_only=True)
 class LamSearch(SearchPlan):
-    """A plan: which weights λ to compare, and what is wanted of them.
+    """Plan of a search for a weight λ: the candidates, and the target.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ class LamSearch(SearchPlan):
 
     @property
     def measure(self) -> str:
-        """Id of the measure that the weights are compared by: the target's, or the method's own."""
+        """Id of the measure for comparison: the target's, or the method's own."""
         return self.target.measure or METHODS[self.method].selection_measure
 
 
@@ -291,7 +291,7 @@ def _pilot(dataset: Dataset, plan: LamSearch) -> units.Found:
 
 
 def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
-    """The weight of `frame` that :func:`search_lam` takes, whether it meets the target, and why it.
+    """Return the weight that :func:`search_lam` selects from `frame`, whether it meets the target, and why.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from fairdash.utils.registry import get_entry
 
 
 class DependenceScorer(BaseEstimator):
-    """A scorer ``f(estimator, X, y)``: minus the dependence of predictions on the sensitive columns.
+    """Scorer ``f(estimator, X, y)``: minus the dependence of predictions on the sensitive columns.
 
     Larger is fairer, as scikit-learn wants it: 0 is no dependence found. Made by :func:`make_scorer`, whose
     parameters are this one's. With metadata routing, s goes along as ``sensitive_features`` (after
@@ -57,7 +57,7 @@ class DependenceScorer(BaseEstimator):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> float:
-        """Minus the measure of ``estimator.predict(X)``, or of the residuals, with s; of its absolute value.
+        """Return minus the absolute measure of predictions on X, or of residuals, with s.
 
         Parameters
         ----------

@@ -95,7 +95,7 @@ GRIDS: Mapping[str, SearchGrid] = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class SettingsSearch(SearchPlan):
-    """A plan: which settings to compare, and how.
+    """Plan of a search for settings: candidates and comparison.
 
     Parameters
     ----------

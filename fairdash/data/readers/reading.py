@@ -182,7 +182,7 @@ def read_content(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame,
 
 
 def file_contents(content: bytes) -> tuple[str, tuple[str, ...]]:
-    """Tell a file's format, as :attr:`ReadingReport.format` has it, and the sheets of a workbook.
+    """Detect a file's format, as in :attr:`ReadingReport.format`, and the sheets of a workbook.
 
     Raises
     ------
@@ -213,7 +213,7 @@ def _kind_of(content: bytes) -> str:
 
 
 def bytes_of(source: str | Path | bytes) -> bytes:
-    """The bytes of a file; ReadingError if it can't be opened, or is too large."""
+    """Return the bytes of a file; ReadingError if it can't be opened or is too large."""
     if isinstance(source, bytes):
         return source
     try:
@@ -230,7 +230,7 @@ def bytes_of(source: str | Path | bytes) -> bytes:
 
 
 def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
-    """Give the one file in an archive of these kinds; anything else is given back as it is.
+    """Extract the single file of a supported archive; return anything else unchanged.
 
     Parameters
     ----------
