@@ -11,7 +11,6 @@ import pandas as pd
 
 from benchmarks.estimator_tables import RESULTS, ROOT, markdown
 from benchmarks.training_tables import TITLES
-from fairdash.utils.text import counted
 
 PAGE = ROOT / "docs" / "blends.md"
 
@@ -24,18 +23,20 @@ def page() -> str:
         "# Blends between two trained weights λ",
         "",
         "Made by `python -m benchmarks.blend_tables` from `benchmarks/results/`, which "
-        "`python -m benchmarks.blends` remakes.",
+        "`python -m benchmarks.blends` reproduces.",
         "",
-        "Between two trained weights λ the trade-off page blends the predictions of the two models. Here a "
-        "model was trained at ten of these places as well, from the same initial weights. Demographic "
-        f"parity, default settings, test rows, means over {table['n_splits'].iloc[0]} random splits with "
-        "corrected standard errors. The error is divided by the variance of the target. The excess is "
-        "HGR_KDE above its noise floor on the same rows.",
+        "Between two trained weights λ, the trade-off page blends the predictions of the two models. This "
+        "page compares blends at ten positions with models trained at the same λ from the same initial "
+        "weights. The objective is demographic parity, with the default settings. The figures are means "
+        f"over the test rows of {table['n_splits'].iloc[0]} random splits, with corrected standard errors. "
+        "The error is divided by the variance of the target. The excess is HGR_KDE minus its noise floor "
+        "on the same rows.",
         "",
-        "The last column is the error of the blends, at the point of their front with the trained model's "
-        "excess, less the trained model's error. Below 0 the blends are better. A dash means that the "
-        "front never has that excess, or does not fall between the two neighbours. The λ of a blend is its "
-        "position on the slider. A model trained there may have another dependence.",
+        "The last column is the error of the blends minus the error of the trained model. The error of the "
+        "blends is taken where their front has the same excess as the trained model. Below 0 the blends are "
+        "better. A dash means that the front never has this excess, or that it does not fall between the two "
+        "neighbours. The λ of a blend is its position on the slider. A model trained at this λ may have a "
+        "different dependence.",
         "",
     ]
     for (name, method), rows in table.groupby(["dataset", "method"], sort=False):
@@ -58,7 +59,7 @@ def _table(rows: pd.DataFrame) -> pd.DataFrame:
                 for low, high, share in rows[["low", "high", "share"]].itertuples(index=False)
             ],
             "blend's error": with_error("blend_mse", 3),
-            "trained model's": with_error("trained_mse", 3),
+            "trained model's error": with_error("trained_mse", 3),
             "blend's excess": with_error("blend_excess", 3),
             "trained model's excess": with_error("trained_excess", 3),
             "difference of error at the same excess": with_error("matched_difference", 5),
@@ -73,17 +74,17 @@ def _at_the_same_excess(rows: pd.DataFrame) -> str:
     beyond = found[difference.abs() > 2 * error]
     near = found.drop(beyond.index)
     text = (
-        f"At the same excess the blends' error differs from the trained model's by "
-        f"{best['matched_difference']:+.5f} (λ = {best['lam']:g}) to {worst['matched_difference']:+.5f} "
-        f"(λ = {worst['lam']:g}), by {difference.median():+.5f} in the middle of the {len(found)} λ where "
-        f"the two can be matched. In {len(near)} of them that is within two standard errors"
+        "At the same excess, the error of the blends minus the error of the trained model is between "
+        f"{best['matched_difference']:+.5f} (λ = {best['lam']:g}) and {worst['matched_difference']:+.5f} "
+        f"(λ = {worst['lam']:g}). The median over the {len(found)} λ where the two can be matched is "
+        f"{difference.median():+.5f}. At {len(near)} of these λ, the difference is within two standard errors"
     )
     if len(beyond) == 0:
         return f"{text}."
-    beyond_words = ", ".join(
+    beyond_words = " and ".join(
         f"{row.matched_difference:+.5f} at λ = {row.lam:g}" for row in beyond.itertuples()
     )
-    return f"{text}; in the others it is {beyond_words}."
+    return f"{text}. The {'exception is' if len(beyond) == 1 else 'exceptions are'} {beyond_words}."
 
 
 def _above_both_ends(slider: pd.DataFrame, n_splits: int) -> str:
@@ -91,9 +92,8 @@ def _above_both_ends(slider: pd.DataFrame, n_splits: int) -> str:
     above = blends[blends["above_worse_end"] > 0]
     single = int(blends["splits_above_both"].sum())
     text = (
-        f"Of the slider's {len(blends)} blends, {len(above) or 'none'} "
-        f"{'shows' if len(above) == 1 else 'show'} more dependence than both neighbours in the means over "
-        "the splits"
+        f"In the means over the splits, {len(above) or 'none'} of the {len(blends)} blends on the slider "
+        f"{'shows' if len(above) < 2 else 'show'} more dependence than both neighbours"
     )
     if len(above):
         most = above.loc[above["above_worse_end"].idxmax()]
@@ -101,7 +101,7 @@ def _above_both_ends(slider: pd.DataFrame, n_splits: int) -> str:
             f", by at most {most['above_worse_end']:.4f} ± {most['above_worse_end_se']:.4f} "
             f"(λ = {most['lam']:g})"
         )
-    return f"{text}. In single splits {counted(single, 'blend')} of {len(blends) * n_splits} do."
+    return f"{text}. In single splits, {single or 'none'} of the {len(blends) * n_splits} blends do."
 
 
 if __name__ == "__main__":

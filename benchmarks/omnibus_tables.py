@@ -23,34 +23,35 @@ TEXT = """\
 # The verdict: is a link found?
 
 Made by `python -m benchmarks.omnibus_tables` from `benchmarks/results/omnibus_*.csv`, which
-`python -m benchmarks.omnibus` remakes.
+`python -m benchmarks.omnibus` reproduces.
 
 One test of several measures decides whether predictions still depend on the sensitive attribute, because
-every single measure misses some links. Pages, reports and the command line give its p-value (`verdict_p` in
-a run's tables); a link is found where it is at most 5 %. The measure shown has its own test: the grey band
-of the front is its range under independence. A point may be inside the band while another measure finds a
-link, and vice versa. Runs made before this test existed keep their old verdicts.
+every single measure misses some links. Pages, reports and the command line show the p-value of this test
+(`verdict_p` in a run's tables). A p-value of at most 5 % means that a link is found. The grey band of the
+front is something else, the range of the displayed measure alone under independence. A point may be inside
+the band while another measure finds a link, and vice versa. Runs made before this test existed keep their
+old verdicts.
 
-## How it is made
+## How the test works
 
 {measures}
 
-1. u is the prediction, or the residual; v the sensitive attribute. Functions are of their ranks, except in
-   the first measure.
-2. v is permuted B times over all rows; whole groups exchange their values where rows belong together. Every
-   measure is computed for every order, the one at hand among them. Over several splits each measure is
-   averaged over the splits, all of which see the same permuted column.
-3. For each measure every order gets the share of all B + 1 orders that reach its value; ties count against
-   it. The order's statistic is the least of its six shares.
-4. The p-value is the share of the B + 1 orders whose least share is no larger than that of the order at hand.
-   All orders are treated equally, so the p-value is exact where they are exchangeable.
+1. u is the prediction, or the residual, and v is the sensitive attribute. All measures but the first use
+   functions of the ranks of u and v.
+2. v is permuted B times over all rows. If rows belong together, whole groups exchange their values. Every
+   measure is computed for every order of v, including the observed order. With several splits, each measure
+   is averaged over the splits, and all splits see the same permuted column.
+3. For each measure, every order gets the share of all B + 1 orders whose value is at least as large,
+   including ties. The statistic of an order is the smallest of its six shares.
+4. The p-value is the share of the B + 1 orders whose statistic is no larger than the statistic of the
+   observed order. All orders are treated alike, so the p-value is exact if they are exchangeable.
 
-With weights all of this is done twice, the weight kept with u and kept with v, and the larger p-value
+With weights, all of this is done twice, keeping the weights with u and then with v, and the larger p-value
 counts. A weight that depends on both is not covered. Each sensitive column has its own verdict. Above {most}
-rows the products of the functions are summed with random signs, one a row or group, instead of permuting
-rows: this is approximate, and improves with the number of rows. Of more than {blocks} rows or groups several
-share a sign, at random. Pages take B = {pages}, and at most {judged} rows of a part. A blend of two trained
-models is compared with the shuffles of the standard model.
+rows, the rows are not permuted. Instead, the products of the functions are summed with random signs, one per
+row or group. This is an approximation that improves with the number of rows. If there are more than {blocks}
+rows or groups, several of them, chosen at random, share a sign. Pages use B = {pages}, and at most {judged}
+rows of a part. A blend of two trained models is compared with the shuffles of the standard model.
 
 ```python
 >>> import numpy as np
@@ -66,40 +67,43 @@ True
 
 ```
 
-In the library B is {library} by default, {signs_drawn} with signs. `sample_weight=` and `groups=` are as in
-`fd.assess_dependence`. In each of the six measures one order comes first, so that p-values are rarely below
-6 / (1 + B): several tests corrected by Holm's rule need B = 1,999.
+In the library, the default B is {library}, or {signs_drawn} with signs. `sample_weight=` and `groups=` have
+the same meaning as in `fd.assess_dependence`. For each of the six measures some order has the largest value,
+so p-values are rarely below 6 / (1 + B). Several tests corrected by Holm's method therefore need B = 1,999.
 
 ## Links found, 300 rows
 
-Share of data sets in which a link is found at 5 % (B = {pages}); with the verdict and the test of each
-measure alone. The last row has no link.
+The table gives the share of data sets in which a link is found at the 5 % level (B = {pages}), by the verdict
+and by the test of each measure alone. The last row has no link.
 
 {power}
 
 ## False alarms, 300 rows
 
-Share of independent data sets in which a link is found. The test promises at most 5 %. With weights it is
-less, because the larger of two p-values counts. It is least where weights depend on neither variable.
+The table gives the share of independent data sets in which a link is found. The test promises at most 5 %.
+With weights the share is smaller, because the larger of two p-values counts. It is smallest if the weights
+depend on neither variable.
 
 {size}
 
-## Signs beside permutations, 2,000 rows
+## Signs compared with permutations, 2,000 rows
 
-Fewer rows than signs are used for, on the same data sets. “Linked”: u has a small multiple of v added.
+The table compares both versions on the same data sets, with fewer rows than those for which signs are used.
+“Linked” means that a small multiple of v is added to u. The cells give the share of data sets in which a
+link is found.
 
 {signs}
 
 ## A run's verdict: five random splits of 1,994 rows
 
-Predictions are simulated, normal with correlation ρ to the attribute; the verdict is from the five splits'
-test rows.
+The predictions are simulated from a normal distribution with correlation ρ to the attribute. The verdict uses
+the test rows of the five splits.
 
 {splits}
 
 ## Time of one test
 
-Processor time on one core.
+The table gives the processor time on one core.
 
 {seconds}
 """

@@ -20,12 +20,12 @@ WAYS = {
 _HEAD = """# Repair a price that exists
 
 Made by `python -m benchmarks.postprocessor_tables` from `benchmarks/results/postprocessor.csv`, which
-`python -m benchmarks.postprocessor` remakes.
+`python -m benchmarks.postprocessor` reproduces.
 
 `fd.FairPostprocessor` takes any regressor, a function, or a column of prices, and repairs what it charges.
-A price keeps its rank among customers with the same sensitive attribute s and takes the value of that rank
-in one law common to all (the Wasserstein barycentre). The mean price stays, and `alpha` goes from the
-original price (0) to the repaired one (1).
+Each price keeps its rank among customers with the same sensitive attribute s. It takes the value at that rank
+in one distribution common to all (the Wasserstein barycentre). The mean price stays the same. `alpha` moves
+from the original price (0) to the fully repaired price (1).
 
 ```python
 repair = fd.FairPostprocessor("price", alpha=1.0).fit(X, sensitive_features=age)
@@ -34,30 +34,34 @@ repair.predict(X_new)  # s is not known: E[repaired price | x]
 fd.FairPostprocessor("price", projection="factors").fit(X, sensitive_features=age).export("factors.csv")
 ```
 
-- **Several attributes** are repaired one after another, in three passes. The price ends up independent of
-  each, not of their combinations.
-- **`objective="equalized_residuals"`** takes off the average error at each s. It does not equalise the
-  spread of errors: that is a matter of the target, which no price knows.
-- **Without s** the price still follows s as far as x tells only part of s. The second table says how far.
-- **A model that is fitted here** is the mean of five, one a fold, and the repair is calibrated on that
-  mean: it is this very price that must not follow s. Check a repair on rows it has not seen, as the audit
-  page does.
+- **Several attributes** are repaired one after another, in three passes. The price is then independent of
+  each attribute, but not of their combinations.
+- **`objective="equalized_residuals"`** subtracts the average error at each s. It does not equalise the
+  spread of errors, which depends on the target and is unknown at pricing.
+- **Without s** the price still follows s to the extent that x reveals only part of s. The second table says
+  how far.
+- **A model that is fitted here** is the mean of five models, one for each fold. The repair is calibrated on
+  this mean, because this is the price that must not follow s. Check a repair on rows it has not seen, as the
+  audit page does.
 
-## When to take which
+## When to use which
 
 {when}
 
 ## Error at equal dependence
 
-Error on test rows ÷ that of the average, where a way's path first comes down to 75, 50 and 25 % of the
-trees' own dependence (HGR, splines, corrected for noise), with 95 % intervals over {splits} random splits
-(Nadeau and Bengio 2003). In brackets: splits that come down so far, where not all do; their means are of
-other splits. Only motor tables have a tariff, and factors. Claims tables are 3,000 policies drawn at
-random.
+The table gives each method's error on test rows, as a multiple of the error of predicting the average. The
+error is taken where the dependence (HGR, splines, corrected for noise) first falls to 75, 50 and 25 % of the
+dependence of the unrepaired trees. The 95 % intervals are over {splits} random splits (Nadeau and Bengio
+2003). A number in square brackets says how many splits reach this level, if not all do. Such a mean is over
+those splits only, so it is not comparable with the others. Only the motor tables have a tariff and factors.
+Claims tables are 3,000 policies drawn at random.
 
 {equal}
 
 ## Dependence and error on new rows, by strength
+
+Each cell gives dependence / error.
 
 {strength}
 """
@@ -73,8 +77,7 @@ def page() -> str:
         equal=_markdown(equal, lambda row: _equal(row), "{:.0%} of its dependence"),
         strength=_markdown(
             strength, lambda row: f"{row['dependence']:.2f} / {row['error']:.3f}", "alpha = {:g}"
-        )
-        + "\n\nEach cell: dependence / error.",
+        ),
     )
 
 
@@ -87,18 +90,20 @@ def _when(equal: pd.DataFrame, strength: pd.DataFrame) -> str:
         other = at.loc[("repair_projected", 1.0), "dependence"]
         half = equal[(equal["table"] == name) & (equal["share"] == 0.5)]
         whole = half[half["reached"] == half["splits"]].set_index("way")["error"]
-        best = f"At half the dependence {WAYS[str(whole.idxmin())]} has the least error ({whole.min():.3f})."
+        best = (
+            f"At half the dependence, the smallest error is {whole.min():.3f} ({WAYS[str(whole.idxmin())]})."
+        )
         lines.append(
-            f"- **{name}**: a full repair takes dependence from {before:.2f} to {known:.2f} with s, and to "
-            f"{other:.2f} without. {best if len(whole) else ''}"
+            f"- **{name}**: a full repair reduces the dependence from {before:.2f} to {known:.2f} with s, "
+            f"and to {other:.2f} without s. {best if len(whole) else ''}"
         )
     return "\n".join(
         [
-            "- Take the **repair with s** where the price may use s and the model must stay as it is.",
-            "- Take the **repair without s**, or its factors, where s must not be asked at pricing. Look "
-            "at what dependence is left.",
-            "- Take **networks or a fair tariff** where a new model may be trained: these learn from the "
-            "target while they become fair, and need no s at pricing.",
+            "- Use the **repair with s** if the price may use s and the model must stay as it is.",
+            "- Use the **repair without s**, or its factors, if you may not ask for s at pricing. Check the "
+            "remaining dependence.",
+            "- Use **networks or a fair tariff** if you can train a new model. These learn from the "
+            "target while they become fair, and don't need s at pricing.",
             *lines,
         ]
     )

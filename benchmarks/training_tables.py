@@ -39,57 +39,62 @@ def page() -> str:
         ]
     )
     lines = [
-        "# The methods: what they achieve and what they cost",
+        "# The accuracy and the cost of the methods",
         "",
         "Made by `python -m benchmarks.training_tables` from `benchmarks/results/`, which "
-        "`python -m benchmarks.training` and `python -m benchmarks.stack_vs_loop` remake.",
+        "`python -m benchmarks.training` and `python -m benchmarks.stack_vs_loop` reproduce.",
         "",
         markdown(methods),
         "",
         "## The networks, beside linear models and trees",
         "",
-        "The architecture of every method's network is a setting, `architecture`; the default is "
+        "The setting `architecture` selects the architecture of every method's network. The default is "
         f"`{TrainingSettings().architecture}`.",
         "",
         markdown(architectures),
         "",
-        "Loss on test rows divided by the constant's, without a penalty: 0 is perfect. The difference is to "
-        "ridge or the GLM on the same splits, ± Nadeau and Bengio's standard error. Seconds are one core's "
-        "for a split, the settings compared and chosen (`python -m benchmarks.standard`).",
+        "The next table compares models without a penalty (`python -m benchmarks.standard`). The error is "
+        "the loss on test rows divided by the loss of a constant prediction, so 0 is perfect. The "
+        "difference is the model's error minus the error of the linear model (ridge or a GLM) on the same "
+        "splits, ± Nadeau and Bengio's standard error. The last column gives the seconds that one core "
+        "takes per split, including the selection of settings.",
         "",
         markdown(standard_networks()),
         "",
-        "Under a penalty, Crime, five splits, HGR_spline (`python -m benchmarks.architectures`): for large "
-        "λ the default's independence generalises better to new rows, so it is the default.",
+        "The next table compares the architectures under the HGR_spline penalty on Crime, over five splits "
+        "(`python -m benchmarks.architectures`). At large λ, the independence reached by `tanh` generalises "
+        "better to new rows, so `tanh` is the default.",
         "",
         markdown(pd.read_csv(RESULTS / "architectures.csv").round(3)),
         "",
-        "## Error where predictions are equally independent",
+        "## Error at equal independence",
         "",
-        "Crime, 20 splits. λ is chosen so that the mean excess of HGR_KDE and HGR_RDC over their floors "
-        "meets the level (for equalized residuals: HGR_KDE itself), on validation rows or on the test "
-        "rows. On the test rows all are then equally independent. `reached` is the value on test rows. The "
-        "difference is to the better of `hgr_spline` and `chi2_kde` as they were before `cca_spline`, the "
-        "first two entries of an objective, with the half width of Nadeau and Bengio's 95 % interval. A "
-        "mini-batch of 256 rows shows much dependence by chance. `cca_spline` therefore uses up to 2,048 "
-        "rows per step, which takes longer. Seconds are one core's for a model (`python -m "
-        "benchmarks.crime_equal`).",
+        "This section uses Crime and 20 splits (`python -m benchmarks.crime_equal`). λ is chosen so that the "
+        "mean excess of HGR_KDE and HGR_RDC over their floors meets the level (for equalized residuals: "
+        "HGR_KDE itself), either on validation rows or on the test rows. If it is chosen on the test rows, "
+        "all methods are equally independent there. `reached` is the value on test rows. The difference "
+        "compares each error with the better of `hgr_spline` and `chi2_kde` as they were before "
+        "`cca_spline`, the first two entries of an objective, with the half width of Nadeau and Bengio's "
+        "95 % interval. A mini-batch of 256 rows shows much dependence by chance. `cca_spline` therefore "
+        "uses up to 2,048 rows per step, which takes longer. The last column gives the seconds that one "
+        "core takes per model.",
         "",
         markdown(equally_independent()),
         "",
         what_residuals_cost(),
         "",
-        "The results below use the default, `tanh`, and predate `cca_spline`.",
+        "The results below use the default architecture, `tanh`, and predate `cca_spline`.",
         "",
-        "## Error and dependence at the λ that validation rows chose",
+        "## Error and dependence at the λ chosen on validation rows",
         "",
-        f"Test rows, means over {n_splits} random splits. The error is divided by the variance of the "
-        "target: 0 is perfect, and the constant mean gives 1. Dependence is the excess over the noise "
-        "floor of the same estimator on the same rows. An excess of 0 is no evidence of dependence.",
+        f"The figures are means over the test rows of {n_splits} random splits. The error is divided by the "
+        "variance of the target, so 0 is perfect and the constant mean has error 1. Dependence is the "
+        "excess over the noise floor of the same estimator on the same rows. An excess of 0 is no evidence "
+        "of dependence.",
         "",
-        "λ is chosen on validation rows, a fifth of each split's training rows: the least error among the "
-        "λ whose mean excess is at most 0.02 in both HGR_KDE and HGR_RDC, or the fairest λ if none reaches "
-        "this (marked *).",
+        "λ is chosen on validation rows, a fifth of each split's training rows. It is the λ with the "
+        "smallest error among those whose mean excess is at most 0.02 in both HGR_KDE and HGR_RDC. If no "
+        "λ reaches this, it is the fairest λ (marked *).",
         "",
     ]
     for name, title in TITLES.items():
@@ -114,30 +119,32 @@ def page() -> str:
     lines += [
         "## Error at matched dependence",
         "",
-        "The same fronts on test rows at equal dependence, by linear interpolation between the trained λ. "
-        "A dash means that a method never reaches it. HGR_RDC is no method's penalty.",
+        "The table gives the error on the same fronts, on test rows, at equal dependence, by linear "
+        "interpolation between the trained λ. A dash means that a method never reaches this dependence. "
+        "Dependence is measured by HGR_RDC because no method uses it as a penalty.",
         "",
         markdown(matched(pd.read_csv(RESULTS / "training_fronts.csv"))),
         "",
         "## Does dependence fall with λ?",
         "",
-        "`hgr_nn`, mean over ten splits, test rows: Spearman's correlation between λ and the measure, over "
-        "the λ at which it is above the floor's 95 % quantile. −1: every larger λ is fairer.",
+        "The table gives Spearman's correlation between λ and the measure for `hgr_nn`, on test rows and "
+        "as a mean over ten splits. It covers the λ at which the measure is above the 95 % quantile of "
+        "its floor. A value of −1 means that every larger λ is fairer.",
         "",
         markdown(pd.read_csv(RESULTS / "training_monotone.csv")),
         "",
         "## Seconds",
         "",
-        "Sweeps on Crime with the default settings, one process, one thread.",
+        "The times are for sweeps on Crime with the default settings, in one process and one thread.",
         "",
         markdown(pd.read_csv(RESULTS / "training_seconds.csv")),
         "",
         "## Speed of a stack",
         "",
-        "40 models as one stack against a loop over them: public code's idiom with torch.optim.Adam and one "
-        "nn.Sequential a network, or this engine training one model at a time. The arithmetic limit is the "
-        "loop's gain if its matrix products ran at the rate of one large product and everything else took "
-        "no time.",
+        "The table compares 40 models trained as one stack with a loop over the same models. The loop is "
+        "either the usual idiom of public code, with torch.optim.Adam and one nn.Sequential per network, or "
+        "this engine training one model at a time. The arithmetic limit is the speed-up if the loop's matrix "
+        "products ran at the rate of one large product and everything else took no time.",
         "",
         markdown(pd.read_csv(RESULTS / "stack_vs_loop.csv").astype(object).fillna("–")),
         "",
@@ -164,8 +171,9 @@ def what_residuals_cost() -> str:
     return (
         "Equalized residuals cost more for every method. The standard network's root mean squared error is "
         f"{lowest:.2f} in the lowest quarter of s and {highest:.2f} in the highest, where the target varies "
-        f"most. A model without s equalizes them by having the highest error everywhere: ({highest:.3f} / "
-        f"{target:.3f})², where the latter is the constant's, is an error of {(highest / target) ** 2:.2f}."
+        "most. A model without s equalizes the residuals by raising the error to its highest level "
+        f"everywhere. The constant's root mean squared error is {target:.3f}, so this gives an error of "
+        f"({highest:.3f} / {target:.3f})² = {(highest / target) ** 2:.2f}."
     )
 
 

@@ -20,18 +20,18 @@ ROWS: dict[str, dict[int, tuple[str, str]]] = {
     "Reading a file": {
         1: ("UTF-16 file", "detected and read"),
         2: ("Windows-1252 text", "UTF-8 is tried, then Windows-1252; the page says which"),
-        3: ("byte order mark", "read, no stray character in the first header"),
-        4: ("`;`, tab or bar between the cells", "found; the page says which"),
-        5: ("decimal comma", "found, converted and reported with the number of cells"),
+        3: ("byte order mark", "read without a stray character in the first header"),
+        4: ("`;`, tab or bar between the cells", "detected; the page says which"),
+        5: ("decimal comma", "detected, converted and reported with the number of cells"),
         6: ("an extra field in each row", "refused, with the widths"),
         7: ("short rows", "refused, with the lines"),
         8: ("unclosed quote", "refused, with the line it opens on"),
         9: ("NUL bytes, or an image named .csv", "refused by content, not by name"),
         10: ("over the size limit (200 MB, or 50 million cells)", "refused before parsing"),
         11: ("empty, or a header only", "“no data rows”"),
-        12: ("fewer rows than the work needs", "the number needed, and for what"),
-        13: ("duplicate headers", "listed; numbered by a click, and reported"),
-        14: ("blank headers, or headers that are not text", "made text; the mapping is shown"),
+        12: ("fewer rows than a task needs", "a message with the number needed, and for what"),
+        13: ("duplicate headers", "listed; numbered after a click, and reported"),
+        14: ("blank headers, or headers that are not text", "converted to text; the mapping is shown"),
         15: ("1e400 or “inf”", "refused, with the lines"),
         16: ("mixed types in a column", "stays text; the lines are listed, conversion is offered"),
         17: ("the code “NA”", "the marks of missing cells are shown, and can be changed"),
@@ -50,10 +50,10 @@ ROWS: dict[str, dict[int, tuple[str, str]]] = {
         25: ("missing values in target or sensitive column", "rows dropped only when the user agrees"),
         26: ("all-missing column; constant feature", "left out and reported"),
         27: ("category with about as many levels as rows", "flagged as an identifier, left out by default"),
-        28: ("dates, typed or as text; truth values", "offered as year and age, day and month never guessed; as 0 and 1, with the mapping reported"),
+        28: ("dates, typed or as text; truth values", "dates are offered as year and age, and day and month are never guessed; truth values become 0 and 1, and the mapping is reported"),
         29: (
             "target = sensitive; the sensitive column copied, permuted or rescaled among the features",
-            "the first blocked; the second found and a choice asked",
+            "the first is blocked; the second is detected, and the user has to choose",
         ),
         30: ("negative, zero or missing exposure", "blocked, with lines"),
         31: ("fewer rows than quantiles; ties", "groups reduced by rank; the number is shown"),
@@ -61,14 +61,14 @@ ROWS: dict[str, dict[int, tuple[str, str]]] = {
         33: ("numbers beyond single precision", "rescaled before training"),
         59: (
             "amounts below zero, such as recoveries, in a target that is divided by the exposure",
-            "blocked, with lines, until one of three is chosen: unchanged, as 0, or without these rows; "
-            "with the result of each over all rows",
+            "blocked, with lines, until the user chooses one of three options: keep them, set them to 0, or drop these "
+            "rows; the effect of each over all rows is shown",
         ),
     },
     "Hostile input": {
         52: ("cells or headers that begin with = + - @ tab or NUL", "text is escaped in exports, numbers are not"),
         53: ("HTML, Markdown or LaTeX in names", "shown as plain text everywhere"),
-        54: ("a name such as `../../x`, NUL, 300 characters", "display only: paths are made of hashes and ids"),
+        54: ("a name such as `../../x`, NUL, 300 characters", "used for display only; paths consist of hashes and ids"),
         55: ("a malicious .pt or pickle", "never loaded"),
         56: ("a page on another origin opening the websocket", "refused"),
         57: (
@@ -77,7 +77,7 @@ ROWS: dict[str, dict[int, tuple[str, str]]] = {
         ),
         58: (
             "a run's zip that was altered, repacked, leads out of its folder, or is a bomb",
-            "refused before anything is kept",
+            "refused before anything is stored",
         ),
     },
 }  # fmt: skip
@@ -103,9 +103,9 @@ def page() -> str:
     lines = [
         "# Bad input, and what you get",
         "",
-        "Made by `python -m docs.bad_inputs` from the marks on the tests; don't edit it by hand. A message names the",
+        "Made by `python -m docs.bad_inputs` from the marks on the tests. Don't edit it by hand. A message names the",
         "column, the first five line numbers, how many cells are affected and what to do, and never quotes a cell.",
-        "Tests under `tests/ui` and `tests/browser` see it as a person does, on the page.",
+        "Tests under `tests/ui` and `tests/browser` see the message on the page, as a user does.",
     ]
     for section, rows in ROWS.items():
         lines += ["", f"## {section}", "", "| # | case | what you get | held by |", "|---|---|---|---|"]

@@ -13,7 +13,7 @@ _BEGIN, _END = "<!-- rules -->\n", "<!-- /rules -->"
 def table() -> str:
     """A row a rule."""
     lines = [
-        "| rule | version | template | looked up | what fairdash can't answer of it |",
+        "| rule | version | template | looked up | what fairdash can't answer |",
         "|---|---|---|---|---|",
     ]
     for rule in RULES.values():

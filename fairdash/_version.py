@@ -11,7 +11,7 @@ _COMPUTING = ("torch", "numpy", "pandas", "scipy", "scikit-learn")
 
 
 def versions() -> dict[str, str]:
-    """Python, fairdash and the packages that compute, each with its version, as far as they are there."""
+    """Return the versions of Python, fairdash and the packages that compute, as far as installed."""
     import platform
 
     own = {"python": platform.python_version(), "fairdash": __version__}
@@ -19,7 +19,7 @@ def versions() -> dict[str, str]:
 
 
 def installed(*packages: str) -> dict[str, str]:
-    """Packages with their versions, as far as they are there."""
+    """Return the versions of packages, as far as installed."""
     from importlib.metadata import PackageNotFoundError, version
 
     found = {}

@@ -44,47 +44,48 @@ def sweep(
     references: bool = True,
     progress: Callable[[SweepProgress], None] | None = None,
 ) -> SweepResult:
-    """Train methods over a grid of λ and several splits, and assess every model, like a run of the app.
+    """Train methods over a grid of λ and several splits, and assess every model, as a run of the app does.
 
     Parameters
     ----------
     dataset
-        With one sensitive column, or several for methods that take them.
+        Data set with one sensitive column, or several for methods that accept them.
     methods
         Ids in :data:`fairdash.training.methods.METHODS`; by default the standard model and the fair methods
         of :mod:`fairdash.training.defaults`.
     lams
-        Weights λ ≥ 0 of the penalty. ``"auto"`` finds eight by a pilot, spread evenly over dependence from
-        the standard model to the independence floor (:mod:`fairdash.training.pilot`).
+        Weights λ ≥ 0 of the penalty. ``"auto"`` runs a pilot that finds eight weights, spread evenly over
+        dependence from the standard model to the independence floor (:mod:`fairdash.training.pilot`).
     objective, n_splits, random_state, validation_share, device
         As in :class:`fairdash.training.sweep.Sweep`.
     settings
-        By default the loss that suits the target (:func:`fairdash.training.defaults.suggested_loss`),
-        balanced where it has a log link, and the schedule that suits the number of training rows
-        (:func:`fairdash.training.settings.budget_of`). Given settings are used unchanged.
+        By default, the loss that suits the target (:func:`fairdash.training.defaults.suggested_loss`),
+        balanced if it has a log link, and the schedule that suits the number of training rows
+        (:func:`fairdash.training.settings.budget_of`). Settings that you pass are used unchanged.
     split
         A key of :data:`fairdash.training.split_kinds.SPLITS`: ``"random"``, ``"group"`` or ``"time"`` (train
-        before, test after, by the data set's time). By default by group where there are groups.
+        on earlier rows, test on later ones). By default ``"group"`` if there are groups.
     confirmation
-        Share of the rows to set aside for :func:`confirm`, 0 for none; by default a fifth of 5,000 rows or
-        more, and 10,000 rows at most. No split contains them, and their predictions are NaN.
+        Share of the rows to set aside as a holdout for :func:`confirm`, 0 for none; by default a fifth of
+        tables with at least 5,000 rows, up to 10,000 rows. No split contains these rows, and their
+        predictions are NaN.
     groups : (n,) array, optional
-        Groups of rows, such as policies, in place of the data set's group. Splits by group and folds keep
-        them together, and permutations exchange their sensitive columns together.
+        Groups of rows, such as policies, instead of the data set's own. Splits by group, and all folds, keep
+        groups together, and permutations exchange their sensitive columns as a whole.
     tune
         Find learning rate and weight decay on validation rows first; by default if no `settings` are given.
     tariff
         Also fit tariffs (:class:`fairdash.FairTariff`), at λ = 0 and at these weights; by default if the
         loss has a log link.
     measures
-        Ids in :data:`fairdash.dependence.REGISTRY`, a column each in the frame.
+        Ids in :data:`fairdash.dependence.REGISTRY`; each becomes a column of the frame.
     importance
         Compute the permutation importance of every feature in every model.
     references
         Also train prices that use s (:func:`references`), with one sensitive column and up to 30,000 rows.
     progress
         Called with a :class:`fairdash.training.sweep.SweepProgress`: the current step in words, and the
-        share done; it may raise :class:`fairdash.errors.Cancelled` to stop.
+        share completed; it may raise :class:`fairdash.errors.Cancelled` to stop.
 
     Returns
     -------
@@ -152,15 +153,15 @@ def references(
     device: str = "auto",
     measures: Sequence[str] = DEFAULT_MEASURES,
 ) -> ReferenceResult:
-    """References that use s: the partial barycentre, and the discrimination-free premium.
+    """Compute reference prices that use s: the partial barycentre and the discrimination-free premium.
 
     Parameters
     ----------
     dataset
-        With one sensitive column.
+        Data set with one sensitive column.
     n_splits, random_state, validation_share, split, confirmation, groups, settings, device, measures
-        As in :func:`fairdash.sweep`; the references' base is that sweep's standard model with s as a further
-        input, tuned accordingly.
+        As in :func:`fairdash.sweep`. The references start from the same sweep's standard model with s as an
+        additional input, tuned accordingly.
     strengths
         Strengths of the barycentre, each from 0 (the base) to 1 (independence of s).
 
@@ -203,26 +204,26 @@ def references(
 
 
 def confirm(result: SweepResult, *, method: str, lam: float, objective: str | None = None) -> Confirmation:
-    """Open the rows that a sweep has set aside, for the chosen point.
+    """Confirm the selected point of a sweep on its holdout rows.
 
-    Choosing a weight by the test rows makes its test figures too good. The rows set aside took no part in
-    the choice, so one test of the point on them is valid. It uses models trained on all other rows, like a
-    refit. Only the first opening is a confirmation. Opening them for another point is possible but counted.
-    The same point again returns the earlier result.
+    Test figures of a weight selected on test rows are too good. The holdout rows took no part in the
+    selection, so one test of the point on them is valid. The test uses models trained on all other rows, like
+    a refit. Only the first use of the holdout is a confirmation; uses for other points are possible but
+    counted. Asking for the same point again returns the earlier result.
 
     Parameters
     ----------
     result
-        Of :func:`sweep`.
+        Result of :func:`sweep`.
     method, lam
-        The point: a trained weight or one of the blends between two; λ = 0 is the standard model.
+        The selected point: a trained weight, or a blend between two; λ = 0 is the standard model.
     objective
         Quantity that must not depend on the sensitive columns; by default the objective of training.
 
     Returns
     -------
     Confirmation
-        With ``finds_link`` and ``p_value`` of the one test, dependence, error and ``is_first``.
+        ``finds_link`` and ``p_value`` of the test, dependence, error, and ``is_first``.
 
     Raises
     ------
@@ -271,7 +272,7 @@ def search(
     device: str = "auto",
     progress: Callable[[float], None] | None = None,
 ) -> SearchResult:
-    """Search good settings for a method by cross-validation: networks, dropout, learning rate, weight decay.
+    """Search for a method's best network, dropout, learning rate and weight decay by cross-validation.
 
     Parameters
     ----------
@@ -291,8 +292,8 @@ def search(
     Returns
     -------
     SearchResult
-        ``best`` goes into ``settings`` of :func:`sweep`. How candidates are scored is described in
-        :func:`fairdash.training.search.search_settings`.
+        Pass ``best`` to :func:`sweep` as ``settings``. See
+        :func:`fairdash.training.search.search_settings` for how candidates are scored.
 
     Raises
     ------
@@ -393,7 +394,7 @@ def find_lam(
 
 
 def row_numbers(rows: ArrayLike | None, n_rows: int) -> NDArray[np.int64] | None:
-    """Row numbers as an array, each once and in order; OptionError for any that is not there."""
+    """Return unique row numbers as an ordered array; OptionError for numbers out of range."""
     if rows is None:
         return None
     numbers = np.asarray(rows)

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 @dataclass(frozen=True)
 class Fix:
-    """A way out of a problem that takes one click.
+    """One-click fix of a problem.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Fix:
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """One thing wrong with a table, an option or a run.
+    """Problem with a table, an option or a run.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def _extent(lines: Sequence[int], count: int | None) -> str:
 
 
 class FairdashError(Exception):
-    """Base of every error that fairdash raises on purpose.
+    """Base class of every error that fairdash raises deliberately.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class FairdashError(Exception):
 
     @classmethod
     def of(cls, what: str, hint: str, **more: Any) -> Self:
-        """Error with one problem; see :class:`Problem` for `what`, `hint` and further fields.
+        """Make an error with one problem; see :class:`Problem` for `what`, `hint` and further fields.
 
         Examples
         --------
@@ -119,7 +119,7 @@ class ReadingError(FairdashError, ValueError):
 
 
 class DataError(FairdashError, ValueError):
-    """A table can't be used with the roles that were chosen."""
+    """A table can't be used with the selected roles."""
 
 
 class DownloadError(FairdashError, OSError):
@@ -127,7 +127,7 @@ class DownloadError(FairdashError, OSError):
 
 
 class StorageError(FairdashError, OSError):
-    """A file that fairdash keeps for the user can't be found, read or written."""
+    """A file in the user's storage can't be found, read or written."""
 
 
 class MissingPackageError(FairdashError, ModuleNotFoundError):
@@ -142,7 +142,7 @@ class OptionError(FairdashError, ValueError):
 
 
 def require_count(value: float, *, column: str, called: str = "number", least: int = 1) -> None:
-    """Refuse an option that is not a whole number of at least so much.
+    """Reject an option that is not a whole number of at least this size.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def require_count(value: float, *, column: str, called: str = "number", least: i
 
 
 class Checks:
-    """Collects what is wrong with options or a table, so that one error says all of it.
+    """Collector of problems with options or a table, so that one error reports all of them.
 
     Parameters
     ----------
@@ -176,23 +176,23 @@ class Checks:
         self.problems: list[Problem] = []
 
     def require(self, holds: object, column: str | None, what: str, hint: str) -> None:
-        """Note `what` is wrong with a column or an option, and the `hint`, unless something `holds`."""
+        """Note `what` is wrong with a column or an option, and the `hint`, unless the condition `holds`."""
         if not holds:
             self.problems.append(Problem(what=what, hint=hint, column=column))
 
     def finish(self) -> None:
-        """Raise the error with all that was noted, if anything was."""
+        """Raise the error with all noted problems, if there are any."""
         if self.problems:
             raise self.error(*self.problems)
 
 
 class DeviceError(FairdashError, RuntimeError):
-    """The device that was asked for is not there."""
+    """The requested device is not available."""
 
 
 class RunError(FairdashError, RuntimeError):
-    """A stored run can't be found, read or carried out."""
+    """A stored run can't be found, read or executed."""
 
 
 class Cancelled(Exception):
-    """Raised inside a computation when its caller asked it to stop; not a fault."""
+    """Raised inside a computation when its caller asked it to stop; not an error."""

@@ -25,13 +25,13 @@ __all__ = ["cca_spline", "chi2_kde", "hgr_spline", "pearson"]
 
 
 def hgr_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Tensor:
-    """HGR between functions that are sums of bumps of u and splines of the ranks of s, in closed form.
+    """Return the closed-form HGR of u and s, over sums of bumps of u and splines of the ranks of s.
 
     Parameters
     ----------
     u : (n,) or (n, 1) tensor
-        Predictions of a batch, for demographic parity, or residuals, for equalized residuals; of a floating
-        type. Gradients flow through it.
+        Predictions of a batch, for demographic parity, or residuals, for equalized residuals, with a
+        floating-point type. Gradients flow through it.
     s : (n,) or (n, d) tensor
         The sensitive columns of the same rows. No gradient flows through it.
     sample_weight : (n,) tensor, optional
@@ -40,10 +40,10 @@ def hgr_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> 
     Returns
     -------
     Tensor
-        A scalar from 0 to 1: 0 is no correlation between any two of these functions, 1 a function of u that
-        is one of s. A batch of n independent rows does not give 0 but a floor, about 0.24 with 256 rows and
-        one column: larger batches have a lower one. Add λ times it to a loss in units of the constant
-        model's.
+        A scalar from 0 to 1: 0 means that no two of these functions are correlated, 1 that a function of u
+        equals a function of s. Independent rows give a floor above 0, about 0.24 for a batch of 256 rows and
+        one column; larger batches have a lower floor. Add λ times this term to a loss in units of the
+        constant model's loss.
 
     Raises
     ------
@@ -52,14 +52,14 @@ def hgr_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> 
 
     Notes
     -----
-    The penalty of the method ``"hgr_spline"`` (:mod:`fairdash.training.penalties.closed_forms`), with s
-    encoded by its ranks within the batch.
+    This is the penalty of the method ``"hgr_spline"`` (:mod:`fairdash.training.penalties.closed_forms`), with
+    s encoded by its ranks within the batch.
     """
     return _term("hgr_spline", u, s, sample_weight)
 
 
 def cca_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Tensor:
-    """Sum of the squared canonical correlations of smooth functions of u and of the ranks of s.
+    """Return the sum of squared canonical correlations of smooth functions of u and of the ranks of s.
 
     Parameters
     ----------
@@ -69,9 +69,9 @@ def cca_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> 
     Returns
     -------
     Tensor
-        A scalar from 0, no correlation between any two of these functions, to below the number of functions
-        of s; rough functions count for little. Independent batches of 256 rows give about 0.04, of
-        2,048 rows 0.005: large batches are what this term is made for.
+        A scalar between 0, if no two of these functions are correlated, and the number of functions of s;
+        rough functions count for little. Independent batches of 256 rows give about 0.04, and of 2,048 rows
+        0.005: use this term with large batches.
 
     Raises
     ------
@@ -82,18 +82,18 @@ def cca_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> 
 
 
 def chi2_kde(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Tensor:
-    """χ² divergence of the kernel-smoothed batch from independence (Mary et al. 2019), for one column.
+    """Return the χ² divergence of the kernel-smoothed batch from independence (Mary et al. 2019).
 
     Parameters
     ----------
     u, s, sample_weight
-        As in :func:`hgr_spline`; s has one column. Weights weigh rows against each other; the bandwidth
-        follows their effective number, so that equal weights change nothing.
+        As in :func:`hgr_spline`, but s has one column. Only relative weights matter; the bandwidth follows
+        the effective number of rows, so that equal weights change nothing.
 
     Returns
     -------
     Tensor
-        A scalar of at least 0, without an upper end; independent batches of 256 rows give about 0.05.
+        A scalar of at least 0, without an upper limit; independent batches of 256 rows give about 0.05.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def chi2_kde(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Te
 
 
 def pearson(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Tensor:
-    """Absolute linear correlation, or the multiple correlation R of u with several columns of s.
+    """Return the absolute linear correlation, or the multiple correlation R of u with several columns of s.
 
     Parameters
     ----------

@@ -176,48 +176,50 @@ def fig4(dark: bool) -> go.Figure:
 GALLERY: dict[Draw, tuple[str, str]] = {
     front: (
         "What fairness costs",
-        "Test error against dependence on age, a line a method, from the standard model on the right to the largest λ. "
-        "Left of the grey band's edge no link is found.",
+        "Test error against dependence on age, with one line per method, from the standard model on the right to the "
+        "largest λ. To the left of the grey band's edge, no link is found.",
     ),
     profile: (
         "Average prediction by group",
-        "What the standard and a fair model predict on average in quantile groups of age. The fairer, the flatter.",
+        "Average predictions of the standard model and of a fair model in quantile groups of age. The fairer the "
+        "model, the flatter the line.",
     ),
     transfers: (
         "Who pays",
-        "The change a head from the standard model to the fair one, by group of age.",
+        "The average change per person from the standard model to the fair model, by age group.",
     ),
     dependence: (
         "The link before any model",
         "The target against the sensitive attribute: rows as dots, group averages as a line.",
     ),
     proxies: (
-        "Which features carry the sensitive attribute",
-        "Maximal correlation of each feature with age, on rows that it was not fitted to; on top, that of a prediction of age from all of them.",
+        "Which features predict the sensitive attribute",
+        "Maximal correlation of each feature with age, on rows to which it was not fitted. The top bar is for a "
+        "prediction of age from all features together.",
     ),
     relativities: (
         "A factor of a fair tariff",
-        "Relativities along a numeric factor at λ = 0 and at λ = 0.3; exposure as bars behind.",
+        "Relativities along a numeric factor at λ = 0 and at λ = 0.3, with the exposure as bars in the background.",
     ),
     pattern: (
-        "A link that correlation does not see",
-        "One of the patterns on which the measures are compared, with noise, and its exact maximal correlation.",
+        "A link that correlation does not detect",
+        "One of the patterns used to compare the measures, with noise, and its exact maximal correlation.",
     ),
     gaussians: (
         "Three quantities on Gaussians",
-        "HGR², χ² and mutual information against ρ: exact as lines, estimates as points.",
+        "HGR², χ² and mutual information against ρ. Lines are exact values, points are estimates.",
     ),
     fig2: (
         "The paper's Figure 2, reproduced",
         "Three estimators of HGR on four kinds of pattern as noise grows, beside the exact value.",
     ),
     fig3: (
-        "The paper's Figure 3, alive",
-        "The networks of Fair HGR NN at the end of a small training, each with its formula and its value.",
+        "The paper's Figure 3, with values",
+        "The networks of Fair HGR NN at the end of a short training run, each with its formula and its value.",
     ),
     fig4: (
         "The paper's Figure 4, reproduced",
-        "Average price by age for the standard network and the fair ones on the household scenario.",
+        "Average price by age for the standard network and the fair networks in the household scenario.",
     ),
 }  # fmt: skip
 
@@ -244,12 +246,12 @@ def _page() -> str:
     parts = [
         "# Gallery",
         "",
-        "The library's own figures, each beside the lines that draw it. They are drawn anew whenever this site is "
-        "built, from data that are made on the spot and from the results that come with the package. Those of "
-        "`fd.plot` take what `fd.sweep` gives back; `theme_of` is in `fairdash.figures.theme`.",
+        "The library's own figures, each with the code that draws it. They are redrawn whenever this site is built, "
+        "from data simulated at that moment and from the results that come with the package. The functions of "
+        "`fd.plot` take the result of `fd.sweep`. `theme_of` is in `fairdash.figures.theme`.",
         "",
         *(_entry(draw, *said) for draw, said in GALLERY.items()),
-        "## What they are drawn from",
+        "## Data of the figures",
         "",
         *(_code(each.__wrapped__) for each in (household, sweep, tariff)),
         '<script src="assets/gallery.js"></script>',

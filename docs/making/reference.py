@@ -49,7 +49,7 @@ def _page(title: str, names: list[str]) -> str:
 
 
 def _commands() -> Iterator[str]:
-    yield "# The command line\n\nWhat `--help` says of each command; `python -m fairdash` is the same as `fairdash`.\n"
+    yield "# The command line\n\nThis page shows the `--help` text of each command. `python -m fairdash` is the same as `fairdash`.\n"
     for verbs, text in help_of_every_verb(command_line(), width=100):
         yield f"{'#' * (2 + len(verbs))} {' '.join(['fairdash', *verbs])}\n"
         yield f"```text\n{text}\n```\n"
@@ -61,8 +61,8 @@ def measures_page() -> str:
         [
             "# The measures of dependence",
             "",
-            f"All {len(REGISTRY)} measures that the pages, `fd.measure` and the command line know. Which of "
-            "them is near the truth, on which link and with how many rows: "
+            f"This page describes all {len(REGISTRY)} measures of the pages, `fd.measure` and the command line. For "
+            "the accuracy of each measure by kind of link and number of rows, see "
             "[how good the estimators are](estimators.md).",
             "",
             *(_of(measure) for measure in REGISTRY.values()),
@@ -78,7 +78,7 @@ def _of(measure: Measure) -> str:
         "0 means": measure.zero,
         "1 means": measure.one,
         "Misleads when": measure.fails_when,
-        "Learned from the rows": "yes; held out unless told otherwise" if measure.fitted else "no",
+        "Learned from the rows": "yes; evaluated on held-out rows by default" if measure.fitted else "no",
         "Takes exposure": "yes" if measure.accepts_weights else "no",
         "Source": measure.source,
     }

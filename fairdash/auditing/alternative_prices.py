@@ -50,7 +50,7 @@ _NO_COSTS = "Not asked: there is no {what}."
 
 
 def what_instead(data: AuditData, _: Answered) -> Part:
-    """Five premiums for the same costs: their curves along s, their fit, and the changes between them.
+    """Answer question 8: five premiums for the same costs, with their curves along s, fit and differences.
 
     Models are taken as known. Tables: ``premiums`` has a row a premium, the price first, with shares of the
     mean price, what is explained on rows left out and how much less (``less``) that is than the best
@@ -145,7 +145,7 @@ _LEFT_OUT = 20
 
 
 def how_do_they_compare(data: AuditData, before: Answered) -> Part:
-    """A second price, which has been audited by itself, beside the first."""
+    """Compare a second price, audited separately, with the first."""
     other = data.second
     assert other is not None
     assert other.result is not None
@@ -173,7 +173,7 @@ def how_do_they_compare(data: AuditData, before: Answered) -> Part:
 
 
 def side_by_side(first: Answered, other: Answered) -> pd.DataFrame:
-    """Every number of both audits: question, measure, price, candidate, difference, ci_low, ci_high.
+    """Tabulate the numbers of both audits: question, measure, price, candidate, difference, ci_low, ci_high.
 
     Numbers are shares of each price's own mean, or as they are in the measures; limits are missing where the
     number is not one that is compared.

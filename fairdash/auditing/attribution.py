@@ -59,8 +59,8 @@ _PROXY_ROWS, _PERMUTATIONS = 2_000, 39
 
 
 def through_what(data: AuditData, _: Answered) -> Part:
-    """Attribution of the price's link with s: share explained, through which features, whether through s
-    itself, and proxy discrimination."""
+    """Attribute the price's link with s: the share explained, the features responsible, any direct use of s,
+    and proxy discrimination."""
     table, name = data.table, data.table.columns.sensitive
     _typical, uf = typical_gap(table, data.basis, data.curve)
     measures = [data.measure("share_of_variance", uf, of_price=False)]
@@ -197,7 +197,7 @@ def _further_fits(costs: Costs | None, *, told: float | None) -> pd.DataFrame:
 def drivers_of(
     table: AuditTable, *, random_state: int | None = 0
 ) -> tuple[pd.DataFrame, Estimate, Estimate, pd.DataFrame]:
-    """Columns through which the price of a table with features follows s.
+    """Return the columns through which the price of a table with features follows s.
 
     Returns
     -------
@@ -237,7 +237,7 @@ def drivers_of(
 
 
 def shapley_values(fitted: Fitted, features: pd.DataFrame, *more: Array) -> Array:
-    """Shapley values of rows, (n, p): what each feature adds to the mean; a row's add up to its prediction.
+    """Return Shapley values, (n, p); the values of a row add up to its prediction less the mean.
 
     Along the trees' own paths (Lundberg et al. 2020), by the library ``shap``.
     """
@@ -251,7 +251,7 @@ def shapley_values(fitted: Fitted, features: pd.DataFrame, *more: Array) -> Arra
 
 
 def shares_of_link(parts: Array, table: AuditTable) -> list[Estimate]:
-    """UF of the sum of some parts (n, p), and each part's share of it, p + 1 estimates; noise not counted.
+    """Return UF of the sum of some parts (n, p) and each part's share of it, p + 1 estimates, without noise.
 
     Cov(E[a|s], E[b|s]) = Cov(a, b) − E[(a − E[a|s])(b − E[b|s])] with the means learned on other folds, so
     that the parts' add up to the whole's (compare :func:`fairdash.auditing.gaps.typical_gap`).
@@ -267,7 +267,7 @@ def shares_of_link(parts: Array, table: AuditTable) -> list[Estimate]:
 
 
 def proxy_discrimination(price: Array, at_nodes: Array, table: AuditTable) -> tuple[Estimate, Array]:
-    """PD, the share of a price's variance by which it misses every price free of proxy discrimination.
+    """Return PD, the share of a price's variance that no price free of proxy discrimination reproduces.
 
     Such prices are c + Σₖ μ(x, sₖ) vₖ with v ≥ 0 and Σ v ≤ 1: what a policy would cost, averaged over s
     with weights that its features don't change (Lindholm, Richman, Tsanakas and Wüthrich 2026).

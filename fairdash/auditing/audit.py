@@ -58,8 +58,8 @@ def audit(
     random_state: int | None = 0,
     against: AuditResult | str | PathLike[str] | None = None,
 ) -> AuditResult:
-    """Audit a price: does it follow a sensitive attribute, where, is it justified by cost, and how certain
-    is this?
+    """Audit a price: does it follow a sensitive attribute, where, does cost justify it, and how certain is
+    the answer?
 
     Parameters
     ----------
@@ -67,55 +67,55 @@ def audit(
         The table, shape (n, columns), with unique names. Rows with a missing cell in a named column are left
         out and counted.
     price, sensitive
-        Columns of the price or prediction π, per unit of exposure, and of the attribute s that it must not
-        follow. Several attributes are audited one after another, with Holm's correction over them.
+        Column with the price or prediction π, per unit of exposure, and column with the attribute s that it
+        must not follow. Several attributes are audited one after another, with Holm's correction.
     model
         Model of the price: a function from a frame to prices (n,), an object with ``predict``, or an ONNX
-        file (path or bytes; pickles are never loaded). `price` is then the name of its price, by default
-        “model price”. One more answer describes the model: the effect of changing s, or another column
-        alone, on each price, and the mean price along each column.
+        file (path or bytes; pickles are never loaded). `price` then names the model's price, by default
+        “model price”. An additional answer describes the model: how each price changes when s or another
+        column alone changes, and the mean price along each column.
     model_columns
-        Columns that the model takes, in its order; by default those it was fitted with, or all.
+        Input columns of the model, in order; by default those it was fitted with, or all.
     customer
-        Label of a row of the frame whose price is explained: against those with the nearest s, with the
-        effect of each column. Needs a `model`.
+        Label of the row whose price is explained: it is compared with rows with the nearest s, and the effect
+        of each column is shown. Needs a `model`.
     exposure
-        Column of row weights; all means are weighted by it.
+        Column of row weights; they weight all means.
     outcome, expected_cost
-        Columns of claims or cost Y, and of the user's own expected cost, per unit of exposure.
+        Columns of claims or cost Y, and of your own expected cost, per unit of exposure.
     controls
         Columns of legitimate factors, numeric or not.
     criterion
         The primary criterion, chosen before results are seen: ``"independence"``,
         ``"conditional_independence"``, ``"sufficiency"`` or ``"equalized_residuals"``.
     candidate
-        Column of a second price: every answer is given for both, with the difference.
+        Column with a second price: every answer covers both prices and their difference.
     groups
-        Column that groups rows, such as a policy number: folds and variances are by group.
+        Column that groups rows, such as a policy number; folds and variances respect the groups.
     reliability
-        Shares of the attribute's variance that are not measurement error, in (0, 1]: the direction gap and
-        the curve without such an error, at these and at 1, 0.9, 0.7 and 0.5.
+        Shares of the attribute's variance that are not measurement error, in (0, 1]. The direction gap and
+        the curve are corrected for the error at these shares and at 1, 0.9, 0.7 and 0.5.
     max_gap
-        δ, the threshold for the largest gap as a share of the mean price, in (0, 1).
+        Threshold δ for the largest gap, as a share of the mean price, in (0, 1).
     questions
-        Numbers of the questions to answer, or ``"all"``; the primary criterion's is always answered.
+        Numbers of the questions to answer, or ``"all"``; the primary criterion's question is always answered.
     totals
-        Columns that are totals over the exposure, to be divided by it.
+        Columns with totals over the exposure, to be divided by it.
     probabilities, known_class
-        Columns of the probabilities of classes, which add up to 1 in each row, and a column of the true class
-        where it is known. Of classes only means are compared, see
-        :mod:`fairdash.evaluation.class_probabilities`; `sensitive` may then be left out.
+        Columns with class probabilities, which add up to 1 in each row, and a column with the true class
+        where it is known. Only means are compared across classes, see
+        :mod:`fairdash.evaluation.class_probabilities`; `sensitive` may then be omitted.
     against
         Another audit, or the path of a saved one: see :meth:`AuditResult.compare`.
     features
-        Rating factors, numeric or not: features of the models of price and outcome. By default every column
+        Rating factors, numeric or not, used by the models of price and outcome. By default every column
         without another role.
     coverage
-        One of these columns: actual, expected and the gap for each of its levels by itself.
+        One of the `features`; actual, expected and the gap are given for each of its levels.
     cap
-        Large losses: an outcome above it counts as it.
+        Cap on large losses: an outcome above `cap` counts as `cap`.
     currency, period
-        Of amounts in sentences, such as ``"€"``, and what a unit of exposure is, such as ``"year"``.
+        Currency of amounts in sentences, such as ``"€"``, and the unit of exposure, such as ``"year"``.
 
     Returns
     -------
@@ -178,7 +178,7 @@ def carry_out(
     origin: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> AuditResult:
-    """Carry out a plan on a frame; see :func:`audit` for what it gives and raises.
+    """Execute a plan on a frame; see :func:`audit` for results and errors.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def _of_second_price(data: AuditData) -> Answered:
 
 
 def decide(audits: Sequence[Answered]) -> list[dict[str, str]]:
-    """Measured to verdict for each sensitive attribute, corrected for being several.
+    """Return the verdict for each sensitive attribute, corrected for multiple attributes.
 
     The primary criterion is tested at 5 % in each direction, with Holm's correction over several sensitive
     attributes. One more Holm correction covers all other criteria together.
@@ -258,7 +258,7 @@ def decide(audits: Sequence[Answered]) -> list[dict[str, str]]:
 def conclude(
     audit: Answered, verdicts: Mapping[str, str], origin: Mapping[str, Any] | None = None
 ) -> AuditResult:
-    """Result along one sensitive attribute."""
+    """Return the result along one sensitive attribute."""
     table, plan = audit.data.table, audit.data.plan
     tables = named(audit.tables, table)
     mean, parts = table.mean_price, audit.parts
@@ -309,7 +309,7 @@ def conclude(
 
 
 def named(tables: Mapping[str, pd.DataFrame], table: AuditTable) -> dict[str, pd.DataFrame]:
-    """Tables along classes with a column ``class``: the names of the codes that stand for them."""
+    """Add a column ``class`` to tables along classes, with the names of the class codes."""
     if not table.classes:
         return dict(tables)
     return {name: _named(name, each, table) for name, each in tables.items()}
@@ -344,7 +344,7 @@ def _verdict_in_words(measured: Measured, verdict: str, data: AuditData) -> str:
 
 
 def together(results: list[AuditResult], plan: AuditPlan) -> AuditResult:
-    """The results along several sensitive attributes as one: the first, with the others in it.
+    """Combine the results along several sensitive attributes: the first, with the others inside it.
 
     Its verdict is "above" where one of them is above, "below" where all are, and else "undecided"; its
     table ``by_sensitive`` holds the verdicts of all.

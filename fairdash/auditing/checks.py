@@ -27,7 +27,7 @@ _ROUNDED = 0.02
 
 
 def check_names(frame: pd.DataFrame, columns: Columns) -> None:
-    """Refuse columns that are not there, and one with two roles."""
+    """Reject columns that do not exist, and columns with two roles."""
     there = {str(name): name for name in frame.columns}
     if len(there) < len(frame.columns) or any(name != key for key, name in there.items()):
         raise DataError.of(
@@ -69,7 +69,7 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
 
 
 def check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
-    """Refuse cells that are no numbers, with their lines."""
+    """Reject cells that are not numbers, with their line numbers."""
     problems = []
     for role, name in columns.numbers().items():
         column = frame[name]
@@ -99,7 +99,7 @@ def check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
 
 
 def check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) -> None:
-    """Refuse values that no audit can be made of; role to (n,) array."""
+    """Reject values that can't be audited; return a map of roles to (n,) arrays."""
     checks = Checks(DataError)
     what = "its mean is not above zero, and gaps are shares of the mean"
     hint = "Choose a price, or a prediction of a quantity that can't be below zero."

@@ -21,7 +21,7 @@ FIRST_LINE = 2
 
 
 def class_names(columns: tuple[str, ...]) -> tuple[str, ...]:
-    """Distinct part of each column's name.
+    """Return the distinct part of each column's name.
 
     >>> class_names(("p_black", "p_white")), class_names(("P(a)", "P(b)")), class_names(("x", "xy"))
     (('black', 'white'), ('a', 'b'), ('x', 'xy'))
@@ -41,7 +41,7 @@ def _shared(names: Sequence[str]) -> int:
 def with_codes(
     used: pd.DataFrame, columns: Columns, notes: list[str], *, fewest: int
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """The rows with the places of classes for s, and the classes; what was taken together is noted."""
+    """Return the rows with class codes for s, and the class names; merged classes are noted."""
     name = columns.sensitive
     found = classes_of(used[name])
     if (why := why_no_classes(found)) is not None and len(used) >= fewest:
@@ -54,7 +54,7 @@ def with_codes(
 def probabilities_of(
     frame: pd.DataFrame, columns: Columns, rows: NDArray[np.bool_]
 ) -> tuple[pd.DataFrame, NDArray[np.intp]]:
-    """Probabilities by class (m, k) of the m rows marked in `rows` (n,), and places of known classes (m,).
+    """Return class probabilities (m, k) of the m rows marked in `rows` (n,), and known class codes (m,).
 
     Raises
     ------

@@ -46,7 +46,7 @@ class _Groups(NamedTuple):
 
 
 def over_the_crossing(data: AuditData) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """The price in every cell of the attribute and each further one, and sentences on the largest gap.
+    """Return the price in every cell of two crossed attributes, and sentences on the largest gap.
 
     Cells of fewer than 20 rows are one. ``low`` and ``high`` hold all cells of a crossing at once in 95 % of
     samples, and so does the gap's interval all pairs of cells.

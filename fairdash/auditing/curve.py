@@ -44,7 +44,7 @@ _FARTHEST = 0.5
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Basis:
-    """Functions of s at the rows and at the points where a curve is read.
+    """Functions of s at the rows, and at the points where a curve is evaluated.
 
     Attributes
     ----------
@@ -81,13 +81,13 @@ class Basis:
         return np.array([each == "curve" for each in self.kind])
 
     def nearest(self, share: float) -> int:
-        """The point within the range that is nearest to a share of the exposure."""
+        """Return the point within the range that is nearest to a share of the exposure."""
         inner = np.array([each in ("curve", "level") for each in self.kind])
         return int(np.argmin(np.where(inner, np.abs(self.share - share), np.inf)))
 
 
 def basis_of(table: AuditTable) -> Basis:
-    """The functions that suit a table's s, and the points where a curve along it is read."""
+    """Return a basis that suits a table's s, and the points where a curve along s is evaluated."""
     s, weight = table.sensitive, table.weight
     low, high = quantiles(s, weight, np.array([LOW, HIGH]))
     if table.classes:
@@ -189,7 +189,7 @@ _KAPPAS = (0.003, 0.01, 0.03, 0.1, 0.2)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Curve:
-    """Values of a curve at the points of a basis, and their covariance.
+    """Values of a curve at the points of a basis, with their covariance.
 
     Attributes
     ----------
@@ -223,11 +223,11 @@ class Curve:
 
     @property
     def standard_errors(self) -> Array:
-        """(J,) array, in units of y."""
+        """Standard errors, (J,), in units of y."""
         return np.sqrt(np.maximum(np.diag(self.covariance), 0))
 
     def errors(self, weights: Array, table: AuditTable) -> Array:
-        """Contribution of each unit to the errors of some combinations of the points, (J, k) to (U, k)."""
+        """Return each unit's contribution to the errors of combinations of points, (J, k) to (U, k)."""
         of_units = np.asarray(self.scores @ (self.solve @ (self.basis.points.T @ weights)))
         below = np.cumsum(table.weight) / table.weight.sum()
         for k, each in enumerate(weights.T):
@@ -239,7 +239,7 @@ class Curve:
         return of_units
 
     def difference(self, low: int, high: int, table: AuditTable) -> tuple[float, Array]:
-        """The curve at one point less that at another, and what each unit adds to its error, (U,)."""
+        """Return the difference between two points, and each unit's contribution to its error, (U,)."""
         weights = np.zeros((len(self.values), 1))
         weights[high] += 1
         weights[low] -= 1
@@ -249,7 +249,7 @@ class Curve:
 def fit_curve(
     y: Array, table: AuditTable, basis: Basis, *, rows: Rows | None = None, lam: float | None = None
 ) -> Curve:
-    """The curve of y (n,) along s.
+    """Fit the curve of y (n,) along s.
 
     Parameters
     ----------
@@ -308,7 +308,7 @@ def fit_curve(
 def predicted_out_of_fold(
     y: Array, table: AuditTable, basis: Basis, *, lam: float, n_folds: int = 5
 ) -> Array:
-    """The curve of y (n,), or of each of its columns (n, k), at each row, learned on the other folds."""
+    """Predict the curve of y (n,), or of each column (n, k), at each row, fitted on the other folds."""
     folds = table.folds(n_folds)
     told = np.empty_like(y)
     for fold in range(n_folds):
@@ -348,8 +348,7 @@ def _penalties(gram: Array, basis: Basis, moment: Array, square: float, n: int) 
 
 
 def by_unit(weighted: Rows, residual: Array, table: AuditTable) -> Rows:
-    """Contribution of each unit, (U, p): its rows of `weighted` (n, p) times their residuals (n,), added
-    up."""
+    """Sum `weighted` rows (n, p) times residuals (n,) within each unit, (U, p)."""
     if issparse(weighted):
         each = weighted.multiply(residual[:, None]).tocsr()
     else:

@@ -40,7 +40,7 @@ _MONEY = {"value": "money", "ci_low": "money_low", "ci_high": "money_high"}
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Measured:
-    """Measurement of a criterion, to compare with the largest acceptable gap.
+    """Estimate of a criterion, to compare with the largest acceptable gap.
 
     Attributes
     ----------
@@ -60,13 +60,13 @@ class Measured:
     curve: Curve | None = None
 
     def rows_needed(self, delta: float) -> float:
-        """Rows like these with which a gap of δ, in units of the price, could be shown."""
+        """Return the number of similar rows that would show a gap of δ, in units of the price."""
         return float(self.table.n * (self.found.smallest / delta) ** 2)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Part:
-    """A question's part in the result.
+    """Part of the result that answers one question.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AuditData:
-    """Input of the questions: the rows, the plan and the price's curve.
+    """Input shared by the questions: the rows, the plan and the price's curve.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class AuditData:
 
     @classmethod
     def of(cls, table: AuditTable, frame: pd.DataFrame, plan: AuditPlan, *, tell: Progress) -> AuditData:
-        """Draw the price's curve.
+        """Prepare the input and fit the price's curve.
 
         Raises
         ------
@@ -149,7 +149,7 @@ class AuditData:
 
     @property
     def delta(self) -> float:
-        """The largest gap allowed, in units of the price."""
+        """Largest acceptable gap, in units of the price."""
         return self.plan.gap_allowed(self.table.mean_price)
 
     @property
@@ -158,7 +158,7 @@ class AuditData:
 
     @property
     def cost(self) -> Array | None:
-        """Expected cost: the user's own, or the outcome."""
+        """Expected cost: your own, or the outcome."""
         own = self.table.expected_cost
         return self.table.outcome if own is None else own
 
@@ -175,11 +175,11 @@ class AuditData:
         )
 
     def say(self, doing: str, question: int, part: float = 0.0) -> None:
-        """Tell of progress, with a part of a question's work done."""
+        """Report progress: part of a question's work is done."""
         self.tell(doing, (question + part) / (max(QUESTIONS) + 1))
 
     def measure(self, name: str, each: Estimate, *, of_price: bool = True) -> dict[str, Any]:
-        """A row of the measures: shares of the mean price, and the amounts; or numbers as they are."""
+        """Return a row of the measures: shares of the mean price with amounts, or plain numbers."""
         mean = self.table.mean_price if of_price else 1.0
         shares = {key: getattr(each, key) / mean for key in _MONEY}
         amounts = {money: getattr(each, key) if of_price else math.nan for key, money in _MONEY.items()}
@@ -188,7 +188,7 @@ class AuditData:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Answered:
-    """All that was found along one attribute, before its verdicts: the parts by question."""
+    """Findings along one attribute, before verdicts: the parts by question."""
 
     data: AuditData
     parts: Mapping[int, Part] = field(default_factory=dict)
@@ -196,7 +196,7 @@ class Answered:
     result: Findings | None = None
 
     def go_on(self, questions: Collection[int]) -> Answered:
-        """Answer further questions, each from the data and the parts before it."""
+        """Answer further questions, each from the data and from earlier parts."""
         parts = dict(self.parts)
         for number in sorted(questions):
             question = QUESTIONS[number]
@@ -212,25 +212,25 @@ class Answered:
 
     @property
     def criteria(self) -> dict[str, Measured]:
-        """Measurement of each criterion."""
+        """Estimates of each criterion."""
         found = [{"independence": self.data.independence}, *(part.criteria for part in self.parts.values())]
         return {name: each for criteria in found for name, each in criteria.items()}
 
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
-        """All tables; a later question's takes the place of an earlier one of that name."""
+        """All tables; if two questions share a name, the later question's table replaces the earlier one."""
         found = [{"curve": self.data.band}, *(part.tables for part in self.parts.values())]
         return {name: table for part in found for name, table in part.items()}
 
     @property
     def measures(self) -> pd.DataFrame:
-        """Rows of all parts, with their question."""
+        """Measures of all parts, with their question numbers."""
         rows = [{"question": number, **row} for number, part in self.parts.items() for row in part.measures]
         return pd.DataFrame(rows, columns=["question", "measure", *_MONEY, *_MONEY.values()])
 
 
 def along(table: AuditTable, y: Array, basis: Basis, plan: AuditPlan) -> tuple[Measured, pd.DataFrame]:
-    """The largest gap of the curve of y (n,) along s, against the plan's threshold, and the curve's band."""
+    """Test the largest gap of y's curve (n,) along s against the plan's threshold, and return its band."""
     curve = fit_curve(y, table, basis)
     gap, band = largest_gap(curve, plan.gap_allowed(table.mean_price), random_state=plan.random_state)
     p_value = p_of_any_link(table, y, random_state=plan.random_state)
@@ -238,7 +238,7 @@ def along(table: AuditTable, y: Array, basis: Basis, plan: AuditPlan) -> tuple[M
 
 
 def p_of_any_link(table: AuditTable, u: Array, *, random_state: int | None) -> float:
-    """The p-value of u (n,) not depending on s in any way, in (0, 1]."""
+    """Return the p-value of independence between u (n,) and s, against any kind of link, in (0, 1]."""
     rows, counted = _counted(table, random_state)
     return independence_test(u[rows], table.s_for_tests[rows], **counted).p_value
 
@@ -246,7 +246,7 @@ def p_of_any_link(table: AuditTable, u: Array, *, random_state: int | None) -> f
 def p_among_equals(
     table: AuditTable, u: Array, factors: tuple[str, ...], *, random_state: int | None
 ) -> float:
-    """The p-value of the mean of u (n,) not following s among rows equal in the factors, in (0, 1]."""
+    """Return the p-value of no link between the mean of u (n,) and s given the factors, in (0, 1]."""
     rows, counted = _counted(table, random_state)
     given = table.controls.loc[rows, list(factors)]
     s = table.s_for_tests[rows]

@@ -46,7 +46,7 @@ _LEAF = 10
 
 
 def is_it_earned(data: AuditData, _: Answered) -> Part:
-    """The gap as what expected cost explains and what is left, at two points of either choice."""
+    """Split the gap into a part explained by expected cost and the rest, for both choices of two points."""
     chosen = chosen_decomposition(data.table, data.cost)
     fixed = None
     if not data.table.classes:
@@ -74,7 +74,7 @@ def is_it_earned(data: AuditData, _: Answered) -> Part:
 
 
 def among_equals(data: AuditData, _: Answered) -> Part:
-    """The largest gap among rows that are equal in all legitimate factors, and in each of them alone."""
+    """Estimate the largest gap among rows with equal legitimate factors, jointly and for each factor."""
     table, factors = data.table, data.table.columns.controls
     sets = [factors] if len(factors) == 1 else [factors, *((each,) for each in factors)]
     measures: list[dict[str, Any]] = []
@@ -109,14 +109,14 @@ Decomposition = tuple[dict[str, Estimate], list[tuple[float, float]]]
 
 
 def fixed_decomposition(table: AuditTable, basis: Basis, curve: Curve, cost: Array | None) -> Decomposition:
-    """From the 10th to the 90th percentile of s; `cost` (n,) is what is expected, at any level."""
+    """Decompose the gap from the 10th to the 90th percentile of s; `cost` (n,) may have any level."""
     low, high = basis.nearest(LOW_POINT), basis.nearest(HIGH_POINT)
     parts = _parts(table, basis, curve.lam * LESS_PENALTY, low, high, cost)
     return _averaged([parts], [(basis.at[low], basis.at[high])])
 
 
 def chosen_decomposition(table: AuditTable, cost: Array | None) -> Decomposition | None:
-    """From the lowest to the highest point of the price's curve, chosen on the other half.
+    """Decompose the gap from the lowest to the highest point of the price's curve, chosen on the other half.
 
     None where a half has too few rows at too many values of s for a curve, or no cost at all.
     """
@@ -188,7 +188,7 @@ def in_words(
     name: str,
     called: Callable[[float], str] = "{:,.4g}".format,
 ) -> str:
-    """Question 3; a gap in two halves has its points chosen on the other half of the rows."""
+    """Answer question 3 in words; a gap in two halves has its points chosen on the other half of the rows."""
     low, high = (" or ".join(called(at) for at in dict.fromkeys(ends)) for ends in zip(*points, strict=True))
     chosen = "selected on separate rows" if len(points) > 1 else "its 10th and 90th percentile"
     whole = parts["gap"]
@@ -213,7 +213,7 @@ def in_words(
 def controlled_curve(
     table: AuditTable, factors: tuple[str, ...], *, random_state: int | None = 0
 ) -> tuple[AuditTable, Curve]:
-    """The price's curve along s among rows that are equal in some factors, and the rows looked at.
+    """Return the price's curve along s among rows with equal factors, and the rows used.
 
     These are all, or some that the seed has drawn. Among equals only differences along s are known; the
     curve's level is that of the mean price.
@@ -225,8 +225,8 @@ def controlled_curve(
 def left_among_equals(
     table: AuditTable, factors: tuple[str, ...], *, random_state: int | None = 0
 ) -> tuple[AuditTable, Basis, Array]:
-    """The rows looked at, the functions of s, and what the factors leave of the price and of each function,
-    (n, 1 + p)."""
+    """Return the rows used, the functions of s, and the residuals of the price and of each function given the
+    factors, (n, 1 + p)."""
     part = table.sampled(_MOST_ROWS if len(factors) == 1 else TREE_ROWS)
     basis = basis_of(part)
     both = np.column_stack([part.price, basis.rows.toarray()])

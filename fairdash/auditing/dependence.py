@@ -28,7 +28,7 @@ _MOST = 0.2
 
 
 def does_it_follow(data: AuditData, _: Answered) -> Part:
-    """The largest gap of the price's curve, against noise."""
+    """Test the largest gap of the price's curve against noise."""
     table, gap = data.table, data.independence.found
     assert isinstance(gap, Gap)
     typical, _uf = typical_gap(table, data.basis, data.curve)
@@ -81,7 +81,7 @@ def _follows_in_words(gap: Gap, data: AuditData, *, any_link: float) -> tuple[st
 
 
 def tables_of_classes(table: AuditTable) -> dict[str, pd.DataFrame]:
-    """The usual figures: ``classes``, each against the rest, and ``class_pairs``, in units of the price.
+    """Return the tables ``classes``, each against the rest, and ``class_pairs``, in units of the price.
 
     Favourable is a price of at most the median one. Classes that are not to be shown are missing.
     """
@@ -98,7 +98,7 @@ def tables_of_classes(table: AuditTable) -> dict[str, pd.DataFrame]:
 
 
 def follows_in_words(gap: Gap, table: AuditTable, tables: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
-    """The answer to question 1, and how the classes differ."""
+    """Answer question 1 in words, including how the classes differ."""
     each, pairs, mean = tables["classes"], tables["class_pairs"], table.mean_price
     noise = "more than noise" if gap.p_value <= LEVEL else "which can be noise"
     apart = each[each["p_value"] <= LEVEL]
@@ -121,7 +121,7 @@ def follows_in_words(gap: Gap, table: AuditTable, tables: Mapping[str, pd.DataFr
 
 
 def where(data: AuditData, _: Answered) -> Part:
-    """The lowest and the highest point, and the share of top prices along s."""
+    """Locate the lowest and the highest point, and the share of top prices along s."""
     gap, basis, name = data.independence.found, data.basis, data.table.columns.sensitive
     mean = data.table.mean_price
     assert isinstance(gap, Gap)
@@ -152,7 +152,7 @@ def where(data: AuditData, _: Answered) -> Part:
 def top_price_share(
     table: AuditTable, basis: Basis, *, random_state: int | None
 ) -> tuple[pd.DataFrame, float] | None:
-    """The share of rows along s that are among the highest 5 %, with its band, and that of all; in [0, 1].
+    """Return the share of rows along s in the highest 5 %, with its band, and the overall share, in [0, 1].
 
     It is a curve as the price's is, of an indicator: s is not cut into bands. Where many rows have one
     price, all of them or none are among the highest, which are then 5 % or a little more; None where that

@@ -49,7 +49,7 @@ LARGEST = 64 * 10**6
 
 @dataclass(frozen=True, kw_only=True)
 class KeptPlan:
-    """A plan as it stands in evidence.
+    """Plan as stored in the evidence.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class KeptPlan:
 
 
 def hash_of_rows(frame: pd.DataFrame, columns: Columns) -> str:
-    """SHA-256 of the cells that an audit may look at; the order of rows does not matter."""
+    """Return the SHA-256 of the cells that an audit uses; the order of rows does not matter."""
     needed = [*columns.numbers().values(), *columns.controls, *([columns.groups] if columns.groups else [])]
     needed += [*columns.probabilities, *([columns.known_class] if columns.known_class else [])]
     needed += feature_names(frame, columns)
@@ -83,20 +83,20 @@ def hash_of_rows(frame: pd.DataFrame, columns: Columns) -> str:
 
 
 def environment() -> dict[str, str]:
-    """Environment that determines the last digits: versions, processor and threads."""
+    """Return what determines the last digits: versions, processor and threads."""
     threads = os.environ.get("OMP_NUM_THREADS") or str(os.cpu_count())
     return versions() | installed("plotly") | {"processor": platform.machine(), "threads": threads}
 
 
 def command_of(result: Findings) -> str:
-    """The command that makes the evidence again, from the plan in it."""
+    """Return the command that reproduces the evidence from its plan."""
     file = "" if "dataset" in result.origin else " FILE"
     against = "" if result.since is None else " --against LAST.zip"
     return f"fairdash audit{file} --plan plan.json{against} --out again.zip"
 
 
 def packed(result: Findings, files: Mapping[str, bytes]) -> bytes:
-    """The zip of a result; `files` are its data: ``audit.json`` and the tables."""
+    """Zip a result; `files` are its data: ``audit.json`` and the tables."""
     # Only where it is needed: charts take long to import.
     from fairdash.auditing.report import render_audit
 
@@ -131,7 +131,7 @@ def _time_of(plan: AuditPlan) -> tuple[int, int, int, int, int, int]:
 
 
 def read_plan(path: str | PathLike[str]) -> KeptPlan:
-    """The plan of an evidence zip, or of the ``plan.json`` that was in one.
+    """Read the plan from an evidence zip, or from its extracted ``plan.json``.
 
     Raises
     ------
@@ -153,7 +153,7 @@ def read_plan(path: str | PathLike[str]) -> KeptPlan:
 
 
 def read_part(place: Path, name: str) -> bytes:
-    """A file of an evidence zip, no larger than :data:`LARGEST`, checked against the hash in its plan.
+    """Read a file from an evidence zip, up to :data:`LARGEST`, and check it against the hash in its plan.
 
     Raises
     ------
@@ -195,9 +195,9 @@ def _reading(place: Path, what: str = "audit") -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AuditResult(Findings):
-    """Result of an audit that can be saved, read and compared.
+    """Result of an audit, with methods to save, load and compare it.
 
-    Its fields are those of :class:`~fairdash.auditing.result.Findings`.
+    See :class:`~fairdash.auditing.result.Findings` for the fields.
 
     Examples
     --------
@@ -214,7 +214,7 @@ class AuditResult(Findings):
             return str(pd.DataFrame(rows).to_html(index=False))
 
     def compare(self, other: AuditResult | str | PathLike[str]) -> AuditResult:
-        """Return this result with the changes since another one, given or saved.
+        """Return this result with the changes since another audit, given as an object or as a saved file.
 
         Returns
         -------
@@ -224,7 +224,7 @@ class AuditResult(Findings):
         Raises
         ------
         OptionError
-            The audits are of different sensitive attributes, or share none of its range.
+            The audits have different sensitive attributes, or no common range of the attribute.
         StorageError
             There is no audit, or one that can't be read.
         """
@@ -254,12 +254,12 @@ class AuditResult(Findings):
         return place
 
     def to_zip(self) -> bytes:
-        """The evidence: report, answers, tables and plan in one zip; the same bytes each time."""
+        """Return the evidence as one reproducible zip: report, answers, tables and plan."""
         return packed(self, self.files())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> AuditResult:
-        """Read what :meth:`save` wrote, a folder or a ``.zip``; numbers are the same to the last bit.
+        """Load a folder or ``.zip`` written by :meth:`save`; all numbers are restored exactly.
 
         Raises
         ------

@@ -33,13 +33,13 @@ _PRINTED = frozenset(("premiums", "power", "two_prices", "one_way", "by_coverage
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure that needs no script."""
+    """Figure that needs no script."""
 
     picture: Picture
 
     @property
     def source(self) -> Markup:
-        """As an address that holds the picture: a document of its own, in which no script runs."""
+        """Address that embeds the picture as a document in which no script runs."""
         svg = svg_of(self.picture.figure, height=self.picture.height)
         return Markup(f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}")  # noqa: S704 - base64
 
@@ -49,7 +49,7 @@ Content = Block | Drawing
 
 
 def render_filing(result: Findings, template: str, answers: Mapping[str, str], *, command: str = "") -> bytes:
-    """A finished audit under a rule's headings, HTML in UTF-8; the same input gives the same bytes.
+    """Render a finished audit under a rule's headings, as UTF-8 HTML; the same input gives the same bytes.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ _LEAST_LEVEL, _PRECISION = 1e-12, 0.01
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """A number with its 95 % interval, in units of the price unless said otherwise."""
+    """Estimate with its 95 % interval, in units of the price unless stated otherwise."""
 
     value: float
     ci_low: float
@@ -51,22 +51,22 @@ class Estimate:
 
     @classmethod
     def of(cls, value: float, error: float) -> Estimate:
-        """From a standard error."""
+        """Make an estimate from its standard error."""
         return cls(value=value, ci_low=value - Z * error, ci_high=value + Z * error)
 
     def map(self, change: Callable[[float], float]) -> Estimate:
-        """The number and its limits, each changed."""
+        """Transform the estimate and its limits."""
         return Estimate(**{name: change(getattr(self, name)) for name in ("value", "ci_low", "ci_high")})
 
 
 def within(each: Estimate, mean: float = 1.0) -> str:
-    """A share, or an amount as a share of the mean price, with its interval."""
+    """Format a share, or an amount as a share of the mean price, with its interval."""
     return f"{percent(each.value / mean)} ({percent(each.ci_low / mean)} to {percent(each.ci_high / mean)})"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tested(Estimate):
-    """Gap compared with a threshold δ, and its inference; amounts in units of y.
+    """Gap with its inference at a threshold δ; amounts in units of y.
 
     Attributes
     ----------
@@ -95,13 +95,13 @@ class Tested(Estimate):
 
 
 def verdict_at(p_below: float, p_above: float) -> str:
-    """The verdict of two p-values, corrected or not, at 5 % in each direction."""
+    """Return the verdict of two p-values, corrected or not, at 5 % in each direction."""
     return BELOW if p_below <= LEVEL else ABOVE if p_above <= LEVEL else UNDECIDED
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gap(Tested):
-    """The largest gap of a curve: highest less lowest point; 0 is a flat curve, whose p-value it has.
+    """Largest gap of a curve, highest minus lowest point; the p-value tests a flat curve, whose gap is 0.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class Gap(Tested):
 
 
 def noise_in_words(gap: Gap, mean: float) -> str:
-    """Test of a gap against noise."""
+    """Describe the test of a gap against noise."""
     floor = percent(gap.floor / mean)
     if gap.p_value <= LEVEL:
         return f"This is more than noise: noise alone would show about {floor} (p = {gap.p_value:.2g})."
@@ -126,7 +126,7 @@ def noise_in_words(gap: Gap, mean: float) -> str:
 
 
 def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> tuple[Gap, pd.DataFrame]:
-    """The largest gap of a curve against a threshold δ, in units of y, and the curve with a band.
+    """Test the largest gap of a curve against a threshold δ, in units of y; return the curve with a band.
 
     The band's columns are at, share, kind, and value, low, high in units of y, a row a point. It holds the
     curve whole in 95 % of samples if it is smooth; a jump inside the range is smoothed, and the band does not
@@ -244,7 +244,7 @@ class _Pairs:
 def typical_gap(
     table: AuditTable, basis: Basis, curve: Curve, *, n_folds: int = 5
 ) -> tuple[Estimate, Estimate]:
-    """√Var(E[π|S]) in units of the price, and UF = Var(E[π|S]) / Var(π) in [0, 1], cross-fitted.
+    """Return √Var(E[π|S]) in units of the price, and UF = Var(E[π|S]) / Var(π) in [0, 1], cross-fitted.
 
     Var(E[π|S]) = Var(π) − E[(π − m(s))²] with m learned on the other folds, so that noise does not count
     (Williamson et al. 2021); below 0 it is reported as 0.
@@ -266,7 +266,7 @@ def typical_gap(
 
 
 def root_of(covariance: Array) -> tuple[Array, Array]:
-    """Standard deviations (J,), and a root (J, J) of the correlations; 1 and 0 where there is no variance."""
+    """Return standard deviations (J,), and a root (J, J) of the correlations; 1 and 0 without variance."""
     scale = np.sqrt(np.maximum(np.diag(covariance), 0))
     scale[scale == 0] = 1.0
     size, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))

@@ -46,7 +46,7 @@ FIELDS: Mapping[str, str] = MappingProxyType(
 
 
 def read_governance(path: str | PathLike[str]) -> dict[str, str]:
-    """The answers in a YAML file, field to text; those that are blank are left out.
+    """Read the answers of a YAML file, a map of fields to text; blank answers are left out.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def read_governance(path: str | PathLike[str]) -> dict[str, str]:
 
 
 def parse_governance(content: bytes, *, name: str) -> dict[str, str]:
-    """The same of a file's bytes."""
+    """Parse the answers from a file's bytes."""
     import yaml
 
     hint = "Write it as `fairdash audit --template` does: a field, a colon, and a text."
@@ -85,7 +85,7 @@ def parse_governance(content: bytes, *, name: str) -> dict[str, str]:
 
 
 def governance_yaml(answers: Mapping[str, str]) -> bytes:
-    """A YAML file with every field, what each asks for as a comment, and the answers there are."""
+    """Write YAML with every field, its question as a comment, and the existing answers."""
     import yaml
 
     parts = ["# Yours to write. fairdash puts these texts into filings and model cards as they stand."]
@@ -96,7 +96,7 @@ def governance_yaml(answers: Mapping[str, str]) -> bytes:
 
 
 def kept_governance(path: str | PathLike[str]) -> dict[str, str]:
-    """The answers of a file; where there is none yet, one with blanks is written.
+    """Read the answers of a file; if it does not exist yet, create one with blanks.
 
     Raises
     ------

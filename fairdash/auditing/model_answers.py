@@ -45,7 +45,7 @@ _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 def priced(
     frame: pd.DataFrame, model: Any, *, columns: Sequence[str] | None, name: str
 ) -> tuple[pd.DataFrame, Pricing]:
-    """The frame with a model's price as one more column, and the model; `columns` are what it takes."""
+    """Return the frame with the model's price as a new column, and the model; `columns` are its inputs."""
     checks = Checks(OptionError)
     known = getattr(model, "feature_names_in_", None) if columns is None else columns
     taken = [str(each) for each in (frame.columns if known is None else known)]
@@ -72,7 +72,7 @@ def priced(
 
 
 def nodes_of(column: pd.Series) -> Nodes:
-    """Values that stand for a column's, with their shares: quantiles of a number, or all levels."""
+    """Return values that represent a column, with their shares: quantiles of a number, or all levels."""
     known = column.dropna()
     if is_numeric_dtype(known) and known.nunique() > len(LEVELS):
         found = np.quantile(known.astype(float), LEVELS, method="inverted_cdf")
@@ -82,7 +82,7 @@ def nodes_of(column: pd.Series) -> Nodes:
 
 
 def price_at(model: Pricing, rows: pd.DataFrame, column: str, nodes: Nodes) -> Array:
-    """Mean price of each row, were its column each of some values, (n,)."""
+    """Return the mean price of each row with its column set to each of some values, (n,)."""
     return np.asarray(sum(share * model(_with(rows, column, value)) for value, share in nodes))
 
 
@@ -93,7 +93,7 @@ def flips(
     low: Nodes,
     high: Nodes,
 ) -> Array:
-    """Change of each row's price, (n,), with its column as at one end of s rather than the other."""
+    """Return each row's change in price, (n,), when its column moves from one end of s to the other."""
     return price_at(model, rows, column, high) - price_at(model, rows, column, low)
 
 
@@ -105,7 +105,7 @@ def ask_model(
     columns: Sequence[str] | None = None,
     customer: Any = None,
 ) -> AuditResult:
-    """The result with the answer on what the model does, along its first sensitive attribute.
+    """Add the answer on the model's behaviour along its first sensitive attribute.
 
     Its tables: ``flips``, a row a column that is known to the model: the change as shares of the mean price,
     the share of rows beyond the threshold, and the mean price at low and at high s; ``partial_dependence``,

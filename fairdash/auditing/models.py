@@ -64,7 +64,7 @@ N_FOLDS = 3
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Fitted:
-    """A model that has learned, and what turns features into its columns of numbers.
+    """Fitted model, with the encoder that turns features into its numeric columns.
 
     A text's level becomes the mean of what is learned among its rows, drawn to the mean of all: in that order
     trees cut levels best (Fisher 1958). A level never seen counts as the mean. scikit-learn's TargetEncoder
@@ -77,7 +77,7 @@ class Fitted:
 
     @classmethod
     def of(cls, model: Any, features: pd.DataFrame, y: Array, weight: Array, *more: Array) -> Fitted:
-        """Let a model learn y (n,) from features and from further columns of numbers.
+        """Fit a model of y (n,) to features and additional numeric columns.
 
         Means are weighted, so that a row counts as often as its weight says.
         """
@@ -93,7 +93,7 @@ class Fitted:
         return fitted
 
     def encode(self, features: pd.DataFrame, *more: Array) -> Array:
-        """The features, and more columns after them, as an (n, k) array."""
+        """Encode the features, followed by additional columns, as an (n, k) array."""
         made = [
             features[name].map(self.means[name]).fillna(self.overall).to_numpy(dtype=float)
             if name in self.means
@@ -103,11 +103,11 @@ class Fitted:
         return np.column_stack([*made, *more])
 
     def predict(self, features: pd.DataFrame, *more: Array) -> Array:
-        """Predictions of rows, (n,)."""
+        """Predict rows, (n,)."""
         return np.asarray(self.model.predict(self.encode(features, *more)), dtype=float)
 
     def predict_at(self, features: pd.DataFrame, nodes: Array) -> Array:
-        """Predictions were the last column each of some values, (n, K)."""
+        """Predict rows with the last column set to each of some values, (n, K)."""
         rows = self.encode(features, np.zeros(len(features)))
         told = np.empty((len(rows), len(nodes)))
         for k, node in enumerate(nodes):
@@ -127,7 +127,7 @@ class Learner:
     def fit(
         self, features: pd.DataFrame, y: Array, weight: Array, *more: Array, random_state: int | None
     ) -> Fitted:
-        """Learn y (n,) from features and from further columns of numbers."""
+        """Fit y (n,) to features and additional numeric columns."""
         from sklearn.ensemble import HistGradientBoostingRegressor
 
         seed = None if random_state is None else seed_of(Stream.AUDIT_MODELS, random_state)
@@ -155,7 +155,7 @@ _FEWEST_ROWS_A_STEP, _STEPS_AN_EPOCH = 256, 40
 def out_of_fold(
     table: AuditTable, y: Array, learner: Learner, *more: Array, random_state: int | None
 ) -> Array:
-    """Out-of-fold predictions of y (n,)."""
+    """Predict y (n,) out of fold."""
     told = np.empty(table.n)
     for fold in folds_of(table):
         fitted = learner.fit(
@@ -167,7 +167,7 @@ def out_of_fold(
 
 
 def folds_of(table: AuditTable) -> list[Rows]:
-    """The rows of each fold, of those that hold some."""
+    """Return the rows of each non-empty fold."""
     fold = table.folds(N_FOLDS)
     return [fold == k for k in range(N_FOLDS) if 0 < (fold == k).sum() < table.n]
 
@@ -176,19 +176,19 @@ SQUARED_ERROR, POISSON = LOSSES["squared_error"], LOSSES["poisson"]
 
 
 def explained(y: Array, told: Array, table: AuditTable, loss: Loss = SQUARED_ERROR) -> Estimate:
-    """1 − loss of what is told / loss of the mean: R², or the share of the deviance; 1 is exact, and below 0
-    the mean does better."""
+    """Return 1 − loss of the prediction / loss of the mean: R², or the explained share of the deviance; 1 is
+    exact, and below 0 the mean predicts better."""
     return gained(y, np.full(table.n, table.mean(y)), told, table, loss)
 
 
 def gained(y: Array, told: Array, better: Array, table: AuditTable, loss: Loss = SQUARED_ERROR) -> Estimate:
-    """Reduction in loss from `told` to `better`, as a share of the mean's loss, paired by unit."""
+    """Return the reduction in loss from `told` to `better`, as a share of the mean's loss, paired by unit."""
     whole = loss.deviances(y, np.full(table.n, table.mean(y)))
     return ratio_of_means(loss.deviances(y, told) - loss.deviances(y, better), whole, table)
 
 
 def ratio_of_means(part: Array, whole: Array, table: AuditTable) -> Estimate:
-    """Σ w part / Σ w whole with the interval of units drawn at random; 0 where the whole is."""
+    """Return Σ w part / Σ w whole with an interval that treats units as random; 0 if the whole is 0."""
     total = float(table.weight @ whole)
     if total <= 0:
         return Estimate.of(0.0, 0.0)
@@ -198,7 +198,7 @@ def ratio_of_means(part: Array, whole: Array, table: AuditTable) -> Estimate:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Costs:
-    """Expected cost of policies at any s, and the five premiums; amounts at the level of the price.
+    """Expected cost of policies at any s, and the five premiums, at the level of the price.
 
     Attributes
     ----------
@@ -229,24 +229,24 @@ class Costs:
 
     @property
     def loss(self) -> Loss:
-        """Poisson's deviance where every amount allows for it, or the squared error."""
+        """Loss: the Poisson deviance if every amount allows it, otherwise the squared error."""
         amounts = (*self.premiums.values(), self.table.price)
         fits = self.judged_by.min() >= 0 and min(each.min() for each in amounts) > 0
         return POISSON if fits else SQUARED_ERROR
 
     @property
     def fit(self) -> Estimate:
-        """The share of deviance (or of variance) that the best estimate explains on rows left out."""
+        """Share of deviance (or of variance) that the best estimate explains on held-out rows."""
         return explained(self.judged_by, self.premiums["best_estimate"], self.table, self.loss)
 
     @property
     def fit_networks(self) -> Estimate:
-        """Fit of networks in place of trees."""
+        """Fit of networks instead of trees."""
         return explained(self.judged_by, self.by_networks, self.table, self.loss)
 
     @property
     def differences(self) -> dict[str, Array]:
-        """Id of :data:`DIFFERENCES` to (n,) array."""
+        """Map of the ids in :data:`DIFFERENCES` to (n,) arrays."""
         made = self.premiums
         return {
             "proxy_effect": made["unaware"] - made["aware"],
@@ -256,14 +256,14 @@ class Costs:
 
 
 def at_level_of_price(cost: Array, table: AuditTable) -> Array:
-    """Costs times the portfolio's mean price ÷ mean cost."""
+    """Scale costs by the portfolio's mean price ÷ mean cost."""
     return cost * (table.mean_price / table.mean(cost))
 
 
 def learn_costs(
     table: AuditTable, *, tell: Callable[[float], object] = float, random_state: int | None = 0
 ) -> Costs:
-    """Learn what policies cost from features and s, and make the five premiums; `tell` hears the share done.
+    """Learn the cost of policies from features and s, and compute the five premiums; `tell` gets progress.
 
     Learned is the user's own expected cost, or else the outcome; its mean is above 0.
     """
@@ -321,7 +321,7 @@ def _trees_for(y: Array) -> Learner:
 
 
 def corrective_of(best: Array, table: AuditTable) -> Array:
-    """Values whose law is the same at every s, each at the rank of `best` (n,) among those of its s.
+    """Return values with the same law at every s, by the rank of `best` (n,) among rows with that s.
 
     The law given s is that of rows near in s (:func:`fairdash.training.references.fit_barycentre`), nearer
     than suits a smooth curve: trees have steps.
@@ -354,14 +354,14 @@ def loss_in_words(costs: Costs) -> str:
 
 
 def points(each: Estimate) -> str:
-    """A difference of two shares with its interval."""
+    """Return the difference of two shares with its interval."""
     # Adding 0 makes a negative nought a plain one.
     value, low, high = (f"{round(100 * part, 1) + 0.0:.1f}".replace("-", "−") for part in vars(each).values())
     return f"{value} percentage points ({low} to {high})"
 
 
 def features_in_words(table: AuditTable) -> str:
-    """Sentence that lists the features."""
+    """Return a sentence that lists the features."""
     listed = ", ".join(f"“{name}”" for name in map(str, table.features))
     named = (
         "the columns you named" if table.columns.features is not None else "every column without another role"

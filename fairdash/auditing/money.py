@@ -39,7 +39,7 @@ _TWO_HALVES = float(np.sqrt(1 + 2 / np.pi))
 
 
 def how_much_money(data: AuditData, _: Answered) -> Part:
-    """Payments above the mean, or above the price that cost justifies, along s and by segment."""
+    """Measure payments above the mean, or above the cost-justified price, along s and by segment."""
     table, cost, seed = data.table, data.cost, data.seed
     per_head, of_all, share = moved(table, data.basis, table.price, cost)
     measures = [data.measure("paid_above_per_head", per_head), data.measure("paid_above_of_all", of_all)]
@@ -63,7 +63,7 @@ def how_much_money(data: AuditData, _: Answered) -> Part:
 
 
 def other_columns(table: AuditTable) -> pd.DataFrame:
-    """Factors and features: what s is crossed with."""
+    """Return factors and features to cross with s."""
     features = table.features.drop(columns=[name for name in table.features if name in table.controls])
     return pd.concat([table.controls, features], axis=1)
 
@@ -108,7 +108,7 @@ def _segments_in_words(most: pd.DataFrame, count: int, data: AuditData) -> str:
 
 
 def above_base(price: Array, cost: Array | None, weight: Array, *, within: Index | None = None) -> Array:
-    """Payment of each row above its base, (n,), per unit of exposure.
+    """Return each row's payment above its base, (n,), per unit of exposure.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def above_base(price: Array, cost: Array | None, weight: Array, *, within: Index
 def amounts(
     table: AuditTable, groupings: list[tuple[Index, Array]], *, random_state: int | None = 0
 ) -> pd.DataFrame:
-    """Payments of groups above their base, with simultaneous limits.
+    """Return group payments above their base, with simultaneous limits.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def _reach(gram: Array, random_state: int | None) -> float:
 def along_s(
     table: AuditTable, price: Array, cost: Array | None, *, base: bool = True, random_state: int | None = 0
 ) -> pd.DataFrame:
-    """Payments above the base in bands of about equal exposure along s.
+    """Return payments above the base in bands of about equal exposure along s.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def segments(
     base: bool = True,
     random_state: int | None = 0,
 ) -> tuple[pd.DataFrame, int]:
-    """Segments affected most: fifths of s crossed with the levels or fifths of another column.
+    """Return the segments affected most: fifths of s crossed with levels or fifths of another column.
 
     They are in order of the amount per head that is shown at the least, the limit nearest to 0, so that a
     small segment is not first by noise; where that is 0, of the amount in standard errors.
@@ -278,7 +278,7 @@ def segments(
 
 
 def levels_of(columns: pd.DataFrame, weight: Array) -> Iterator[tuple[str, Index, list[str]]]:
-    """Each column's name, its level in each row, (n,) with −1 for none, and what levels are called."""
+    """Return each column's name, the level of each row, (n,) with −1 for none, and the level names."""
     for name in columns:
         column = columns[name]
         if is_numeric_dtype(column) and column.nunique() > 2 * _BANDS:
@@ -301,7 +301,7 @@ def levels_of(columns: pd.DataFrame, weight: Array) -> Iterator[tuple[str, Index
 def moved(
     table: AuditTable, basis: Basis, price: Array, cost: Array | None
 ) -> tuple[Estimate, Estimate, float]:
-    """Payments above the base where the curve of the other half of the rows lies above it.
+    """Return payments above the base where the curve of the other half of the rows lies above it.
 
     Learned on other rows, the side says nothing of a row's own noise: without a link it is 0 on average.
 

@@ -23,7 +23,7 @@ _MOST_COLUMNS = 20
 
 
 def one_way(table: AuditTable) -> pd.DataFrame:
-    """A row a level (or a fifth) of each other column of a table that has an outcome.
+    """Return one row per level (or fifth) of each other column, for a table with an outcome.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def one_way(table: AuditTable) -> pd.DataFrame:
 
 
 def by_coverage(data: AuditData) -> pd.DataFrame:
-    """A row a coverage: :func:`one_way`'s numbers, and the price's largest gap along s among its rows.
+    """Return one row per coverage: the numbers of :func:`one_way`, and the price's largest gap along s.
 
     ``gap``, ``gap_low`` and ``gap_high`` are shares of that coverage's mean price; missing where it has fewer
     than 100 units, or too few values of s.

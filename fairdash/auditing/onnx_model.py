@@ -24,7 +24,7 @@ _TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int
 def onnx_model(
     source: bytes | str | PathLike[str], columns: list[str]
 ) -> Callable[[pd.DataFrame], NDArray[np.float64]]:
-    """Pricing of a frame by an ONNX file.
+    """Return a function that prices a frame with an ONNX file.
 
     Parameters
     ----------

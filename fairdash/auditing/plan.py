@@ -19,7 +19,7 @@ from fairdash.utils.text import percent
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """Roles of a table's columns in an audit; names as in the table.
+    """Roles of a table's columns in an audit, with names as in the table.
 
     Parameters
     ----------
@@ -67,23 +67,23 @@ class Columns:
 
     @property
     def each(self) -> tuple[Columns, ...]:
-        """The columns of one audit for each of the sensitive attributes."""
+        """Columns of one audit for each sensitive attribute."""
         return tuple(replace(self, sensitive=name, also=()) for name in (self.sensitive, *self.also))
 
     @property
     def of_candidate(self) -> Columns:
-        """The columns of the second price's audit."""
+        """Columns for the audit of the second price."""
         assert self.candidate is not None
         return replace(self, price=self.candidate, candidate=None)
 
     def numbers(self) -> dict[str, str]:
-        """Role to column, of those that hold numbers."""
+        """Map of roles to columns, for numeric roles."""
         roles = ("price", "sensitive", "exposure", "outcome", "expected_cost", "candidate")
         return {role: getattr(self, role) for role in roles if getattr(self, role) is not None}
 
 
 def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Columns:
-    """The columns by role as :class:`Columns`; one factor, total or feature may be given by its name alone.
+    """Return roles as :class:`Columns`; a single factor, total or feature may be given as a string.
 
     Of several sensitive attributes the first is `sensitive`, and the others are `also`; without any it is the
     first of the probabilities, a number as any other.
@@ -101,7 +101,7 @@ def _names(given: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Question:
-    """A question that an audit answers; audit, page, command line and report loop over :data:`QUESTIONS`.
+    """Question of an audit; audit, page, command line and report loop over :data:`QUESTIONS`.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class Question:
     missing: str = ""
 
     def is_answerable(self, columns: Columns) -> bool:
-        """Return whether the columns that it needs are named."""
+        """Return whether the required columns are given."""
         return not self.needs or bool(getattr(columns, self.needs))
 
     @property
@@ -212,7 +212,7 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Criterion:
-    """A way to say what it means that a price is fair.
+    """Fairness criterion for a price.
 
     Parameters
     ----------
@@ -343,8 +343,8 @@ class AuditPlan:
         reliability: float | Sequence[float] | None = None,
         **more: Any,
     ) -> AuditPlan:
-        """A plan whose questions may be ``"all"``, and whose reliability one number or none; `more` are its
-        other fields."""
+        """Make a plan; questions may be ``"all"``, and reliability one number or None; `more` are the other
+        fields."""
         chosen = tuple(QUESTIONS) if isinstance(questions, str) else tuple(questions)
         single = isinstance(reliability, int | float)
         stated = (reliability,) if single else () if reliability is None else tuple(reliability)  # type: ignore[arg-type]
@@ -352,7 +352,7 @@ class AuditPlan:
 
     @property
     def asked(self) -> set[int]:
-        """The questions, with that of the primary criterion."""
+        """Questions to answer, including that of the primary criterion."""
         return {*self.questions, CRITERIA[self.criterion].question}
 
     @property
@@ -362,11 +362,11 @@ class AuditPlan:
 
     @property
     def gap_in_words(self) -> str:
-        """The largest gap allowed, in per cent of the mean price."""
+        """Largest acceptable gap, in per cent of the mean price."""
         return percent(self.max_gap)
 
     def gap_allowed(self, mean_price: float) -> float:
-        """The largest gap allowed, δ, in units of the price: this is where the share becomes an amount."""
+        """Convert the largest acceptable gap, a share, to an amount δ in units of the price."""
         return self.max_gap * mean_price
 
 

@@ -54,7 +54,7 @@ _BERKSON = (
 
 
 def how_sure(data: AuditData, before: Answered) -> Part:
-    """Power, missing attributes, and what an attribute without error would show."""
+    """Report power, missing attributes, and the estimated result for an attribute without error."""
     parts = [_power(data, before), *_missing(data), _reliable(data)]
     return Part(
         sentences=tuple(said for part in parts for said in part.sentences),
@@ -137,7 +137,7 @@ def _reliable(data: AuditData) -> Part:
 
 
 def without_sensitive(frame: pd.DataFrame, columns: Columns) -> tuple[Estimate, int, pd.DataFrame] | None:
-    """Compare the prices of rows with missing s with all others.
+    """Compare prices of rows with missing s with all others.
 
     Returns
     -------
@@ -182,7 +182,7 @@ def without_sensitive(frame: pd.DataFrame, columns: Columns) -> tuple[Estimate, 
 def corrected(
     table: AuditTable, reliabilities: Sequence[float], *, random_state: int | None = 0
 ) -> tuple[dict[float, Estimate], pd.DataFrame, int] | None:
-    """The direction gap and the curve at stated reliabilities in (0, 1].
+    """Return the direction gap and the curve at stated reliabilities in (0, 1].
 
     Returns
     -------

@@ -15,7 +15,7 @@ from fairdash.utils.text import counted, few, percent
 def along_probabilities(
     table: AuditTable, *, random_state: int | None
 ) -> tuple[dict[str, pd.DataFrame], tuple[str, ...], tuple[str, ...]]:
-    """Tables ``class_probabilities`` and ``calibration_of_classes``, sentences and notes."""
+    """Return the tables ``class_probabilities`` and ``calibration_of_classes``, sentences and notes."""
     p, names = table.probabilities.to_numpy(), tuple(map(str, table.probabilities))
     tables: dict[str, pd.DataFrame] = {}
     n_known, known = int((table.known >= 0).sum()), None

@@ -23,7 +23,7 @@ WITH_S, WITHOUT_S = "known", "not known"
 
 
 def repaired(table: AuditTable, *, random_state: int | None = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Repair of an audit's price by :class:`fairdash.FairPostprocessor`, cross-fitted.
+    """Repair an audit's price with :class:`fairdash.FairPostprocessor`, cross-fitted.
 
     Returns
     -------

@@ -45,7 +45,7 @@ SHARES = {"largest gap": "value", "95 % from": "ci_low", "to": "ci_high"}
 
 
 def render_audit(result: Findings, *, hashes: Mapping[str, str], command: str) -> bytes:
-    """The report of an audit, HTML in UTF-8; the same result gives the same bytes.
+    """Render the report of an audit as UTF-8 HTML; the same result gives the same bytes.
 
     Parameters
     ----------
@@ -92,12 +92,12 @@ def _chapters(result: Findings) -> Chapters:
 
 
 def moved_tables(result: Findings) -> dict[str, pd.DataFrame]:
-    """The tables of what has moved since another audit."""
+    """Return the tables of changes since another audit."""
     return {name: result.tables[name] for name in (MOVED_CURVE, MOVED)}
 
 
 def blocks_of(tables: Mapping[str, pd.DataFrame], result: Findings, *, theme: Theme) -> Iterator[Block]:
-    """Each table, before it its figure where it has one."""
+    """Return blocks for each table, preceded by its figure if it has one."""
     for name, table in tables.items():
         drawn = audit_figure(name, table, result.view, theme=theme)
         if drawn is not None:
@@ -106,7 +106,7 @@ def blocks_of(tables: Mapping[str, pd.DataFrame], result: Findings, *, theme: Th
 
 
 def first_picture(result: Findings, *, theme: Theme) -> Picture | None:
-    """The figure of the primary criterion, for the first screen."""
+    """Return the figure of the primary criterion, for the first screen."""
     name = CRITERIA[result.plan.criterion].picture
     drawn = (
         audit_figure(name, result.tables[name], result.view, theme=theme) if name in result.tables else None
@@ -115,7 +115,7 @@ def first_picture(result: Findings, *, theme: Theme) -> Picture | None:
 
 
 def verdicts_of(result: Findings) -> Table:
-    """A row a criterion, the primary one first; gaps as shares of the mean price."""
+    """Return one row per criterion, the primary one first; gaps are shares of the mean price."""
     table = result.verdicts
     first = (table["criterion"] != result.plan.criterion).to_numpy()
     table = table.iloc[first.argsort(kind="stable")]
@@ -135,7 +135,7 @@ def verdicts_of(result: Findings) -> Table:
 
 
 def gaps_of(verdicts: pd.DataFrame) -> dict[str, Array]:
-    """The largest gap and its interval, by the titles of :data:`SHARES`."""
+    """Return the largest gap and its interval, by the titles of :data:`SHARES`."""
     return {title: verdicts[name].to_numpy() for title, name in SHARES.items()}
 
 
@@ -147,7 +147,7 @@ def _details(result: Findings) -> Table:
 
 
 def decided_of(result: Findings) -> dict[str, str]:
-    """Plan fixed before any result."""
+    """Return the plan fixed before any result."""
     plan = result.plan
     written = "with the request; the time was not recorded"
     if plan.written:
@@ -168,7 +168,7 @@ def decided_of(result: Findings) -> dict[str, str]:
 
 
 def origin_of(result: Findings) -> dict[str, str]:
-    """Where the rows came from, and how many there are."""
+    """Return the origin and number of the rows."""
     facts = {}
     for key, value in result.origin.items():
         if isinstance(value, Mapping):

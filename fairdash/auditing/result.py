@@ -78,7 +78,7 @@ class Drift:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """One plain sentence to one of the audit's questions, and what an actuary wants to know besides.
+    """Plain-language answer to one of the audit's questions, with details for an actuary.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """All that is said."""
+        """Complete text of the answer."""
         return " ".join((self.sentence, *self.more))
 
 
@@ -173,7 +173,7 @@ class Findings:
 
     @property
     def along(self) -> tuple[Self, ...]:
-        """A result for each sensitive attribute, in the order in which they were named."""
+        """Results for each sensitive attribute, in the order given."""
         if not self.others:
             return (self,)
         own = {name: table for name, table in self.tables.items() if name != "by_sensitive"}
@@ -184,7 +184,7 @@ class Findings:
 
     @property
     def view(self) -> AuditView:
-        """Values that figures need besides their table."""
+        """Additional values for figures, besides their tables."""
         # Charts take long to import, and a result is read without them.
         from fairdash.figures.audit_traces import AuditView
 
@@ -200,13 +200,13 @@ class Findings:
 
     @property
     def in_words(self) -> str:
-        """The primary verdict in plain words, with its number and interval."""
+        """State the primary verdict in plain words, with its number and interval."""
         rows = self.verdicts[self.verdicts["criterion"] == self.plan.criterion]
         return primary(rows.to_dict("records")[0], self.plan)
 
     def sections(self) -> Iterator[tuple[Answer, dict[str, pd.DataFrame]]]:
-        """The answers in order, each with its tables by name; its measures last, as ``measures_`` and its
-        number. A table of two answers stands at the first of them."""
+        """Return the answers in order, each with its tables by name, measures last under ``measures_`` and
+        the number. A table shared by two answers stands with the first."""
         shown: set[str] = set()
         for answer in self.answers:
             tables = {name: self.tables[name] for name in answer.tables if name not in shown}
@@ -219,7 +219,7 @@ class Findings:
             yield answer, tables
 
     def to_dict(self) -> dict[str, Any]:
-        """Numbers, texts, lists and dicts for JSON; what is not known is None."""
+        """Return numbers, texts, lists and dicts for JSON; unknown values are None."""
         return {
             "plan": to_plain(self.plan),
             "verdict": self.verdict,
@@ -239,7 +239,7 @@ class Findings:
         }
 
     def files(self) -> dict[str, bytes]:
-        """Name to content of ``audit.json`` and of a CSV a table."""
+        """Return a map of file names to content: ``audit.json`` and one CSV per table."""
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
         frames = {"verdicts": self.verdicts, "measures": self.measures, **self.tables}
         for k, each in enumerate(self.others, start=2):
@@ -251,7 +251,7 @@ class Findings:
 
 
 def table_of(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """A table from its records in JSON."""
+    """Make a table from its JSON records."""
     table = pd.DataFrame(rows)
     # A column of numbers none of which is known was one of numbers.
     empty = [name for name in table if len(table) and table[name].isna().all()]
@@ -269,7 +269,7 @@ def _known(value: Any) -> Any:
 
 
 def primary(row: Mapping[Any, Any], plan: AuditPlan) -> str:
-    """The primary verdict in one sentence and what follows; `row` is that of the verdicts."""
+    """State the primary verdict and its consequence in one sentence; `row` is its row of the verdicts."""
     columns = plan.columns
     said = _PRIMARY[plan.criterion].format(
         sensitive=columns.sensitive,
@@ -282,7 +282,7 @@ def primary(row: Mapping[Any, Any], plan: AuditPlan) -> str:
 
 
 def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift, dict[str, pd.DataFrame]]:
-    """Changes, and their tables.
+    """Return the changes since another audit, and their tables.
 
     Returns
     -------

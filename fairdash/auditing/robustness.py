@@ -57,7 +57,7 @@ class Robustness:
 
 
 def robustness_values(t: float, dof: float, *, q: float = 1.0, level: float = LEVEL) -> tuple[float, float]:
-    """RV_q and RV_{q,α} of a coefficient's t and its degrees of freedom; Cinelli and Hazlett (2020), 4.1–4.2.
+    """Return RV_q and RV_{q,α} from a coefficient's t and its dof; Cinelli and Hazlett (2020), 4.1–4.2.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def _value(f: float) -> float:
 def robustness_among_equals(
     table: AuditTable, basis: Basis, left: Array, factors: tuple[str, ...], without: Without
 ) -> Robustness:
-    """The robustness value of the price's curve among equals.
+    """Return the robustness value of the conditional curve.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def _bound(
 
 
 def bound_of(of_price: float, of_s: float) -> tuple[float, float]:
-    """Bounds on R²(Y~Z|X,D) and R²(D~Z|X) of a missing Z as strong as an observed factor.
+    """Return bounds on R²(Y~Z|X,D) and R²(D~Z|X) for an omitted Z as strong as an observed factor.
 
     Cinelli and Hazlett (2020), 4.4, with k = 1: of partial R² of the factor with the outcome, given all else,
     and with the treatment, given the other factors. Each at most 1.
@@ -161,7 +161,7 @@ def _gained(before: Array, after: Array, share: Array) -> float:
 
 
 def robustness_in_words(found: Robustness, name: str, factors: tuple[str, ...]) -> str:
-    """One sentence on how strong a missing factor would have to be."""
+    """State in one sentence how strong an omitted factor would have to be."""
     if found.at_level <= 0:
         return "Even a weak missing factor could explain the gap among equals: it is not shown on other rows."
     said = (
@@ -174,12 +174,12 @@ def robustness_in_words(found: Robustness, name: str, factors: tuple[str, ...]) 
     taken = "all of the gap" if found.taken >= 1 else f"at most {percent(found.taken)} of the gap"
     return (
         f"{said}; one as strong as “{found.strongest}” would tell {percent(found.of_price)} and "
-        f"{percent(found.of_s)}, and take away {taken}."
+        f"{percent(found.of_s)}, and explain {taken}."
     )
 
 
 def as_measures(found: Robustness) -> list[dict[str, Any]]:
-    """Rows of the result's measures."""
+    """Return the robustness values as rows of the result's measures."""
     parts = {
         "robustness_value": found.value,
         "robustness_value_at_level": found.at_level,

@@ -56,7 +56,7 @@ _LINES_A_BAND = 3
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Surface(Tested):
-    """A root mean square over cells without its noise; amounts in units of the price.
+    """Root mean square over cells, corrected for noise; amounts in units of the price.
 
     Its value is that of b(p, s) − b(p), not below 0; 0 where rows of one price cost the same at every s. Of
     autocalibration, that of b(p); 0 where rows of one price cost that price. Its p-value is of 0 in all
@@ -73,7 +73,7 @@ class Surface(Tested):
 
 
 def who_is_undercharged(data: AuditData, _: Answered) -> Part:
-    """Sufficiency, equalized residuals, and what insurers look at beside them."""
+    """Test sufficiency and equalized residuals, and report the usual insurance figures."""
     table, seed = data.table, data.seed
     assert table.outcome is not None
     surface = bias_surface(table, data.delta, random_state=seed)
@@ -166,7 +166,7 @@ def _calibration(found: Surface, mean: float) -> str:
 
 
 def bias_surface(table: AuditTable, delta: float, *, random_state: int | None = 0) -> Surface:
-    """Sufficiency of a table that has an outcome, against a threshold δ in units of the price."""
+    """Test sufficiency for a table with an outcome, against a threshold δ in units of the price."""
     price_band, bands = _price_bands(table)
     s_band = np.empty_like(price_band)
     for band in range(bands):
@@ -294,7 +294,7 @@ def _of_means(
 
 
 def actual_to_expected(table: AuditTable, *, by: str = "sensitive", n_bands: int = N_BANDS) -> pd.DataFrame:
-    """Actual ÷ expected, Σ w Y / Σ w π, in bands of equal exposure along s or the price, with 95 % intervals.
+    """Return actual ÷ expected, Σ w Y / Σ w π, in equal-exposure bands of s or the price, with 95 % limits.
 
     Parameters
     ----------

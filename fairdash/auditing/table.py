@@ -39,7 +39,7 @@ MISSING = "missing"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AuditTable:
-    """The rows of an audit, sorted by s; see :meth:`of`.
+    """Rows of an audit, sorted by s; see :meth:`of`.
 
     Attributes
     ----------
@@ -105,74 +105,74 @@ class AuditTable:
 
     @property
     def mean_price(self) -> float:
-        """The mean price, by exposure: what shares are shares of."""
+        """Mean price weighted by exposure, the denominator of all shares."""
         return self.mean(self.price)
 
     @property
     def share(self) -> Array:
-        """(n,) array: each row's share of the exposure."""
+        """Share of the exposure of each row, (n,)."""
         return self.weight / self.weight.sum()
 
     def mean(self, values: Array) -> float:
-        """The mean of values (n,) by exposure."""
+        """Return the mean of values (n,), weighted by exposure."""
         return float(self.weight @ values / self.weight.sum())
 
     def per_unit(self, values: Array) -> Array:
-        """The sum of values (n,) over each unit's rows, (U,)."""
+        """Sum values (n,) over the rows of each unit, (U,)."""
         return np.asarray(np.bincount(self.units, weights=values), dtype=float)
 
     def error(self, values: Array) -> float:
-        """The standard error of the sum of values (n,): units are drawn, rows of a unit together."""
+        """Return the standard error of the sum of values (n,), with units as independent draws."""
         of_units = self.per_unit(values)
         return float(np.sqrt(of_units @ of_units))
 
     def folds(self, count: int) -> Index:
-        """Fold of each row, (n,), out of `count`; a unit is in one fold."""
+        """Return each row's fold, (n,), out of `count`; rows of a unit share a fold."""
         return np.floor(self.deal * count).astype(np.intp)
 
     @property
     def s_for_tests(self) -> NDArray[Any]:
-        """(n,) array: s, or the names of classes, which tests take as such."""
+        """Sensitive attribute for tests, (n,): s, or class names."""
         names = np.array(self.classes, dtype=object)
         return names[self.sensitive.astype(np.intp)] if self.classes else self.sensitive
 
     @property
     def s_columns(self) -> tuple[Array, ...]:
-        """s as columns of numbers, (n,) each: of more than two classes one of 0 and 1 for each."""
+        """Columns of s as numbers, (n,) each: one of 0 and 1 per class if there are more than two."""
         if len(self.classes) < 3:
             return (self.sensitive,)
         return tuple((self.sensitive == k).astype(float) for k in range(len(self.classes)))
 
     def called(self, value: float) -> str:
-        """A value of s in words: a number, or the name of a class."""
+        """Format a value of s: a number, or a class name."""
         return self.classes[int(value)] if self.classes else f"{value:,.4g}"
 
     def money(self, value: float) -> str:
-        """An amount of money with its currency."""
+        """Format an amount of money with its currency."""
         return with_unit(amount(value), self.currency)
 
     @property
     def a_unit(self) -> str:
-        """For what an amount is paid."""
+        """Unit to which an amount refers."""
         return f"a {self.period}" if self.period else "a unit"
 
     @property
     def a_unit_of_exposure(self) -> str:
-        """The same where it is said for the first time."""
+        """Unit to which an amount refers, spelled out for its first use."""
         return self.a_unit if self.period else "a unit of exposure"
 
     def s_range(self, low: float, high: float) -> str:
-        """A range of s in words."""
+        """Format a range of s in words."""
         return f"“{self.called(low)}”" if self.classes else f"{low:,.4g} to {high:,.4g}"
 
     def bands(self, count: int = N_BANDS) -> Index:
-        """Bands of s of about equal exposure, (n,) from 0 on; of classes these."""
+        """Return bands of s with about equal exposure, (n,) from 0; for classes, the classes."""
         if self.classes:
             return np.unique(self.sensitive, return_inverse=True)[1]
         return bands_of(self.sensitive, self.weight, count)
 
     def take(self, rows: NDArray[np.bool_]) -> AuditTable:
-        """Some of the rows, (n,) booleans."""
+        """Return the rows where a mask (n,) is true."""
         part: dict[str, Any] = {
             name: values[rows]
             for name, values in vars(self).items()
@@ -182,7 +182,7 @@ class AuditTable:
         return replace(self, **part | {"units": units, "distinct": distinct})
 
     def sampled(self, most: int) -> AuditTable:
-        """At most about so many of the rows, whole units; what they are dealt fills [0, 1) again."""
+        """Draw whole units up to about so many rows; their fold numbers are rescaled to fill [0, 1)."""
         share = min(1.0, most / self.n)
         part = self.take(self.deal < share)
         return replace(part, deal=part.deal / share)
@@ -195,7 +195,7 @@ class AuditTable:
 
     @property
     def outcome_at_price_level(self) -> Array:
-        """(n,) array: Y ÷ the loss ratio, so that it adds up to what is charged."""
+        """Outcome divided by the loss ratio, (n,), so that it adds up to the premiums."""
         assert self.outcome is not None
         return self.outcome / self.loss_ratio
 
@@ -210,7 +210,7 @@ class AuditTable:
         currency: str = "",
         period: str = "",
     ) -> AuditTable:
-        """Check a frame and take from it what an audit needs.
+        """Check a frame and extract the columns that an audit needs.
 
         Rows in which a cell that is needed is missing, or the exposure is 0, are left out and counted. An
         outcome above `cap` counts as that, as it stands in its cell, and what that takes off is noted.
@@ -302,7 +302,7 @@ class AuditTable:
 
 
 def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Tables without the groups, counted in a column `rows`, that have too few rows to be shown."""
+    """Return tables without groups that have too few rows to be shown, by their column `rows`."""
     return {
         name: table[table["rows"] >= FEWEST_SHOWN].reset_index(drop=True) if "rows" in table else table
         for name, table in tables.items()
@@ -362,7 +362,7 @@ def _dealt(hashes: NDArray[np.uint64], key: int) -> Array:
 
 
 def feature_names(frame: pd.DataFrame, columns: Columns) -> tuple[str, ...]:
-    """The features that were named, or every column without another role and says something."""
+    """Return the given features, or every informative column without another role."""
     if columns.features is not None:
         return columns.features
     taken = {*columns.numbers().values(), columns.groups, *columns.probabilities, columns.known_class}
@@ -377,7 +377,7 @@ def _says_something(column: pd.Series) -> bool:
 
 
 def as_feature(column: pd.Series) -> pd.Series:
-    """Numbers as floats, missing where they are; all else as text, missing a level of its own."""
+    """Convert numbers to floats with NaN for missing, and all else to text with missing as its own level."""
     if is_numeric_dtype(column) and not is_bool_dtype(column):
         values = column.to_numpy(dtype=float, na_value=np.nan)
         return pd.Series(np.where(np.isinf(values), np.nan, values), index=column.index)

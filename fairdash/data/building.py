@@ -68,7 +68,7 @@ def build_dataset(
     notes: Sequence[str] = (),
     names: Mapping[str, str] | None = None,
 ) -> Dataset:
-    """Check a table in its roles and make it ready for training.
+    """Check a table with its roles, and prepare it for training.
 
     Features that can't help are left out, each with a note: nothing but missing cells, one value only,
     dates, and categories that look like identifiers. Text becomes a category whose levels are those of the
@@ -412,7 +412,7 @@ def _divided(target: pd.Series, exposure: pd.Series) -> tuple[pd.Series, str]:
 
 
 def unit_of_rate(target: str, exposure: str) -> str:
-    """The unit of a rate from those of target and exposure, which may be empty.
+    """Return the unit of a rate from the units of target and exposure, which may be empty.
 
     >>> unit_of_rate("€", "years"), unit_of_rate("", "")
     ('€ per year', 'per unit of exposure')

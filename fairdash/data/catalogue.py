@@ -23,7 +23,7 @@ OptionValue = int | str
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogueOption:
-    """One choice that a data set of the catalogue offers.
+    """Option of a data set in the catalogue.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class CatalogueOption:
     maximum: int = 2**32 - 1
 
     def problem(self, value: object) -> Problem | None:
-        """Say why a value can't be used, or None if it can."""
+        """Explain why a value can't be used; None if it can."""
         if self.choices is not None:
             if any(value == choice and type(value) is type(choice) for choice in self.choices):
                 return None
@@ -61,7 +61,7 @@ class CatalogueOption:
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogueEntry:
-    """A data set of the catalogue, described for someone who has to choose one.
+    """Entry of the catalogue, described for someone who chooses a data set.
 
     Parameters
     ----------
@@ -117,11 +117,11 @@ class CatalogueEntry:
         return bool(self.download)
 
     def is_local(self) -> bool:
-        """Return whether it can be loaded now without a network."""
+        """Return whether the data set can be loaded now without a network."""
         return not self.files or find_folder(self.folder, self.files) is not None
 
     def how_to_bring(self) -> str:
-        """Say what a person has to do to have the file on hand."""
+        """Explain how to obtain the file."""
         return (
             f"Download the data set from {self.url} ({self.bring}), unpack it, and put {self._file} into the "
             f"folder {cache_folder(self.folder)}, or into a folder named {self.folder} and set FAIRDASH_DATA "
@@ -129,7 +129,7 @@ class CatalogueEntry:
         )
 
     def keep_brought(self, content: bytes) -> None:
-        """Put the file, as its publisher gives it, where it is found from then on.
+        """Store a file from its publisher where it will be found.
 
         Raises
         ------
@@ -147,7 +147,7 @@ class CatalogueEntry:
         write_whole(cache_folder(self.folder) / file, content)
 
     def contents(self, *, progress: DownloadProgress | None = None) -> dict[str, bytes]:
-        """Its files by name.
+        """Contents of the files, by name.
 
         They are looked for in ``$FAIRDASH_DATA/<folder>``, then in the user's cache, and are fetched from the
         publisher otherwise. Wherever they come from their checksums are compared.
@@ -176,7 +176,7 @@ class CatalogueEntry:
         return " and ".join(self.files)
 
     def dataset(self, *, features: pd.DataFrame, target: pd.Series, **parts: Any) -> Dataset:
-        """A data set of this name, with units and meanings of the columns that it has."""
+        """Return a data set with this entry's name, and the units and meanings of its columns."""
         others = [parts[part].name for part in ("weight", "prediction") if parts.get(part) is not None]
         columns = {*features.columns, *parts["sensitive"].columns, target.name, *others}
         said = {
@@ -187,7 +187,7 @@ class CatalogueEntry:
         return Dataset(features=features, target=target, **(described | said | parts))
 
     def complete(self, options: Mapping[str, object]) -> dict[str, OptionValue]:
-        """Check some options and add the defaults of the others.
+        """Check options, and add the defaults of the others.
 
         Raises
         ------
@@ -234,16 +234,16 @@ CATALOGUE: Mapping[str, CatalogueEntry] = MappingProxyType(_entries())
 def load_dataset(
     dataset_id: str, *, progress: DownloadProgress | None = None, **options: OptionValue
 ) -> Dataset:
-    """Make or fetch a data set of the catalogue.
+    """Load a data set of the catalogue: simulate it, or download it if necessary.
 
     Parameters
     ----------
     dataset_id
         A key of :data:`CATALOGUE`.
     progress
-        Called with bytes done and bytes expected during a download.
+        Called during a download with the bytes received and the bytes expected.
     **options
-        What the entry offers; see :attr:`CatalogueEntry.options`.
+        Options of the entry; see :attr:`CatalogueEntry.options`.
 
     Raises
     ------

@@ -55,12 +55,12 @@ NUMBERS = ("number", "whole number", "truth value")
 
 
 def as_floats(values: pd.Series) -> pd.Series:
-    """Numbers or truth values of any type as float64, NaN where a cell is missing."""
+    """Return numbers or truth values of any type as float64, with NaN for missing cells."""
     return pd.Series(values.to_numpy(dtype=float, na_value=np.nan), index=values.index, name=values.name)
 
 
 def kind_of(values: pd.Series) -> Kind:
-    """Name the type of a column's cells."""
+    """Return the kind of a column's cells."""
     if pd.api.types.is_bool_dtype(values):
         return "truth value"
     if pd.api.types.is_integer_dtype(values):
@@ -80,7 +80,7 @@ def kind_of(values: pd.Series) -> Kind:
 def profile_table(
     frame: pd.DataFrame, *, weight: pd.Series | None = None, totals: Collection[str] = ()
 ) -> tuple[ColumnProfile, ...]:
-    """Describe each column of a table, in its order.
+    """Describe each column of a table, in order.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ _FEWEST_BEYOND = 20
 
 
 def target_remarks(target: pd.Series) -> tuple[str, ...]:
-    """Sentences on many zeros and on a heavy tail of a target; nothing is clipped for either.
+    """Describe many zeros, or a heavy tail, of a target; neither is clipped.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def target_remarks(target: pd.Series) -> tuple[str, ...]:
 
 
 def quantile_support(values: pd.Series) -> int:
-    """Number of distinct groups among `GROUPS_WANTED` quantile groups: equal values stay together.
+    """Count the distinct groups among `GROUPS_WANTED` quantile groups: equal values stay together.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def quantile_support(values: pd.Series) -> int:
 
 
 def support_sentence(values: pd.Series) -> str:
-    """Say how finely a sensitive column can be cut; `values` as for :func:`quantile_support`."""
+    """Describe how finely a sensitive column can be cut; `values` as in :func:`quantile_support`."""
     counts = values.value_counts()
     if len(counts) == len(values):
         ties = "no two rows are tied"

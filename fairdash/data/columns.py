@@ -29,7 +29,7 @@ _LEVELS_OF_A_FILE = (str, bool, int, float)
 
 
 def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = None) -> list[Problem]:
-    """Say what keeps a float column from its role: cells missing or infinite, or one value alone.
+    """List what prevents a float column from its role: missing or infinite cells, or a single value.
 
     A constant prediction can be audited, as it depends on nothing. An exposure must be above zero: a row of
     none is not a row that counts little, it says nothing, and a rate divides by it. It is never left out
@@ -66,7 +66,7 @@ def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = No
 
 
 def constant_problems(values: pd.Series, role: str) -> list[Problem]:
-    """Say that numbers, apart from missing ones, are all the same, if they are."""
+    """Report numbers that are all equal, apart from missing ones."""
     if not is_rounding(values.min(), values.max(), eps=precision(values)):
         return []
     what = f"the {role} holds the same value in every row, so dependence on it is undefined"
@@ -91,12 +91,12 @@ def _droppable(column: str, which: np.ndarray, what: str, hint: str, lines: np.n
 
 
 def first_lines(which: np.ndarray, lines: np.ndarray | None) -> list[int]:
-    """Give the lines of the first five rows that are meant; none where the table has no lines."""
+    """Return the lines of the first five rows concerned; none if the table has no lines."""
     return [] if lines is None else [int(line) for line in lines[which][:5]]
 
 
 def outcome_problems(values: pd.Series, role: str) -> Iterator[Problem]:
-    """Say what keeps a column, ready for training, from a role that takes numbers."""
+    """List what prevents a column, ready for training, from a numeric role."""
     if values.dtype == np.float64:
         yield from role_problems(values, role=role)
         yield from _too_large(values)
@@ -109,7 +109,7 @@ def outcome_problems(values: pd.Series, role: str) -> Iterator[Problem]:
 
 
 def group_problems(values: pd.Series, lines: np.ndarray | None = None) -> Iterator[Problem]:
-    """Say what keeps a column of any type from saying which rows belong together; `lines` have shape (n,)."""
+    """List what prevents a column of any type from grouping rows; `lines` have shape (n,)."""
     missing = values.isna().to_numpy()
     if missing.any():
         yield Problem(
@@ -128,7 +128,7 @@ def group_problems(values: pd.Series, lines: np.ndarray | None = None) -> Iterat
 
 
 def feature_problems(values: pd.Series, *, levels: type | tuple[type, ...] = object) -> Iterator[Problem]:
-    """Say what keeps a column, ready for training, from being a feature; its levels must be of a type."""
+    """List what prevents a column, ready for training, from being a feature; levels must share a type."""
     if is_number(values):
         yield from number_problems(values)
     elif not _has_levels(values, levels):
@@ -140,7 +140,7 @@ def feature_problems(values: pd.Series, *, levels: type | tuple[type, ...] = obj
 
 
 def number_problems(values: pd.Series) -> Iterator[Problem]:
-    """Say what keeps numbers from being used, apart from cells that are missing."""
+    """List what prevents numbers from being used, apart from missing cells."""
     infinite = np.isinf(_floats(values))
     if infinite.any():
         yield infinite_problem(str(values.name), infinite)
@@ -178,7 +178,7 @@ def _floats(values: pd.Series) -> NDArray[np.float64]:
 
 
 def as_pandas(table: Any) -> Any:
-    """A polars or arrow table or column as pandas has it, by narwhals; anything else comes back as it is."""
+    """Convert a polars or arrow table or column to pandas, by narwhals; return anything else unchanged."""
     if isinstance(table, (pd.DataFrame, pd.Series, np.ndarray, list, tuple)):
         return table
     import narwhals as nw
@@ -188,7 +188,7 @@ def as_pandas(table: Any) -> Any:
 
 
 def require_unique(table: pd.DataFrame) -> None:
-    """DataError if two columns share a name."""
+    """Raise DataError if two columns share a name."""
     checks = Checks(DataError)
     for name in table.columns[table.columns.duplicated()].unique():
         checks.require(False, str(name), "several columns have this name", "Rename all but one.")
@@ -196,7 +196,7 @@ def require_unique(table: pd.DataFrame) -> None:
 
 
 def clean_features(table: pd.DataFrame, *, numbers: Collection[Hashable] = ()) -> pd.DataFrame:
-    """The same rows with every column of a kind that can be encoded: numbers, categories or text.
+    """Return the same rows with only encodable kinds of columns: numbers, categories or text.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def clean_features(table: pd.DataFrame, *, numbers: Collection[Hashable] = ()) -
 
 
 def sensitive_table(values: Any, *, name: str, fewest: int = FEWEST_ROWS) -> NDArray[np.float64]:
-    """Sensitive features as numbers, (n, d); classes as columns of 0 and 1.
+    """Return sensitive features as numbers, (n, d), with classes as columns of 0 and 1.
 
     Parameters
     ----------
@@ -294,7 +294,7 @@ def _not_numbers(column: pd.Series) -> Problem:
 
 
 def as_classes(values: pd.Series) -> Classes | None:
-    """The classes of a column; None if it holds anything else, or what a fix can turn into numbers.
+    """Return the classes of a column; None if it holds anything else, or text that a fix makes numeric.
 
     Numbers kept as text, such as those of a decimal mark that was not known, are no classes.
 
@@ -311,7 +311,7 @@ def as_classes(values: pd.Series) -> Classes | None:
 
 
 def codes_of(classes: Classes, values: pd.Series, role: str) -> pd.Series | Problem:
-    """The place of each row's class as float64, NaN where it is missing; or why these are no use."""
+    """Return each row's class code as float64, NaN if missing, or the reason why classes can't be used."""
     if (why := why_no_classes(classes)) is None:
         codes = np.where(classes.codes < 0, np.nan, classes.codes)
         return pd.Series(codes, index=values.index, name=values.name)
@@ -320,7 +320,7 @@ def codes_of(classes: Classes, values: pd.Series, role: str) -> pd.Series | Prob
 
 
 def texts_of(texts: Mapping[str, str], classes: Iterable[str], columns: Iterable[str]) -> dict[str, str]:
-    """Notes on columns by name; for columns made of classes, the note of their column with the class.
+    """Return notes on columns by name; columns made of classes get the note of their original column.
 
     >>> texts_of({"region": "Region of residence"}, ["region"], ["region: north"])["region: north"]
     'Region of residence: north'

@@ -46,57 +46,57 @@ FEWEST_GROUPS = 200
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Dataset:
-    """A table with its roles, the input of every later step.
+    """Table with column roles, the input of every later step.
 
-    The rows of the parts are aligned by position and numbered 0 … n-1. The frames are cheap copies: later
-    changes to the caller's frames have no effect.
+    Rows are aligned by position and numbered 0 … n-1. The frames are cheap copies: later changes to the
+    caller's frames have no effect.
 
     Parameters
     ----------
     name
         Short name, for file names and run lists (``"crime"``).
     features : DataFrame, shape (n, p)
-        The columns a predictor may use: numbers, booleans, categories or text, with missing cells allowed.
-        A categorical column carries its whole level set in its dtype, so that its one-hot width is known.
+        Columns that a predictor may use: numbers, booleans, categories or text; missing cells are allowed.
+        A categorical column's dtype lists all levels, so that its one-hot width is known.
     target : Series, shape (n,)
         float64, finite, not constant.
     sensitive : DataFrame, shape (n, d)
-        float64, finite, no column constant. Never among the features. Classes are columns of 0 and 1: two as
-        one column, more as one column each, named ``"region: north"``.
+        float64, finite, no column constant, none among the features. Classes are encoded as columns of 0 and
+        1: two classes as one column, more as one column each, named ``"region: north"``.
     weight : Series, shape (n,), optional
-        Row weights, such as exposures in years: float64, finite, above 0, with a name of its
-        own. None for equal weights.
+        Row weights, such as exposures in years: float64, finite, above 0, with a unique name. None for equal
+        weights.
     prediction : Series, shape (n,), optional
         An existing prediction or price: float64, finite.
     row_id : Series, shape (n,), optional
         Row ids, of any type, never used by models.
     group : Series, shape (n,), optional
-        Group of each row, such as a policy number; of any type, none missing.
-        Splits by group and all folds keep such rows together, and permutations exchange them together.
+        Group of each row, such as a policy number; any type, none missing.
+        Splits by group and all folds keep groups together, and permutations exchange groups as a whole.
     time : Series, shape (n,), optional
         Time of each row, such as a year: float64, finite. Splits by time train before and test after.
     per_exposure
-        The target is a count or total divided by the weight: a rate, whose weighted mean is the total over
-        all rows divided by their exposure.
+        True if the target is a rate: a count or total divided by the weight. Its weighted mean is the total
+        over all rows divided by their exposure.
     title
-        The display name; by default `name`.
+        Display name; by default `name`.
     description
-        A sentence or two on what a row is and where the table comes from.
+        One or two sentences that say what a row is and where the table comes from.
     units
-        Column to the unit on a chart's axis (``"years"``, ``"€"``).
+        Map of columns to units for a chart's axis (``"years"``, ``"€"``).
     meanings
-        Column to its meaning in plain words.
+        Map of columns to their meaning in plain words.
     names
-        Column to its display name, if other than its header.
+        Map of columns to display names, where these differ from the headers.
     classes
-        Sensitive column with classes to their names, in order; of two, the second is 1.
+        Map of sensitive columns with classes to the class names, in order; of two classes, the second is 1.
     notes
         Sentences about changes made to the table.
 
     Raises
     ------
     DataError
-        Lists every problem, not only the first.
+        The table has problems; the error lists all of them.
 
     Examples
     --------
@@ -162,10 +162,10 @@ class Dataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256, in hex, over the values, the types and the roles of all columns.
+        """SHA-256, in hex, of the values, types and roles of all columns.
 
-        Names, units and notes of the data set don't count: the same cells in the same roles train the
-        same models.
+        Display names, units and notes of the data set don't count: the same cells with the same roles train
+        the same models.
         """
         digest = hashlib.sha256(b"fairdash dataset 1\n")
         for role, column in self._columns():
@@ -185,12 +185,12 @@ class Dataset:
         yield from ((part, values) for part in SINGLE if (values := getattr(self, part)) is not None)
 
     def table(self) -> pd.DataFrame:
-        """All columns side by side, shape (n, columns): features, sensitive columns, target, the others."""
+        """Return all columns side by side, (n, columns): features, sensitive columns, target, others."""
         others = [column for _, column in self._extra()]
         return pd.concat([self.features, self.sensitive, self.target, *others], axis=1)
 
     def take(self, rows: NDArray[np.int64]) -> Dataset:
-        """Select rows of the data set, in the given order; `rows` has row numbers, (m,)."""
+        """Return the data set restricted to `rows`, row numbers (m,), in that order."""
         parts = ("features", "target", "sensitive", *(role for role, _ in self._extra()))
         return replace(self, **{part: getattr(self, part).iloc[rows] for part in parts})
 
@@ -200,17 +200,17 @@ class Dataset:
         return None if self.group is None else self.group.to_numpy()
 
     def label(self, column: str) -> str:
-        """Give the column's name for people with its unit in brackets, for a chart's axis."""
+        """Return the column's display name with its unit in brackets, for a chart's axis."""
         unit, name = self.units.get(column), self.called(column)
         return f"{name} ({unit})" if unit else name
 
     def called(self, column: str) -> str:
-        """Give the column's name for people: its header unless it has another one."""
+        """Return the column's display name, by default its header."""
         return self.names.get(column, column)
 
 
 def draw_rows(dataset: Dataset, n_rows: int, *, random_state: int) -> NDArray[np.int64]:
-    """About `n_rows` different rows of a data set, drawn at random for a preview.
+    """Draw about `n_rows` different rows of a data set at random, for a preview.
 
     Rows of one group, such as a policy's, come all or not at all, so that a split of the sample by group is
     one of policies as they are. Where that many rows hold fewer than FEWEST_GROUPS groups, rows of all groups

@@ -52,7 +52,7 @@ FEW = 2000
 def choose_features(
     frame: pd.DataFrame, names: Sequence[str], *, kept: set[str], lines: np.ndarray | None, notes: list[str]
 ) -> tuple[dict[str, pd.Series], list[Problem]]:
-    """Give the columns that can help to predict, ready for training, and what is in their way.
+    """Select the columns that may help to predict, ready for training, and report obstacles.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def choose_features(
 
 
 def truth_note(column: str) -> str:
-    """Say how a column of truth values is read."""
+    """Describe how a column of truth values is read."""
     return f"“{column}”: true is 1, false is 0."
 
 
@@ -123,7 +123,7 @@ def _as_feature(values: pd.Series, kind: str) -> pd.Series:
 def leakage_problems(
     features: Mapping[str, pd.Series], sensitive: Mapping[str, pd.Series]
 ) -> Iterator[Problem]:
-    """Ask about features that determine a sensitive column; both are columns by name, finite where known."""
+    """Report features that determine a sensitive column; both are columns by name, finite where known."""
     # Of what has problems of its own nothing is asked yet.
     sound = {
         name: values
@@ -141,7 +141,7 @@ def leakage_problems(
 
 
 def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
-    """Columns that are left out as they are but could be used: dates, identifiers, numbers kept as text.
+    """Return columns that a fix could make usable: dates, identifiers, numbers stored as text.
 
     Nothing is in the way; each problem names the fixes that would bring a column in as a feature.
     """
@@ -175,7 +175,7 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
 
 
 def exclusion_reason(values: pd.Series) -> str | None:
-    """Say why a column can't help as a feature, or None if it can.
+    """Explain why a column can't serve as a feature; None if it can.
 
     Parameters
     ----------
@@ -205,14 +205,14 @@ def exclusion_reason(values: pd.Series) -> str | None:
 
 
 def find_leakage(features: Columns, sensitive: Columns) -> Iterator[tuple[str, str]]:
-    """Give each feature that determines a sensitive column exactly: ``(feature, sensitive column)``."""
+    """Return features that determine a sensitive column exactly: ``(feature, sensitive column)``."""
     for (name, values), (column, s) in product(features.items(), sensitive.items()):
         if determines(values, s):
             yield str(name), str(column)
 
 
 def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
-    """Say whether a sensitive value can be read off a feature.
+    """Return whether a feature determines a sensitive value.
 
     It can if rows of one value of the feature always share one value of the sensitive column, in more rows
     than chance would bring about, or if both columns put the rows in the same order, or the opposite; and if
@@ -260,7 +260,7 @@ def _reads_off(f: pd.Series, s: pd.Series) -> bool:
 
 
 def same_order(f: pd.Series, s: pd.Series) -> bool:
-    """Say whether two columns without missing cells put the rows in the same order, or the opposite."""
+    """Return whether two columns without missing cells order the rows the same way, or in reverse."""
     few = a_few(len(f))
     if not pd.api.types.is_numeric_dtype(f.dtype) or f.iloc[few].nunique() < len(few) / 2:
         return False
@@ -268,12 +268,12 @@ def same_order(f: pd.Series, s: pd.Series) -> bool:
 
 
 def a_few(n: int) -> np.ndarray:
-    """Rows that rule out most features: a million need not be looked through for that."""
+    """Return rows that rule out most features, so that not every one of a million is searched."""
     return np.unique(np.linspace(0, n - 1, FEW).astype(np.intp))
 
 
 def is_function(feature: pd.Series, sensitive: pd.Series) -> bool:
-    """Say whether rows of one value of the feature always share one sensitive value."""
+    """Return whether rows with the same feature value always share one sensitive value."""
     # Levels that stand once agree with themselves.
     again = feature.duplicated(keep=False).to_numpy()
     levels = pd.factorize(feature[again])[0].astype(np.int64)

@@ -36,7 +36,7 @@ def fetch_files(
     progress: DownloadProgress | None = None,
     timeout: float = TIMEOUT,
 ) -> None:
-    """Download a file, or some of those in a zip archive.
+    """Download a file, or several files from a zip archive.
 
     The files inside are verified, not the archive: publishers repack archives, the data stays the same.
 
@@ -92,7 +92,7 @@ def is_published(content: bytes, checksum: str) -> bool:
 
 
 def git_blob_id(content: bytes) -> str:
-    """Give the id that git gives a file's content: SHA-1 over its length and its bytes, in hex.
+    """Return the id that git gives a file's content: SHA-1 over its length and its bytes, in hex.
 
     >>> git_blob_id(b"")
     'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
@@ -101,7 +101,7 @@ def git_blob_id(content: bytes) -> str:
 
 
 def find_folder(dataset: str, names: Iterable[str]) -> Path | None:
-    """Find a folder that holds all files of a data set; None if there is none.
+    """Find a folder that contains all files of a data set; None if there is none.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def read_verified(
     *,
     hint: str = "Delete it and try again; it is then fetched from the publisher.",
 ) -> dict[str, bytes]:
-    """Read the files of a data set and compare each with what its publisher published.
+    """Read the files of a data set and compare each with the published version.
 
     Parameters
     ----------

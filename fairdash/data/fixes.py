@@ -41,7 +41,7 @@ KINDS = ("drop_rows", "convert", "order", "leave_out", "keep", *OF_NEGATIVES, *_
 
 
 def check_fixes(frame: pd.DataFrame, fixes: Sequence[Fix]) -> None:
-    """Refuse fixes of an unknown kind or of a column that is not there.
+    """Reject fixes of an unknown kind or of a column that does not exist.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def check_fixes(frame: pd.DataFrame, fixes: Sequence[Fix]) -> None:
 
 
 def with_fix(fixes: Sequence[Fix], fix: Fix) -> tuple[Fix, ...]:
-    """Add a fix; of two that answer the same question about a column the last counts.
+    """Add a fix; it replaces an earlier answer to the same question about a column.
 
     >>> agreed = Fix("convert", "cost"), Fix("floor", "cost")
     >>> [each.kind for each in with_fix(agreed, Fix("drop_negative", "cost"))]
@@ -78,7 +78,7 @@ def _question(kind: str) -> str:
 def apply_fixes(
     frame: pd.DataFrame, roles: Roles, fixes: Sequence[Fix], notes: list[str]
 ) -> tuple[pd.DataFrame, Roles]:
-    """Convert the columns that are to be converted, and leave out those that are to be left out.
+    """Convert the columns with conversions, and leave out the excluded ones.
 
     What was done is added to the notes.
     """
@@ -102,7 +102,7 @@ def apply_fixes(
 
 
 def can_convert(values: pd.Series) -> bool:
-    """Say whether a column of text may be offered as numbers: at least half of it is, and no identifier.
+    """Return whether a text column may be offered as numbers: at least half are, and it is no identifier.
 
     Bands such as 6-7 are none: the numbers among them would stay and the bands be lost.
     """
@@ -110,7 +110,7 @@ def can_convert(values: pd.Series) -> bool:
 
 
 def holds_bands(values: pd.Series) -> bool:
-    """Say whether a column's text is bands, see :func:`~fairdash.data.grammar.bands_in_order`."""
+    """Return whether a column's text is bands, see :func:`~fairdash.data.grammar.bands_in_order`."""
     return kind_of(values) == "text" and bands_in_order(values.dropna().unique().tolist()) is not None
 
 
@@ -135,7 +135,7 @@ def _convert(values: pd.Series) -> tuple[pd.Series, str]:
 
 
 def date_fixes(values: pd.Series) -> tuple[Fix, ...]:
-    """Ways to use a column's dates, typed or written as text; none if it holds something else.
+    """Return ways to use a column's dates, typed or written as text; none for other content.
 
     Where day and month are ambiguous there are fixes for either order, see :func:`use_of_dates`.
     """
@@ -148,7 +148,7 @@ def date_fixes(values: pd.Series) -> tuple[Fix, ...]:
 
 
 def use_of_dates(ways: Sequence[Fix]) -> tuple[str, str]:
-    """Ambiguity of dates that :func:`date_fixes` would use, if any, and a hint."""
+    """Return a problem with ambiguous dates for :func:`date_fixes`, if any, and a hint."""
     if any(_OF_DATES[way.kind][1] for way in ways):
         doubt = "day and month are ambiguous: neither is ever above 12"
         return doubt, "Choose which comes first, and use them as a year or as an age."
@@ -156,7 +156,7 @@ def use_of_dates(ways: Sequence[Fix]) -> tuple[str, str]:
 
 
 def can_use_dates(values: pd.Series, kind: str) -> bool:
-    """Say whether the fix can carry out a fix of this kind on a column."""
+    """Return whether a fix of this kind can be applied to a column of dates."""
     if kind not in _OF_DATES:
         return False
     orders, order = _orders(values), _OF_DATES[kind][1]
@@ -180,7 +180,7 @@ def on_a_line(values: pd.Series) -> tuple[NDArray[np.float64] | None, bool]:
 
 
 def as_year(values: pd.Series, notes: list[str]) -> pd.Series:
-    """Dates whose order is not in doubt as their year with its fraction; said in the notes."""
+    """Return unambiguous dates as year with fraction; the notes say so."""
     years, note = _from_dates(values, "year")
     notes.append(note)
     return years

@@ -89,7 +89,7 @@ _MONTH_OF_WORD["sept"] = 9
 
 
 def without_unit(text: str) -> tuple[str, str]:
-    """A cell's number as it is written, and the sign of money or percent around it, which may be empty.
+    """Return a cell's number as written, and the currency or percent sign around it, possibly empty.
 
     >>> without_unit("€ 1.076,78"), without_unit("13,0 %"), without_unit("-$5"), without_unit("5 m")
     (('1.076,78', '€'), ('13,0', '%'), ('-5', '$'), ('5 m', ''))
@@ -102,7 +102,7 @@ def without_unit(text: str) -> tuple[str, str]:
 
 
 def to_numbers(values: pd.Series) -> pd.Series:
-    """Read text as numbers, without separators between thousands and signs of money; others become missing.
+    """Parse text as numbers, without thousands separators and currency signs; others become missing.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def _bare(texts: pd.Series) -> pd.Series:
 
 
 def holds_numbers(values: pd.Series) -> bool:
-    """Say whether at least half of a column's text are numbers for sure, and none begins with a zero.
+    """Return whether at least half of a column's texts are certainly numbers, none with a leading zero.
 
     1.234 alone can be a fraction or a thousand and more: only another cell can settle it.
     """
@@ -153,7 +153,7 @@ def holds_numbers(values: pd.Series) -> bool:
 
 
 def date_orders(texts: Iterable[str]) -> tuple[str, ...]:
-    """Give the orders by which every one of these texts is a date.
+    """Return the orders by which every one of these texts is a date.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def date_orders(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def to_dates(values: pd.Series, order: str) -> pd.Series:
-    """Read texts as dates by one of the orders that :func:`date_orders` gave.
+    """Parse texts as dates by one of the orders of :func:`date_orders`.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ _ALONE = re.compile(rf"(?P<low>{_PLAIN_NUMBER}){_UNIT}")
 
 
 def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
-    """The levels of a column from low to high; None unless they are bands.
+    """Return the levels of a column from low to high; None unless they are bands.
 
     Every level is a band or a number, and at least one is a band; none has an end below its start.
 
@@ -293,7 +293,7 @@ def _ends(text: str) -> tuple[float, float, bool] | None:
 
 
 def words_in_order(name: str) -> tuple[str, ...]:
-    """The words of a name written like_this, LikeThis or like this: small letters without accents, in order.
+    """Split a name like_this, LikeThis or like this into lower-case words without accents, in order.
 
     >>> words_in_order("AgeDuConducteur"), words_in_order("durée d'exposition"), words_in_order("IDpol")
     (('age', 'du', 'conducteur'), ('duree', 'd', 'exposition'), ('id', 'pol'))
@@ -304,7 +304,7 @@ def words_in_order(name: str) -> tuple[str, ...]:
 
 
 def folded(text: str, *, umlauts: bool = False) -> str:
-    """Text in small letters without accents; umlauts as ae, oe, ue where that is asked for.
+    """Return text in lower case without accents; umlauts become ae, oe, ue on request.
 
     >>> folded("Prämie"), folded("Prämie", umlauts=True), folded("GRÖSSE")
     ('pramie', 'praemie', 'grosse')

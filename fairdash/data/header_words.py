@@ -49,7 +49,7 @@ _Phrase = tuple[tuple[re.Pattern[str], ...], re.Pattern[str]]
 
 
 def meanings_of(header: object) -> Mapping[str, int]:
-    """Each concept of the table of words that a header speaks of, with how clearly it does.
+    """Return each concept of the word table that a header expresses, with its clarity.
 
     3: the header says nothing else; 2: it is among what the header says, or the header is written without
     gaps; 1: only by letters inside a word. The concepts are the keys of ``header_words.json``.
@@ -58,7 +58,7 @@ def meanings_of(header: object) -> Mapping[str, int]:
 
 
 def other_words(header: object, concept: str, of: str) -> bool:
-    """Return whether a header names `of` by other words than those that name `concept`.
+    """Return whether a header expresses `of` with words other than those for `concept`.
 
     >>> other_words("policy holder age", "driver_age", "thing"), other_words("car_age", "age", "thing")
     (False, True)

@@ -30,13 +30,13 @@ class DataCheck:
     Parameters
     ----------
     target
-        The column to predict.
+        Column to predict.
     columns
-        The columns checked.
+        Columns checked.
     n
-        Rows of the table.
+        Number of rows.
     findings
-        The certain ones first, then the suspect ones, the strongest first.
+        Findings in order: certain leaks first, then suspects, each from strongest to weakest.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class DataCheck:
         return tuple(each.column for each in self.findings if each.level == SUSPECT)
 
     def sentences(self) -> tuple[str, ...]:
-        """One sentence per finding, or one that there is none."""
+        """One sentence per finding, or one that says that there are none."""
         if not self.findings:
             return (
                 f"No column of {len(self.columns)} gives “{self.target}” away or looks too good to be true.",
@@ -82,12 +82,12 @@ def check_data(
     """Check for columns that give the target away: a model that used them would be right for the wrong
     reason.
 
-    Two levels. *Certain* are copies of the target (exact, ranked, rounded, affine, coded), columns whose
-    missing cells, zeros or other values follow its zeros, and dates that bound the exposure: fairdash leaves
-    them out unless you restore them. *Suspect* are columns that alone explain most of what all columns
-    explain while the others contradict a causal role, row numbers that follow the target, and averages of
-    the target over at most 20 rows: check them. A column related to the sensitive attribute is not a leak,
-    nor is an existing price.
+    There are two levels. *Certain* leaks are copies of the target (exact, ranked, rounded, affine, coded),
+    columns whose missing cells, zeros or other values follow its zeros, and dates that bound the exposure;
+    fairdash leaves them out unless you restore them. *Suspect* columns deserve a check: those that alone
+    explain most of what all columns explain while the others contradict a causal role, row numbers that
+    follow the target, and averages of the target over at most 20 rows. Neither a column related to the
+    sensitive attribute nor an existing price is a leak.
 
     Parameters
     ----------
@@ -98,9 +98,9 @@ def check_data(
     sensitive
         The sensitive columns; never suspected.
     exposure
-        How much a row counts.
+        Column of row weights (exposure).
     price
-        An existing prediction or price; never suspected.
+        Column with an existing prediction or price; never suspected.
     columns
         Columns to check; by default all without one of the roles above.
 
@@ -115,8 +115,8 @@ def check_data(
 
     Notes
     -----
-    Suspects are searched in at most 8,000 rows, drawn with a fixed seed: the same table gives the same
-    answer.
+    The search for suspects uses at most 8,000 rows, drawn with a fixed seed, so that the same table gives the
+    same answer.
 
     Examples
     --------

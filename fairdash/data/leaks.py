@@ -75,7 +75,7 @@ Codes = NDArray[np.intp]
 
 
 def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | None = None) -> str | None:
-    """Say how a feature gives the target away, or None if it does not.
+    """Explain how a feature gives the target away; None if it does not.
 
     It does if the target can be recovered from it, if it is a coarser target, or if its zeros, its missing
     cells or another of its values follow the target's zeros, in more rows than chance would bring about; see
@@ -118,7 +118,7 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
 def certain_leaks(
     frame: pd.DataFrame, target: str, columns: Iterable[str], *, exposure: str | None = None
 ) -> dict[str, str]:
-    """Each of these columns that gives the target away for certain, and how; bounds of the exposure too.
+    """Return the columns that certainly give the target away, and how, including bounds of the exposure.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def _digest(values: pd.Series) -> bytes:
 
 
 def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str]) -> tuple[str, ...]:
-    """The columns of dates or of numbers whose difference is the exposure: they say when a row ended.
+    """Return the date or numeric columns whose difference is the exposure: they reveal when a row ended.
 
     A policy that a total loss has ended has a short exposure, and is told by it.
     """

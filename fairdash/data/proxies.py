@@ -85,13 +85,13 @@ def rank_proxies(
     Parameters
     ----------
     dataset
-        The table with its roles.
+        Data set with features and sensitive columns.
     sensitive
         Sensitive column; by default the first.
     max_rows
-        Largest number of rows to measure, drawn at random. All rows are searched for copies.
+        Largest number of rows for measurement, drawn at random. The search for copies covers all rows.
     n_permutations
-        Permutations of the sensitive column, the same for each feature.
+        Number of permutations of the sensitive column, shared by all features.
     random_state
         Seed of the sample, the permutations and the predictor's folds.
 
@@ -106,12 +106,12 @@ def rank_proxies(
 
     Notes
     -----
-    Rows of one group of the data set exchange the sensitive column together, and none of a group is predicted
-    from another of it.
+    Permutations exchange the sensitive column of whole groups of the data set, and no row is predicted from
+    another row of its group.
 
-    The corrected p-value of the j-th strongest feature compares it with the largest of those that are not
-    stronger, in each permutation; all are measured in standard deviations of their own floor, so that no
-    feature dominates the others (Westfall and Young 1993, algorithm 2.8).
+    The corrected p-value of the j-th strongest feature compares it, in each permutation, with the largest
+    value among the features that are not stronger. All values are in standard deviations of their own floor,
+    so that no feature dominates the others (Westfall and Young 1993, algorithm 2.8).
 
     Examples
     --------
@@ -143,7 +143,7 @@ def ranking_steps(
     n_permutations: int = N_PERMUTATIONS,
     random_state: int = 0,
 ) -> Generator[Step, None, ProxyRanking]:
-    """:func:`rank_proxies` step by step, for a bar; the ranking is the generator's value."""
+    """Execute :func:`rank_proxies` step by step, for a progress bar; the generator returns the ranking."""
     from fairdash.dependence.grouping import as_groups, by_rank, group_rows
     from fairdash.dependence.inference import draw_orders
     from fairdash.dependence.spline import hgr_of_bases
@@ -207,7 +207,7 @@ def ranking_steps(
 
 
 def corrected_p_values(values: Array, permuted: Array) -> tuple[Array, Array]:
-    """Permutation p-values, each for itself and corrected for all of them.
+    """Return permutation p-values, uncorrected and corrected for all features.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def corrected_p_values(values: Array, permuted: Array) -> tuple[Array, Array]:
 def predict_column(
     features: pd.DataFrame, s: Array, *, random_state: int = 0, groups: NDArray[np.intp] | None = None
 ) -> tuple[Array, float]:
-    """Predict the ranks of a sensitive column from all features, each row by trees that did not see it.
+    """Predict the ranks of a sensitive column from all features, each row by trees that did not use it.
 
     Parameters
     ----------

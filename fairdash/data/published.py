@@ -127,7 +127,7 @@ def motor(
     random_state: int = 0,
     progress: DownloadProgress | None = None,
 ) -> Dataset:
-    r"""Load the motor policies; sensitive column is the driver's age in years.
+    r"""Load the motor policies; the sensitive column is the driver's age in years.
 
     The file is looked for in ``$FAIRDASH_DATA/motor``, then in the user's cache, and is fetched from the
     publisher otherwise. Wherever it comes from its SHA-256 is checked.
@@ -215,7 +215,7 @@ def _policies(content: bytes) -> pd.DataFrame:
 
 
 def motor_with_premiums(*, n: int = N_POLICIES, progress: DownloadProgress | None = None) -> Dataset:
-    """The policies of :func:`motor` with a GLM's premiums, by year insured.
+    """Load the policies of :func:`motor` with a GLM's premiums, by year insured.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def census() -> Dataset:
 
 
 def parse_census(content: bytes, *, dataset_id: str, of: str) -> Dataset:
-    """Read a file of either kind in the paper's roles.
+    """Parse a census file of either kind with the paper's roles.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class Roles:
 
     @property
     def parts(self) -> dict[str, tuple[str, ...]]:
-        """Each role in words to the columns that play it; none where it is not played."""
+        """Map of each role, in words, to its columns; roles without columns have none."""
         single = {role: getattr(self, part) for part, role in SINGLE.items()}
         return {
             TARGET: (self.target,),
@@ -84,7 +84,7 @@ class Roles:
 
 
 def check_roles(columns: Sequence[object], roles: Roles) -> None:
-    """Refuse roles that name no column of a table, or one column twice.
+    """Reject roles that name no column of a table, or one column twice.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def check_roles(columns: Sequence[object], roles: Roles) -> None:
 
 
 def require_columns(checks: Checks, columns: Iterable[object], wanted: Iterable[str]) -> None:
-    """Refuse names that none of a table's columns has, or several have."""
+    """Reject names that match no column, or several columns."""
     there = Counter(columns)
     for column in dict.fromkeys(wanted):
         checks.require(there[column], column, "there is no such column", "Choose among the table's columns.")
@@ -117,7 +117,7 @@ def require_columns(checks: Checks, columns: Iterable[object], wanted: Iterable[
 
 
 def require_exposure(checks: Checks, target: str, weight: object) -> None:
-    """Refuse a rate without anything to divide by."""
+    """Reject a rate without an exposure to divide by."""
     hint = "Choose the exposure, or predict the column as it is."
     checks.require(weight is not None, target, "a rate needs an exposure to divide by", hint)
 

@@ -92,7 +92,7 @@ def household(
 
 
 def portfolio(*, n: int = N_DRIVERS, random_state: int = 0) -> Dataset:
-    """Simulated motor policies with a GLM's premiums; sensitive column is the driver's age in years.
+    """Simulate motor policies with a GLM's premiums; the sensitive column is the driver's age in years.
 
     Shaped like a motor portfolio: most policies run for a part of the year and have no claim, the young and
     the very old have more, and the bonus-malus follows age, so that a tariff without the age knows of it.
@@ -136,7 +136,7 @@ def portfolio(*, n: int = N_DRIVERS, random_state: int = 0) -> Dataset:
 
 
 def glm_premiums(features: pd.DataFrame, claims: Array, cost: Array, years: Array) -> pd.Series:
-    """Claims a year by a Poisson GLM with a log link, times the mean cost of a claim; (n,) in € a year.
+    """Return claims a year by a Poisson GLM with a log link, times the mean claim cost; (n,) in € a year.
 
     Words are levels; a number is a line with three bends, at its quartiles. Fitted by iteratively reweighted
     least squares (McCullagh and Nelder 1989, section 2.5), with a ridge that only keeps levels without a

@@ -39,7 +39,7 @@ _ID = re.compile(r"[0-9a-f]{16}")
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetSource(ABC):
-    """A recipe for a data set: the same on every machine that has the same files.
+    """Recipe for a data set, which gives the same result on every machine with the same files.
 
     Parameters
     ----------
@@ -63,18 +63,18 @@ class DatasetSource(ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """Name of the data set, for people."""
+        """Display name of the data set."""
 
     @abstractmethod
     def load(self, *, progress: DownloadProgress | None = None, owner: str | None = None) -> Dataset:
-        """Build the data set again from a file of `owner`, or of anyone if None."""
+        """Build the data set from a file of `owner`, or of anyone if None."""
 
     @abstractmethod
     def table(self, *, owner: str | None = None) -> pd.DataFrame:
-        """All columns as they were read, whatever their roles; `owner` and failures as :meth:`load`."""
+        """Return all columns as read, whatever their roles; `owner` and errors as in :meth:`load`."""
 
     def to_json(self) -> str:
-        """Write the recipe down; equal recipes give equal text."""
+        """Serialise the recipe; equal recipes give equal text."""
         values = to_plain(self, own_way=False)
         values["mends"] = values.pop("fixes")
         content = {"fairdash_source": 1, "kind": self.kind, **_without_newer(values)}
@@ -85,12 +85,12 @@ class DatasetSource(ABC):
 
     @property
     def id(self) -> str:
-        """16 hex digits that stand for the recipe in a page's address."""
+        """Id of the recipe, 16 hex digits, for a page's address."""
         return _id_of(self.to_json().encode())
 
     @staticmethod
     def from_json(text: str) -> DatasetSource:
-        """Read what :meth:`to_json` wrote.
+        """Parse the output of :meth:`to_json`.
 
         Raises
         ------
@@ -133,7 +133,7 @@ def _damaged(which: str = "") -> StorageError:
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogueSource(DatasetSource):
-    """A data set of the catalogue with its options.
+    """Data set of the catalogue, with its options.
 
     Parameters
     ----------
@@ -161,11 +161,11 @@ class CatalogueSource(DatasetSource):
 
     @property
     def title(self) -> str:
-        """Name that the catalogue gives it."""
+        """Name in the catalogue."""
         return CATALOGUE[self.dataset].title
 
     def table(self, *, owner: str | None = None) -> pd.DataFrame:  # noqa: ARG002 - it is nobody's
-        """All columns of the data set."""
+        """Return all columns of the data set."""
         return load_dataset(self.dataset, progress=None, **self.options).table()
 
     def load(
@@ -174,7 +174,7 @@ class CatalogueSource(DatasetSource):
         progress: DownloadProgress | None = None,
         owner: str | None = None,  # noqa: ARG002 - it is nobody's
     ) -> Dataset:
-        """Make or fetch the data set, and give it the roles that were chosen.
+        """Simulate or download the data set, and apply the selected roles.
 
         Raises
         ------
@@ -204,7 +204,7 @@ class CatalogueSource(DatasetSource):
 
 @dataclass(frozen=True, kw_only=True)
 class UploadSource(DatasetSource):
-    """An uploaded file, how to read it, and the roles of its columns.
+    """Uploaded file, with reading options and column roles.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ class UploadSource(DatasetSource):
         return self.name
 
     def table(self, *, owner: str | None = None) -> pd.DataFrame:
-        """The file's table."""
+        """Return the file's table."""
         return table_of_upload(self.sha256, self.reading, name=self.name, owner=owner)[0]
 
     def load(
@@ -254,7 +254,7 @@ class UploadSource(DatasetSource):
         progress: DownloadProgress | None = None,  # noqa: ARG002 - nothing is fetched
         owner: str | None = None,
     ) -> Dataset:
-        """Give the file's table its roles; it is parsed once a process.
+        """Apply roles to the file's table, which is parsed once per process.
 
         Raises
         ------
@@ -285,13 +285,13 @@ def _id_of(content: bytes) -> str:
 
 
 def sources_folder(owner: str) -> Path:
-    """Folder of an owner's recipes; it need not exist yet."""
+    """Return the folder of an owner's recipes, which need not exist yet."""
     folder = data_folder("sources")
     return folder if check_owner(owner) == LOCAL else folder / owner
 
 
 def save_source(source: DatasetSource, *, owner: str = LOCAL) -> str:
-    """Keep a recipe for its owner in the home of fairdash and give its id.
+    """Store a recipe for its owner in fairdash's home, and return its id.
 
     Raises
     ------
@@ -306,7 +306,7 @@ def save_source(source: DatasetSource, *, owner: str = LOCAL) -> str:
 
 
 def load_source(source_id: str, *, owner: str = LOCAL) -> DatasetSource:
-    """Read a recipe that :func:`save_source` kept for this owner.
+    """Load a recipe that :func:`save_source` stored for this owner.
 
     Raises
     ------
@@ -333,7 +333,7 @@ def load_source(source_id: str, *, owner: str = LOCAL) -> DatasetSource:
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """Limit the memory that the reading of a table inside may take.
+    """Limit the memory for reading a table inside this context.
 
     Raises
     ------

@@ -46,7 +46,7 @@ _MADE_OF: Mapping[str, tuple[str, str, str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Suggestion:
-    """Roles that a table's columns may have.
+    """Suggested roles for a table's columns.
 
     Parameters
     ----------
@@ -85,14 +85,14 @@ class Suggestion:
 
     @property
     def to_be_said(self) -> tuple[str, ...]:
-        """Columns left out that somebody may well want as features."""
+        """Columns left out that a user may want as features."""
         codes = (name for name, why in self.left_out.items() if why == NAMES_PLACES)
         return (*self.known_with_target, *codes)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PricingTarget:
-    """A target of pricing: a column over another, which is the weight.
+    """Target for pricing: a column divided by another, which is the weight.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class PricingTarget:
 def suggest_roles(
     frame: pd.DataFrame, *, target: str | None = None, exposure: str | None = None
 ) -> Suggestion:
-    """Suggest roles; nothing is assumed where no name speaks for it.
+    """Suggest roles; columns whose names say nothing get none.
 
     Names are understood in the six languages of ``header_words.json``. Left out of the features is what
     can't help, what names policies or rows, and what is known only with the target: other columns on claims,
@@ -177,7 +177,7 @@ def suggest_roles(
 def known_with_target(
     frame: pd.DataFrame, target: str, features: Iterable[str], *, exposure: str | None = None
 ) -> dict[str, str]:
-    """Each of these columns that is known only once the target is, and why that is thought.
+    """Return the columns that are known only once the target is, each with a reason.
 
     By its cells, see :func:`fairdash.data.leaks.certain_leaks`, or by its name: where the target is on
     claims, so are other columns on claims, unless they are on those of the past.
@@ -192,17 +192,17 @@ def known_with_target(
 
 
 def named_most_like(names: Iterable[str], concept: str) -> str | None:
-    """The name that speaks most clearly of a concept of the table of words; None if none does."""
+    """Return the name that most clearly expresses a concept of the word table; None if none does."""
     return _most_like([name for name in names if "past" not in meanings_of(name)], (concept,))
 
 
 def is_of_claims(name: object) -> bool:
-    """Return whether a header names a row's claims: their number, their cost, or an indicator."""
+    """Return whether a header names a row's claims: their number, cost, or indicator."""
     return not set(CLAIMS).isdisjoint(meanings_of(name))
 
 
 def claims_in_total(features: pd.DataFrame) -> list[str]:
-    """Those of the features that are claims over a row's exposure, whose mean is one of rows."""
+    """Return the features that are totals of claims over a row's exposure, whose mean is per row."""
     return [str(name) for name in features if is_of_claims(name) and looks_like_total(features[name])]
 
 
@@ -252,7 +252,7 @@ def _likeness(name: str, concepts: Sequence[str]) -> tuple[int, int]:
 
 
 def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
-    """The targets of pricing that a table has the columns for: frequency × severity is the pure premium.
+    """Return the pricing targets that a table supports: frequency × severity is the pure premium.
 
     Each is a target over what it is counted by, with that as the weight of its rows; see Ohlsson and
     Johansson (2010), “Non-Life Insurance Pricing with Generalized Linear Models”, section 1.1.

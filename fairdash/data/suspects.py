@@ -78,7 +78,7 @@ SUSPECT: Literal["suspect"] = "suspect"
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """A column that gives the target away, or may.
+    """Column that gives the target away, or may do so.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class Finding:
 def find_suspects(
     frame: pd.DataFrame, target: str, columns: Iterable[str], *, beside: Iterable[str] = ()
 ) -> tuple[Finding, ...]:
-    """The columns that look too good to be true, the strongest first.
+    """Return the columns that look too good to be true, the strongest first.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, kw_only=True)
 class Upload:
-    """A file that is kept.
+    """Stored file.
 
     Parameters
     ----------
@@ -67,14 +67,14 @@ class Upload:
 
     @property
     def keep_until(self) -> datetime | None:
-        """When it is deleted, in UTC."""
+        """Time of deletion, in UTC."""
         return None if self.keep_days is None else self.kept_at + timedelta(days=self.keep_days)
 
 
 def keep_upload(
     content: bytes, *, name: str, keep_days: int | None = DEFAULT_DAYS, owner: str = LOCAL
 ) -> Upload:
-    """Keep a file.
+    """Store a file.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def keep_upload(
 
 
 def set_retention(digest: str, keep_days: int | None, *, owner: str = LOCAL) -> None:
-    """Change how long a file is kept, counted from its upload.
+    """Change how long a file is stored, counted from its upload.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def set_retention(digest: str, keep_days: int | None, *, owner: str = LOCAL) -> 
 
 
 def list_uploads(*, owner: str | None = LOCAL) -> tuple[Upload, ...]:
-    """List the files that somebody holds, the newest first; everybody's, once a holder, if None."""
+    """List an owner's files, newest first; everybody's, one entry per owner, if None."""
     folder = _folder()
     found = []
     for path in folder.glob("*.upload") if folder.is_dir() else ():
@@ -124,7 +124,7 @@ def list_uploads(*, owner: str | None = LOCAL) -> tuple[Upload, ...]:
 
 
 def holders_of(digest: str) -> frozenset[str]:
-    """Owners of a stored file; empty if it is not stored."""
+    """Return the owners of a stored file; empty if it is not stored."""
     path = _path(digest)
     if not path.is_file():
         return frozenset()
@@ -134,7 +134,7 @@ def holders_of(digest: str) -> frozenset[str]:
 
 
 def read_upload(digest: str) -> bytes:
-    """Read a file back.
+    """Read a stored file.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def read_upload(digest: str) -> bytes:
 def table_of_upload(
     digest: str, options: ReadingOptions, *, name: str, owner: str | None = None
 ) -> tuple[pd.DataFrame, ReadingReport]:
-    """The table in a file, and how it was read: parsed once a process for the same options.
+    """Return a file's table and how it was read, parsed once per process for the same options.
 
     Parameters
     ----------
@@ -195,12 +195,12 @@ def _table(digest: str, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingR
 
 
 def forget_tables() -> None:
-    """Take all tables out of this process's memory."""
+    """Remove all tables from this process's memory."""
     _table.cache_clear()
 
 
 def check_kept(digest: str, *, owner: str | None = None) -> None:
-    """Refuse a file that is not kept (any more), for processes with its table in memory.
+    """Reject a file that is no longer stored, for processes with its table in memory.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def check_kept(digest: str, *, owner: str | None = None) -> None:
 
 
 def delete_upload(digest: str, *, owner: str | None = None) -> None:
-    """Delete a file for one of those who hold it, or for all; nothing happens if it is not kept.
+    """Delete a file for one of its owners, or for all; do nothing if it is not stored.
 
     What was made from it stays; see :func:`fairdash.runs.deletion.delete_made_from`.
 
@@ -263,7 +263,7 @@ def delete_expired(*, now: datetime | None = None, delete: Callable[..., object]
 
 
 def check_sha256(digest: str) -> str:
-    """Refuse what is not a hash, and give it: it becomes part of a path.
+    """Check and return a hash, because it becomes part of a path.
 
     Raises
     ------
@@ -276,7 +276,7 @@ def check_sha256(digest: str) -> str:
 
 
 def no_longer_kept() -> StorageError:
-    """The error of a file that was deleted."""
+    """Return the error for a deleted file."""
     return StorageError.of("the uploaded file is not stored here any more", "Upload it again.")
 
 

@@ -45,24 +45,25 @@ def measure(
     id
         A key of :data:`~fairdash.dependence.REGISTRY`, such as ``"hgr_kde"``.
     u : (n,) array
-        Finite numbers; a prediction or a residual, say.
+        Finite numbers, such as predictions or residuals.
     v : (n,) array, or (n, d) where the measure is multivariate
-        Finite numbers; the sensitive attribute, say. Text or categories are classes: two are 0 and 1, more
-        are a column of 0 and 1 each where the measure is multivariate, or the values of a discrete one.
+        Finite numbers, such as the sensitive attribute. Text or categories are classes: two are encoded as 0
+        and 1; more become one column of 0 and 1 each for a multivariate measure, or the values of a discrete
+        variable.
     sample_weight : (n,) array, optional
-        Non-negative; refused where it has no meaning.
+        Non-negative; an error for measures without weights.
     groups : (n,) array, optional
         Groups of rows, such as policies: cross-fitting keeps them in one fold, so that no group is used for
-        both fitting and evaluation. A value depends on groups in no other way.
+        both fitting and evaluation. Groups have no other effect on the value.
     random_state
-        The seed of measures that draw. The same seed gives the same value.
+        Seed of measures that draw random numbers. The same seed gives the same value.
     **options
         Options of the measure, such as ``evaluation="in_sample"`` or ``grid="published"``.
 
     Returns
     -------
     float
-        The registry describes 0 and 1. A constant input gives 0.
+        Value of the measure; the registry describes its 0 and 1. A constant input gives 0.
 
     Raises
     ------
@@ -88,7 +89,7 @@ def measure_many(
     random_state: int | None = None,
     **options: Any,
 ) -> Array:
-    """Measure the dependence of each pair of a stack, in one computation.
+    """Measure the dependence of each pair of a stack in one computation.
 
     Parameters
     ----------
@@ -107,12 +108,12 @@ def measure_many(
     Returns
     -------
     (K,) array
-        0 where an input is constant.
+        Values of the measure; 0 if an input is constant.
 
     Raises
     ------
     OptionError
-        As :func:`measure`.
+        See :func:`measure`.
 
     Examples
     --------
@@ -126,7 +127,7 @@ def measure_many(
 
 @dataclass(frozen=True, kw_only=True)
 class LearnedFunctions:
-    """f and g at the rows, each with mean 0 and variance 1; g rises with v on the whole, and f goes with g.
+    """Learned f and g at the rows, with mean 0 and variance 1; g rises with v overall, and f rises with g.
 
     Attributes
     ----------
@@ -146,7 +147,7 @@ class LearnedFunctions:
 def learned_functions(
     id: str, u: ArrayLike, v: ArrayLike, *, random_state: int | None = None, **options: Any
 ) -> LearnedFunctions:
-    """Fit f and g to all rows of one pair.
+    """Fit the functions f and g to all rows of one pair.
 
     Parameters
     ----------
@@ -155,9 +156,9 @@ def learned_functions(
     u : (n,) array
     v : (n,) or (n, d) array
     random_state
-        Seed, where the measure draws.
+        Seed, if the measure draws random numbers.
     **options
-        Of :func:`fairdash.dependence.hgr_nn.hgr_nn`: ``inputs``, ``hidden``, ``n_steps``.
+        Options of :func:`fairdash.dependence.hgr_nn.hgr_nn`: ``inputs``, ``hidden``, ``n_steps``.
 
     Returns
     -------
@@ -166,7 +167,7 @@ def learned_functions(
     Raises
     ------
     OptionError
-        The measure learns no such functions, or an input is constant.
+        The measure does not learn functions, or an input is constant.
 
     Examples
     --------
@@ -202,13 +203,13 @@ def _unit(x: Array) -> Array:
 
 
 def measure_of(id: str) -> Measure:
-    """The measure of that id, or an :class:`OptionError` that lists the ids."""
+    """Return the measure with that id; OptionError lists the ids."""
     return get_entry(REGISTRY, id, option="measure")
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """A stack of K pairs of n rows, checked by :meth:`of`.
+    """Stack of K pairs of n rows, checked by :meth:`of`.
 
     Attributes
     ----------
@@ -235,7 +236,7 @@ class Pairs:
         single: bool = False,
         measure: Measure | None = None,
     ) -> Pairs:
-        """One pair of columns or a stack of them, as float64, checked for what the measure can take.
+        """Check one pair of columns, or a stack, against the measure's requirements, as float64.
 
         Raises
         ------
@@ -272,12 +273,12 @@ class Pairs:
         return cls(a, b, weight, as_groups(groups, a.shape[1]))
 
     def rows(self, index: Index) -> Pairs:
-        """Some of the rows; their groups are numbered anew."""
+        """Return some of the rows, with renumbered groups."""
         groups = None if self.groups is None else as_groups(self.groups[index], len(index))
         return replace(self._at(index), groups=groups)
 
     def counted(self) -> Pairs:
-        """Without the rows that have no weight in any pair; groups keep their numbers."""
+        """Drop rows without weight in every pair; groups keep their numbers."""
         if self.weight is None or (counted := (self.weight > 0).any(axis=0)).all():
             return self
         return self._at(np.flatnonzero(counted))
@@ -288,14 +289,14 @@ class Pairs:
         return Pairs(self.u[:, index], self.v[:, index], weight, groups)
 
     def varying(self) -> NDArray[np.bool_]:
-        """Mask of pairs without a constant side, (K,); rows without weight don't count."""
+        """Mask of pairs without a constant side, (K,); rows without weight are ignored."""
         columns = self.v[None] if self.v.ndim == 2 else np.moveaxis(self.v, 2, 0)
         return varies(self.u, self.weight) & np.any([varies(x, self.weight) for x in columns], axis=0)
 
 
 @dataclass(frozen=True)
 class Estimator:
-    """A measure with its options and its seed.
+    """Measure with its options and seed.
 
     Attributes
     ----------
@@ -312,12 +313,12 @@ class Estimator:
     random_state: int | None = None
 
     def values(self, pairs: Pairs) -> Array:
-        """The measure of each pair, (K,)."""
+        """Return the measure of each pair, (K,)."""
         pairs = pairs.counted()
         return self._applied(pairs, np.zeros(len(pairs.u)))
 
     def null(self, pairs: Pairs, permutations: Index) -> Array:
-        """The measure of u with each permutation (B, n) of v: (1, K, B), or (2, K, B) with weights.
+        """Return the measure of u with each permutation (B, n) of v: (1, K, B), or (2, K, B) with weights.
 
         A weight that depends on one of the two variables must not be torn from it: otherwise the permuted
         data have other weighted margins than the real ones. So there are two null distributions, the weight
@@ -329,7 +330,7 @@ class Estimator:
         return np.stack([self.permuted(pairs, permutations, weight_moves=way) for way in ways])
 
     def permuted(self, pairs: Pairs, permutations: Index, *, weight_moves: bool = False) -> Array:
-        """The measure of u with each permutation of v, (K, B); by its own short cut where it has one.
+        """Return the measure of u with each permutation of v, (K, B), by the measure's shortcut if any.
 
         The weight stays with u, or moves with v. A weighted margin changes as the weights move past it, which
         a short cut must know of. The one without weights does not hold either where groups of unlike sizes
@@ -383,7 +384,7 @@ class Estimator:
 
 
 def keywords(implementation: Callable[..., Any]) -> set[str]:
-    """Names of the keywords that an implementation takes."""
+    """Return the keyword names that an implementation accepts."""
     parameters = inspect.signature(implementation).parameters.values()
     return {one.name for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY}
 

@@ -22,7 +22,7 @@ Z, Z_ONE_SIDED, Z_OF_POWER = 1.959963984540054, 1.6448536269514722, 0.8416212335
 def pearson(
     u: Array, v: Array, *, sample_weight: Array | None = None, permutations: Index | None = None
 ) -> Array:
-    """Pearson's correlation of each pair of a stack.
+    """Return Pearson's correlation of each pair of a stack.
 
     Parameters
     ----------
@@ -46,13 +46,13 @@ def pearson(
 def spearman(
     u: Array, v: Array, *, sample_weight: Array | None = None, permutations: Index | None = None
 ) -> Array:
-    """Spearman's correlation: Pearson's of the mid-ranks; otherwise as :func:`pearson`."""
+    """Return Spearman's correlation: Pearson's correlation of the mid-ranks; otherwise as :func:`pearson`."""
     ranks = mid_ranks(u, sample_weight), mid_ranks(v, sample_weight)
     return pearson(*ranks, sample_weight=sample_weight, permutations=permutations)
 
 
 def kendall(u: Array, v: Array) -> Array:
-    """Kendall's τ_b of each pair, by scipy; ``(K, n), (K, n) -> (K,)`` in [−1, 1]."""
+    """Return Kendall's τ_b of each pair, by scipy; ``(K, n), (K, n) -> (K,)`` in [−1, 1]."""
     from scipy.stats import kendalltau
 
     return np.array([kendalltau(a, b).statistic for a, b in zip(u, v, strict=True)])
@@ -88,7 +88,7 @@ def _of_table(u: Array, v: Array, weight: Array) -> float:
 
 
 def mi_ksg(u: Array, v: Array, *, n_neighbours: int = 3) -> Array:
-    """Mutual information of each pair of a stack, in nats.
+    """Return the mutual information of each pair of a stack, in nats.
 
     For values without ties this is scikit-learn's ``mutual_info_regression``. That one adds noise to ties, so
     that its value follows the order of the rows; here ties are counted (Gao et al. 2017, for discrete and
@@ -146,7 +146,7 @@ def _within(x: Array, reach: Array) -> Array:
 
 
 def standardised(x: Array, sample_weight: Array | None = None) -> Array:
-    """Each row of a stack with mean 0 and variance 1; one that is constant but for rounding becomes zeros.
+    """Scale each row of a stack to mean 0 and variance 1; rows constant up to rounding become zeros.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def _share(x: Array, sample_weight: Array | None) -> Array | float:
 
 @dataclass(frozen=True, kw_only=True)
 class RankLink:
-    """Spearman's correlation of two variables, and what can be told of it on so many rows.
+    """Spearman's correlation of two variables, with its detection limit for the number of rows.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ class RankLink:
 
 
 def rank_link(u: Array, v: Array, sample_weight: Array | None = None) -> RankLink:
-    """Spearman's correlation with what so many rows could show: a sort and no permutations.
+    """Return Spearman's correlation with its detection limit, by a sort and without permutations.
 
     With standardised mid-ranks a and b the correlation is Σ w a b / Σ w. If v has nothing to do with u and
     the weight, its variance is Σ w² a² / (Σ w)², and the other way round; the larger of the two is taken, as

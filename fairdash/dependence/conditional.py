@@ -54,7 +54,7 @@ _FEWEST_ROWS = 50
 
 @dataclass(frozen=True, kw_only=True)
 class ConditionalDependence:
-    """Test of u's dependence on s among rows alike in the given columns, and its size.
+    """Test of u's dependence on s among rows with equal values of the given columns, and its size.
 
     Attributes
     ----------
@@ -112,27 +112,27 @@ def assess_conditional_dependence(
     n_draws: int = 1999,
     random_state: int | None = 0,
 ) -> ConditionalDependence:
-    """Test whether the mean of u follows s among rows that are alike in given columns.
+    """Test whether the mean of u follows s among rows that are equal in the given columns.
 
     Parameters
     ----------
     u : (n,) array
         Predictions, prices or residuals.
     s : (n,) or (n, d) array
-        One or several sensitive columns, taken by their ranks. Text or categories are classes: each against
-        the rest.
+        One or several sensitive columns, used through their ranks. Text or categories are classes, each
+        compared with the rest.
     given : (n,) or (n, c) array, Series or DataFrame
-        The columns C; text, booleans and categories are levels, numbers are taken by their ranks.
+        The columns C; text, booleans and categories are levels, numbers are used through their ranks.
     sample_weight : (n,) array, optional
-        Non-negative, such as exposure: of the regressions and of the mean products.
+        Non-negative weights, such as exposure, for the regressions and the mean products.
     groups : (n,) array, optional
-        Which rows belong together, such as a policy's: folds keep them together, and they count as one unit.
+        Groups of rows, such as policies: folds keep them together, and each group counts as one unit.
     regression
-        ``"splines"``: ridges on splines of ranks, means of levels and products of pairs of columns.
-        ``"trees"``: gradient boosted trees on all columns at once, on at most 20,000 rows drawn at random;
-        for interactions of three and more columns.
+        ``"splines"``: ridge regression on splines of ranks, level means and products of pairs of columns.
+        ``"trees"``: gradient boosted trees on all columns, fitted on at most 20,000 rows drawn at random;
+        for interactions of three or more columns.
     n_draws
-        Draws behind the p-value, at least 19.
+        Number of draws behind the p-value, at least 19.
     random_state
         Seed of folds, rows and draws.
 
@@ -143,24 +143,24 @@ def assess_conditional_dependence(
     Raises
     ------
     OptionError
-        As :func:`~fairdash.dependence.measure`; if a given value is missing, none of the columns varies,
-        fewer than 50 rows count, or the given columns tell s.
+        See :func:`~fairdash.dependence.measure`; also if a given value is missing, none of the columns
+        varies, fewer than 50 rows count, or the given columns determine s.
 
     Notes
     -----
-    With R = w · (u − E[u|C]) · (ψⱼ(s) − E[ψⱼ(s)|C]) · hₖ(C), h₀ = 1, of every row, added up in a group, each
-    t is ΣR ÷ √Σ(R − R̄)²; the statistic is the largest |t|. The draws are those of the Gaussian multiplier
-    bootstrap, that is normal with the correlations of the R. It is the weighted generalised covariance
-    measure with fixed weight functions of Scheidegger, Hörrmann and Bühlmann (2022, JMLR 23), after Shah and
-    Peters (2020, Annals of Statistics 48), with cross-fitted regressions.
+    With R = w · (u − E[u|C]) · (ψⱼ(s) − E[ψⱼ(s)|C]) · hₖ(C), h₀ = 1, for every row, summed within groups,
+    each t is ΣR ÷ √Σ(R − R̄)²; the statistic is the largest |t|. The p-value comes from the Gaussian
+    multiplier bootstrap, whose draws are normal with the correlations of the R. This is the weighted
+    generalised covariance measure with fixed weight functions of Scheidegger, Hörrmann and Bühlmann (2022,
+    JMLR 23), after Shah and Peters (2020, Annals of Statistics 48), with cross-fitted regressions.
 
-    Limits. It is as good as its regressions: where splines with pairs of columns or trees miss what C tells
-    of both u and s, it cries wolf (no test of conditional independence is free of that: Shah and Peters
-    2020). It needs overlap: where C tells s, equals that differ in s are few; where C tells u nearly
-    exactly, what is left of u is the regression's own error. It asks for the mean of u: a spread that
-    follows s is not seen. Nor are effects of more than a few waves along s, nor effects whose sign three or
-    more columns decide together and any two of them do not. Levels of a category with fewer
-    than five rows, and those beyond the 300 commonest, are one level together.
+    Limits. The test is only as good as its regressions: if splines with pairs of columns, or trees, miss how
+    both u and s depend on C, it raises false alarms (no test of conditional independence avoids that: Shah
+    and Peters 2020). It needs overlap: if C predicts s well, few comparable rows differ in s; if C predicts u
+    nearly exactly, the residual of u is mainly the regression's error. It tests the mean of u and does not
+    detect a spread that follows s, an effect with more than a few waves along s, or an effect whose sign
+    depends on three or more columns jointly but on no two of them. Category levels with fewer than five rows,
+    and those beyond the 300 most frequent, are merged into one level.
 
     Examples
     --------
@@ -264,7 +264,7 @@ def double_residuals(
     regression: Literal["splines", "trees"] = "splines",
     random_state: int | None = 0,
 ) -> DoubleResiduals:
-    """Residuals of u and of functions of s given C; see :func:`assess_conditional_dependence`.
+    """Return residuals of u and of functions of s given C; see :func:`assess_conditional_dependence`.
 
     The conditional mean of u along s among equals is to be fitted on these (Robinson 1988, Econometrica 56).
 
@@ -351,7 +351,7 @@ def _functions_of_s(s: Array) -> tuple[Array, NDArray[np.bool_]]:
 
 
 def weight_functions(given: Given) -> tuple[Array, list[str]]:
-    """Functions h of C that products are weighted by, but for the constant, and whose they are; (n, K).
+    """Return the non-constant weight functions h of C, (n, K), and the column of each.
 
     The two smoothest functions of the ranks of a number, an indicator of each of the common levels; then
     products of those of two columns, of which the smoothest and commonest of every pair come first: an effect

@@ -39,7 +39,7 @@ _PIECE = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """The columns C.
+    """Conditioning columns C.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Given:
     levels: dict[str, Index]
 
     def of(self, rows: Index) -> Given:
-        """The same of some rows."""
+        """Return some of the rows."""
         return Given(
             self.names,
             {name: x[rows] for name, x in self.numbers.items()},
@@ -64,7 +64,7 @@ class Given:
 
 
 def as_given(given: ArrayLike | pd.Series | pd.DataFrame, n: int) -> Given:
-    """Columns of numbers and of levels, checked.
+    """Check C and split it into numeric columns and levels.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def _by_size(column: pd.Series) -> Index:
 
 
 def along_normal_scores(x: Array, weight: Array | None = None) -> Array:
-    """All smooth functions of the normal scores of x, from smooth to rough; (n, P).
+    """Return all smooth functions of the normal scores of x, from smooth to rough; (n, P).
 
     A function that is smooth in x rises without end at the ends of its ranks, where normal scores leave
     it room: bias there would go together in u and in s.
@@ -132,21 +132,21 @@ def along_normal_scores(x: Array, weight: Array | None = None) -> Array:
 
 
 def smooth_functions(x: Array, count: int) -> Array:
-    """At most `count` of the smoothest functions of the ranks of x, variance 1; (n, p)."""
+    """Return at most `count` of the smoothest functions of the ranks of x, with variance 1; (n, p)."""
     one = basis(x[None])
     table = one.tables[0][:, :count]
     return table[one.position[0]][:, table.any(axis=0)]
 
 
 def indicators(codes: Index) -> Array:
-    """1 on the rows of a level, for all levels but the commonest; the rare ones are one. (n, L − 1)."""
+    """Return an indicator of each level but the most frequent; rare levels are merged. (n, L − 1)."""
     kept = int(np.count_nonzero(np.bincount(codes) >= _ROWS_A_LEVEL))
     joined = np.minimum(codes, min(max(kept, 1), _MOST_LEVELS))
     return (joined[:, None] == np.arange(1, joined.max() + 1)).astype(np.float64)
 
 
 def draw_folds(n: int, groups: Index | None, random_state: int | None) -> Index:
-    """One of :data:`N_FOLDS` folds for each row, of nearly equal size; groups are never parted. (n,)."""
+    """Draw one of :data:`N_FOLDS` folds per row, of nearly equal size, without splitting groups. (n,)."""
     rng = rng_of(Stream.CONDITIONAL_FOLDS, random_state)
     codes = np.arange(n) if groups is None else groups
     sizes = np.bincount(codes)
@@ -158,7 +158,7 @@ def draw_folds(n: int, groups: Index | None, random_state: int | None) -> Index:
 
 
 def spline_functions(given: Given, weight: Array | None = None) -> tuple[Array, Array, str]:
-    """Functions of C, the penalty of each, and in words what they are; (n, p), (p,).
+    """Return functions of C, a penalty for each, and a description in words; (n, p), (p,).
 
     With weights (n,), ranks are weighted.
     """
@@ -194,7 +194,7 @@ def spline_functions(given: Given, weight: Array | None = None) -> tuple[Array, 
 
 
 def ridge_out_of_fold(functions: Array, penalty: Array, targets: Array, weight: Array, folds: Index) -> Array:
-    """Each target predicted on every fold by a penalised regression that saw the others; (n, T).
+    """Predict each target on every fold by a ridge regression fitted on the others; (n, T).
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def ridge_out_of_fold(functions: Array, penalty: Array, targets: Array, weight: 
 def trees_out_of_fold(
     given: Given, targets: Array, weight: Array, folds: Index, random_state: int | None
 ) -> Array:
-    """The same by gradient boosted trees on all columns at once (scikit-learn, early stopping); (n, T)."""
+    """Predict each target on every fold by boosted trees (scikit-learn, early stopping); (n, T)."""
     from sklearn.ensemble import HistGradientBoostingRegressor
 
     # Trees take at most 255 levels; the rarest beyond that are one.

@@ -42,7 +42,7 @@ class GaussianTruth:
 
 
 def gaussian(rho: float) -> GaussianTruth:
-    """The true HGR, χ² and mutual information of a bivariate normal law.
+    """Return the exact HGR, χ² and mutual information of a bivariate normal law.
 
     Parameters
     ----------
@@ -74,9 +74,9 @@ class ExactHGR:
     Attributes
     ----------
     value
-        In [0, 1].
+        Value in [0, 1].
     error
-        Estimated size of the quadrature's error: the change when both grids are made half as fine.
+        Estimated quadrature error: the change when both grids are made half as fine.
     """
 
     value: float
@@ -87,7 +87,7 @@ class ExactHGR:
 
 
 def pattern_hgr(shape: Pattern | str, *, noise: float) -> ExactHGR:
-    """HGR of U ~ Uniform(−10, 10) and V = F(U) + N(0, noise²).
+    """Return the HGR of U ~ Uniform(−10, 10) and V = F(U) + N(0, noise²), by quadrature.
 
     V depends on U through W = F(U) alone, so HGR(U, V) = HGR(W, V): the second singular value of
     Q(w, v) = p(w, v) / √(p(w) p(v)) (Witsenhausen 1975) on a grid, with W cut into cells of equal
@@ -103,7 +103,7 @@ def pattern_hgr(shape: Pattern | str, *, noise: float) -> ExactHGR:
     Returns
     -------
     ExactHGR
-        0 when F is constant; 1 when there is no noise and it is not.
+        0 if F is constant; 1 if F is not constant and there is no noise.
 
     Raises
     ------

@@ -18,7 +18,7 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True, kw_only=True)
 class FairQuant:
-    """A value of FairQuant and the number of groups that ties and size left.
+    """FairQuant value, with the number of groups left after ties and small samples.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ def fairquant(
     cumulative: bool = False,
     sample_weight: ArrayLike | None = None,
 ) -> FairQuant:
-    """Mean absolute gap between the average of u in quantile groups of s and its overall average.
+    """Return the mean absolute gap between averages of u in quantile groups of s and its overall average.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def fairquant(
 
 
 def quantile_groups(s: ArrayLike, n_quantiles: int = 50, *, sample_weight: ArrayLike | None = None) -> Index:
-    """Group of each row when s is cut into equal parts by rank.
+    """Return each row's group when s is cut into equal parts by rank.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def fairquant_values(
     permutations: Index | None = None,
     weight_moves: bool = False,
 ) -> Array:
-    """The text's :func:`fairquant` of each pair, or of each permutation (B, n) of v, in the units of u.
+    """Return :func:`fairquant` of each pair, or of each permutation (B, n) of v, in the units of u.
 
     ``(K, n), (K, n) -> (K,)``, or ``(K, B)``.
     """
@@ -144,7 +144,7 @@ def fairquant_cumulative_values(
     permutations: Index | None = None,
     weight_moves: bool = False,
 ) -> Array:
-    """The cumulative :func:`fairquant`, otherwise as :func:`fairquant_values`."""
+    """Return the cumulative :func:`fairquant`, otherwise as :func:`fairquant_values`."""
     return _values(u, v, sample_weight, n_quantiles, permutations, weight_moves, cumulative=True)
 
 

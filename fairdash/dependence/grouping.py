@@ -27,7 +27,7 @@ _FEWEST_ORDERS = 20
 
 
 def as_groups(groups: ArrayLike | None, n: int) -> Index | None:
-    """Group of each row, from 0 to G-1, (n,); ``None`` stays ``None``.
+    """Return group numbers from 0 to G-1 for each row, (n,); ``None`` stays ``None``.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def as_groups(groups: ArrayLike | None, n: int) -> Index | None:
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Groups of rows, and which of them may exchange their values of s.
+    """Groups of rows, and sets of groups that may exchange their values of s.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Blocks:
 
     @classmethod
     def of(cls, groups: Index, s: Array) -> Blocks:
-        """The blocks of groups (n,), as :func:`as_groups` gives them, and of s, (n,) or (n, d).
+        """Make the blocks of groups (n,), as from :func:`as_groups`, and of s, (n,) or (n, d).
 
         Raises
         ------
@@ -109,7 +109,7 @@ class Blocks:
         return blocks
 
     def draw(self, rng: np.random.Generator) -> Index:
-        """For each row the one whose s it gets, (n,); a permutation where exchanged groups have one size."""
+        """Draw, for each row, the row whose s it gets, (n,); a permutation if all groups have one size."""
         base = np.argsort(self.strata, kind="stable")
         source = np.empty_like(base)
         source[base] = np.lexsort((rng.random(len(base)), self.strata))
@@ -145,7 +145,7 @@ def _of_neighbours(sizes: Index) -> Index:
 
 
 def group_rows(groups: Index, rng: np.random.Generator, *, at_most: int) -> Index:
-    """Rows of groups drawn at random without replacement, as many as fit; sorted.
+    """Draw rows of whole groups without replacement, as many as fit; sorted.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def group_rows(groups: Index, rng: np.random.Generator, *, at_most: int) -> Inde
 
 
 def half_of_groups(groups: Index, rng: np.random.Generator) -> Index:
-    """Rows of half of the groups, drawn at random without replacement; sorted."""
+    """Draw the rows of half the groups without replacement; sorted."""
     count = int(groups.max()) + 1
     kept = np.zeros(count, dtype=bool)
     kept[rng.permutation(count)[: count // 2]] = True
@@ -167,7 +167,7 @@ def half_of_groups(groups: Index, rng: np.random.Generator) -> Index:
 
 
 def by_rank(s: Array, order: Index, own: Array) -> Index:
-    """A permutation of rows that gives each the rank that it has among the exchanged values, (m,).
+    """Return the permutation that gives each row its rank among the exchanged values, (m,).
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def by_rank(s: Array, order: Index, own: Array) -> Index:
 
 
 def draw_exchanges(groups: Index, s: Array, count: int, random_state: int | None) -> Index:
-    """`count` orders of n rows in which whole groups have exchanged their s, (count, n)."""
+    """Draw `count` orders of n rows in which whole groups exchange their s, (count, n)."""
     blocks, rng = Blocks.of(groups, s), rng_of(Stream.PAIR_PERMUTATIONS, random_state)
     return np.stack([blocks.draw(rng) for _ in range(count)])
 

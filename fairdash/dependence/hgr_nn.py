@@ -40,7 +40,7 @@ def hgr_nn(
     hidden: Sequence[int] = (24, 12),
     n_steps: int | None = None,
 ) -> Array:
-    """Neural HGR of each pair of a stack.
+    """Return the neural HGR of each pair of a stack.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def fitted_functions(
     hidden: Sequence[int] = (24, 12),
     n_steps: int | None = None,
 ) -> tuple[Array, Array]:
-    """f and g of one pair at its rows, fitted on all of them; ``(n,), (n,) or (n, d) -> (n,), (n,)``."""
+    """Return f and g of one pair, fitted on all its rows; ``(n,), (n,) or (n, d) -> (n,), (n,)``."""
     settings = Settings.of("cross_fit", hidden, n_steps, random_state, _STEPS)
     a, b, weight, order = neural.in_order(u[None], v[None], None)
     rows = neural.as_rows(a, b, weight, neural.transform_named(inputs))
@@ -210,7 +210,7 @@ class HGRNetwork(nn.Module):
         self.g = StackedMLP([n_sensitive, *hidden, 1], seeds=[seed + 1_000_003 for seed in seeds])
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """J(θ_f, θ_g) of shape (K,), between −1 and 1, for u (K, batch, 1) and v (K, batch, d).
+        """Return J(θ_f, θ_g), (K,), between −1 and 1, for u (K, batch, 1) and v (K, batch, d).
 
         J = (1/b) Σ f̂(u_i) ĝ(v_i), with f̂ and ĝ standardised over the batch (Algorithm 2); the mean is a
         weighted one under sample_weight (K, batch, 1). Gradients flow through the batch's means and
@@ -223,12 +223,12 @@ class HGRNetwork(nn.Module):
 
 
 def shares(sample_weight: Tensor | None) -> Tensor | None:
-    """Weights (K, batch, 1) scaled to sum to 1 over the batch; None stands for equal ones."""
+    """Scale weights (K, batch, 1) to sum to 1 over the batch; None stands for equal weights."""
     return None if sample_weight is None else sample_weight / sample_weight.sum(dim=1, keepdim=True)
 
 
 def standardise(x: Tensor, share: Tensor | None = None) -> Tensor:
-    """(x − m) / √(σ² + ε) over dimension 1, the batch; σ² divides by the batch size (Algorithm 2).
+    """Return (x − m) / √(σ² + ε) over dimension 1, the batch; σ² divides by the batch size (Algorithm 2).
 
     Under shares (K, batch, 1), which sum to 1, m and σ² are weighted means.
     """

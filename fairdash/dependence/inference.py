@@ -23,7 +23,7 @@ _EQUAL = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class IndependenceFloor:
-    """The same estimator on the same rows with s permuted.
+    """Values of the same estimator on the same rows with s permuted.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ def independence_floor(
     random_state: int | None = None,
     **options: Any,
 ) -> IndependenceFloor:
-    """Mean and 95 % quantile of a measure under independence, for each pair of a stack.
+    """Return the mean and the 95 % quantile of a measure under independence, for each pair of a stack.
 
     Parameters
     ----------
@@ -62,13 +62,13 @@ def independence_floor(
     u : (K, n) array
     v : (K, n) array, (n,) when all pairs share it, or (K, n, d) where the measure is multivariate
     n_permutations
-        Permutations of v; the same for every member of the stack.
+        Number of permutations of v, shared by all members of the stack.
     sample_weight : (n,) or (K, n) array, optional
-        Stays with u while v is permuted, and goes with v: see
+        Row weights, permuted in two ways, kept with u and kept with v: see
         :meth:`fairdash.dependence.api.Estimator.null`.
     groups : (n,) array, optional
         Groups of rows, such as policies: whole groups exchange their values of v, see
-        :class:`fairdash.dependence.grouping.Blocks`. Without it a floor of such rows is too low.
+        :class:`fairdash.dependence.grouping.Blocks`. Without `groups`, the floor of such rows is too low.
     random_state
         Seed of the permutations and of the measure.
     **options
@@ -77,7 +77,7 @@ def independence_floor(
     Returns
     -------
     IndependenceFloor
-        Arrays of shape (K,); 0 where an input is constant.
+        Arrays of shape (K,); 0 if an input is constant.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def independence_floor(
 
 
 def draw_orders(v: Array, count: int, random_state: int | None, groups: Index | None) -> Index:
-    """``count`` orders of the rows of a stack v, (K, n) or (K, n, d), by whole groups if any; (count, n)."""
+    """Draw ``count`` row orders of a stack v, (K, n) or (K, n, d), by whole groups if any; (count, n)."""
     require_count(count, column="n_permutations", called="number of permutations")
     n = v.shape[1]
     if groups is None:
@@ -117,7 +117,7 @@ def draw_orders(v: Array, count: int, random_state: int | None, groups: Index | 
 
 @dataclass(frozen=True, kw_only=True)
 class DependenceEstimate:
-    """A measure of dependence with what is needed to read it.
+    """Estimate of dependence, with what its interpretation requires.
 
     Attributes
     ----------
@@ -164,8 +164,7 @@ class DependenceEstimate:
 
     @property
     def interval_of(self) -> str:
-        """Quantity that the interval covers: the measure's own quantity, or what its smoothing makes of
-        it."""
+        """Quantity that the interval covers: the measure's own quantity, or its smoothed version."""
         one = measure_of(self.id)
         return one.interval_of or one.title
 
@@ -188,7 +187,7 @@ def assess_dependence(
     random_state: int | None = None,
     **options: Any,
 ) -> DependenceEstimate:
-    """Value, in-sample value, independence floor, p-value and interval of one pair.
+    """Return value, in-sample value, independence floor, p-value and interval for one pair.
 
     Parameters
     ----------
@@ -197,20 +196,20 @@ def assess_dependence(
     u : (n,) array
     v : (n,) array, or (n, d) where the measure is multivariate
     n_permutations
-        Permutations of v for floor and p-value; members of one stack with the value itself.
+        Number of permutations of v for floor and p-value, computed in one stack with the value itself.
     n_bootstrap
-        Half-samples for the interval; 0 leaves it out.
+        Number of half-samples for the interval; 0 omits the interval.
     max_rows
         With more rows than this, all values use a random sample of this size, because a floor only fits its
-        own number of rows. ``None``: always all rows.
+        own number of rows. ``None`` always uses all rows.
     sample_weight : (n,) array, optional
         Permuted in two ways, kept with u and kept with v; floors and p-value are the larger of the two. They
-        hold where the weight depends on u alone, on v alone or on neither, not where it depends on both.
+        are valid if the weight depends on u alone, on v alone or on neither, but not if it depends on both.
     groups : (n,) array, optional
-        Groups of rows, such as a policy over the years. Whole groups exchange their
-        values of v behind floor and p-value (:class:`fairdash.dependence.grouping.Blocks` says when that is
-        exact), half-samples and samples take whole groups, and folds keep them together. Without it rows
-        that are alike count as independent: floor, p-value and interval come out too small.
+        Groups of rows, such as a policy over the years. For floor and p-value, whole groups exchange their
+        values of v (:class:`fairdash.dependence.grouping.Blocks` says when that is exact); half-samples and
+        samples take whole groups, and folds keep them together. Without `groups`, similar rows count as
+        independent: floor, p-value and interval come out too small.
     random_state
         Seed of all random draws.
     **options
@@ -229,9 +228,9 @@ def assess_dependence(
     Notes
     -----
     A half-sample is drawn without replacement, so that no row is repeated: a copy would leak from one fold
-    into another, and be its own nearest neighbour. Its spread about the whole sample's value is that of the
-    value about the truth, and its bias is twice the value's: the interval is centred at twice the value less
-    the half-samples' mean (Politis, Romano and Wolf 1999, section 2).
+    into another, and be its own nearest neighbour. Half-sample values spread about the full sample's value
+    as that value spreads about the truth, and their bias is twice as large. The interval is therefore centred
+    at twice the value less the half-samples' mean (Politis, Romano and Wolf 1999, section 2).
 
     Examples
     --------
@@ -284,7 +283,7 @@ def assess_dependence(
 
 
 def permutation_p_value(value: float, permuted: ArrayLike) -> float:
-    """(1 + b) / (1 + B), where b of the B permuted values are at least the value.
+    """Return (1 + b) / (1 + B), where b of the B permuted values are at least as large as the value.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ def hgr_kde(
     permutations: Any = None,
     weight_moves: bool = False,
 ) -> Any:
-    """Hirschfeld–Gebelein–Rényi maximal correlation of the kernel-smoothed law of each pair.
+    """Return the maximal correlation (Hirschfeld–Gebelein–Rényi) of the kernel-smoothed law of each pair.
 
     The second singular value of Q = p(i, j) / √(p(i) p(j)) (paper, Witsenhausen's theorem; Mary et al. 2019).
 
@@ -100,7 +100,7 @@ def chi2_kde(
     permutations: Any = None,
     weight_moves: bool = False,
 ) -> Any:
-    """χ² divergence of the kernel-smoothed law of each pair from the product of its margins: ΣQ² − 1.
+    """Return the χ² divergence of each pair's kernel-smoothed law from the product of margins: ΣQ² − 1.
 
     Parameters and errors as :func:`hgr_kde`.
 
@@ -120,7 +120,7 @@ def hgr_kde_scores(
     permutations: NDArray[np.intp] | None = None,
     weight_moves: bool = False,
 ) -> Array:
-    """HGR_KDE of Φ⁻¹(rank of u) and Φ⁻¹(rank of v), for each pair of a stack.
+    """Return HGR_KDE of Φ⁻¹(rank of u) and Φ⁻¹(rank of v), for each pair of a stack.
 
     HGR does not change under increasing maps of u or of v; its kernel estimate on raw values does, since one
     bandwidth of n^(−1/6) standard deviations is too wide for the bulk of a heavy-tailed variable and too

@@ -33,7 +33,7 @@ _PIECE, _JOINT_PIECE = 2_000_000, 1_000_000
 
 
 def hsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
-    """Normalised Hilbert–Schmidt independence criterion of each pair of a stack.
+    """Return the normalised Hilbert–Schmidt independence criterion of each pair of a stack.
 
     ⟨HKH, HLH⟩ / (‖HKH‖ ‖HLH‖) with Gaussian kernels K and L whose bandwidth is the median distance (Gretton
     et al. 2005, normalised as in Cortes, Mohri and Rostamizadeh 2012).
@@ -54,12 +54,15 @@ def hsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
 
 
 def chsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
-    """:func:`hsic` of the mid-ranks (Póczos, Ghahramani and Schneider 2012): unchanged by increasing maps."""
+    """Return :func:`hsic` of the mid-ranks (Póczos, Ghahramani and Schneider 2012).
+
+    Increasing maps of u or v do not change it.
+    """
     return _hsic(mid_ranks(u), mid_ranks(v), permutations)
 
 
 def kcca(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
-    """First regularised kernel canonical correlation of each pair of a stack (Bach and Jordan 2002).
+    """Return the first regularised kernel canonical correlation of each pair (Bach and Jordan 2002).
 
     The largest singular value of R_u U_uᵀ U_v R_v, where U are the eigenvectors of the centred kernel matrix,
     λ its eigenvalues and R = λ / (λ + nκ/2) (their equation 11), with Gaussian kernels of bandwidth one
@@ -151,8 +154,8 @@ def _median_distance(x: Array) -> float:
 
 
 def distance_correlation(u: Array, v: Array) -> Array:
-    """Distance correlation of each pair of a stack (the V-statistic, as dcor and the R package energy have
-    it).
+    """Return the distance correlation of each pair of a stack (the V-statistic, as in dcor and the R package
+    energy).
 
     Parameters
     ----------

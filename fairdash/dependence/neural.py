@@ -38,7 +38,7 @@ _WARM_UP = 0.05
 
 @dataclass(frozen=True)
 class Rows:
-    """A stack of pairs as float32 tensors: u (K, 1, n), v (K, d, n), weight (K, 1, n) with mean 1."""
+    """Stack of pairs as float32 tensors: u (K, 1, n), v (K, d, n), weight (K, 1, n) with mean 1."""
 
     u: Tensor
     v: Tensor
@@ -46,32 +46,32 @@ class Rows:
 
     @cached_property
     def share(self) -> Tensor:
-        """The weights scaled to sum to 1, (K, 1, n)."""
+        """Weights scaled to sum to 1, (K, 1, n)."""
         return self.weight / self.weight.sum(dim=2, keepdim=True).clamp_min(1e-12)
 
     def members(self, index: Tensor) -> Rows:
-        """Chosen members, repeated as often as they are named."""
+        """Return selected members, repeated as often as they are named."""
         return Rows(self.u[index], self.v[index], self.weight[index])
 
     def rows(self, index: Tensor) -> Rows:
-        """Chosen rows of each member, by (K, m) indices."""
+        """Return selected rows of each member, by (K, m) indices."""
         chosen = (
             x.gather(2, index[:, None].expand(-1, x.shape[1], -1)) for x in (self.u, self.v, self.weight)
         )
         return Rows(*chosen)
 
     def each(self, index: Tensor) -> Rows:
-        """The same chosen rows of every member."""
+        """Return the same selected rows of every member."""
         return Rows(*(x.index_select(2, index) for x in (self.u, self.v, self.weight)))
 
     def weighing(self, factor: Tensor) -> Rows:
-        """The same rows with their weights times a (K, n) factor."""
+        """Return the rows with their weights multiplied by a (K, n) factor."""
         return Rows(self.u, self.v, self.weight * factor[:, None])
 
 
 def in_order(u: Array, v: Array, sample_weight: Array | None) -> tuple[Array, Array, Array, Index]:
-    """Rows sorted by u, then v, then weight, and that order; so the order of the table can't touch the
-    training.
+    """Return rows sorted by u, then v, then weight, and that order, so that the table's row order can't
+    affect training.
 
     Returns
     -------
@@ -85,12 +85,12 @@ def in_order(u: Array, v: Array, sample_weight: Array | None) -> tuple[Array, Ar
 
 
 def ranks(x: Array, weight: Array) -> Array:
-    """Mid-ranks with mean 0 and variance about 1: evenly spread on ±√3."""
+    """Return mid-ranks with mean 0 and variance about 1, evenly spread on ±√3."""
     return (mid_ranks(x, weight) - 0.5) * math.sqrt(12)
 
 
 def as_rows(u: Array, v: Array, weight: Array, transform: Transform) -> Rows:
-    """Tensors of transformed columns; a constant column becomes zeros."""
+    """Return tensors of transformed columns; a constant column becomes zeros."""
     columns = [transform(v[:, :, j], weight) for j in range(v.shape[2])]
     share = weight / weight.mean(axis=-1, keepdims=True)
     return Rows(
@@ -102,7 +102,7 @@ def as_rows(u: Array, v: Array, weight: Array, transform: Transform) -> Rows:
 
 
 def transform_named(inputs: str) -> Transform:
-    """The transform of an option's name."""
+    """Return the transform with an option's name."""
     transforms: dict[str, Transform] = {"ranks": ranks, "standardised": standardised}
     if inputs not in transforms:
         raise OptionError.of("The inputs are not known", "Choose “ranks” or “standardised”.", column="inputs")
@@ -111,7 +111,7 @@ def transform_named(inputs: str) -> Transform:
 
 @dataclass(frozen=True)
 class Settings:
-    """Training of the networks: hidden units, steps, a seed for numpy and torch, and whether by folds."""
+    """Training settings of the networks: hidden units, steps, seed for numpy and torch, and use of folds."""
 
     hidden: tuple[int, ...]
     n_steps: int
@@ -127,7 +127,7 @@ class Settings:
         random_state: int | None,
         default: Mapping[str, int],
     ) -> Settings:
-        """From a measure's options and its steps by default for each evaluation; a fresh seed for None."""
+        """Make settings from a measure's options and default steps; draw a fresh seed for None."""
         checks = Checks(OptionError)
         checks.require(
             bool(hidden) and all(units == int(units) and units >= 1 for units in hidden),
@@ -154,7 +154,7 @@ class Settings:
 
 
 def parts(n: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Deal n rows to the folds; fold k is scored where k is left out, and k + 1 stops the training.
+    """Deal n rows to folds; fold k is scored when k is left out, and fold k + 1 stops the training.
 
     Returns
     -------
@@ -174,7 +174,7 @@ def parts(n: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 class BufferedMLP:
-    """M perceptrons with tanh between the layers and one linear output, and gradients by hand.
+    """Stack of M perceptrons with tanh layers, one linear output, and handwritten gradients.
 
     A measure trains thousands of tiny networks for hundreds of steps, and autograd's fresh tensors cost more
     than the arithmetic: here buffers are used again. Rows lie last, (M, units, rows), so that every
@@ -216,7 +216,7 @@ class BufferedMLP:
         return x
 
     def forward(self, x: Tensor) -> Tensor:
-        """As a call, but into the buffers, where :meth:`gradients` finds what it needs.
+        """Evaluate into the buffers, which :meth:`gradients` then uses.
 
         With tanh(z) = 2σ(2z) − 1 the buffers hold σ(2z); twos and ones go into the small matrices of the
         next layer: 2(W tanh + b) = 4Wσ + 2(b − W1). Each spared pass over the rows counts.
@@ -234,7 +234,7 @@ class BufferedMLP:
         return x
 
     def gradients(self, slope: Tensor) -> list[Tensor]:
-        """Gradients of the parameters, from the objective's slope in each output of the last forward."""
+        """Return parameter gradients from the objective's slope in each output of the last forward pass."""
         result: list[Tensor] = []
         for layer in range(len(self.layers) - 1, -1, -1):
             h, weight = self._kept[layer], self.layers[layer][0]
@@ -258,7 +258,7 @@ class BufferedMLP:
 
 
 def spread_first_layer(net: StackedMLP, seed: int, *, slowest: float, steepest: float) -> None:
-    """Place the first layer's steps evenly over the inputs, from gentle to steep.
+    """Spread the first layer's steps evenly over the inputs, from gentle to steep.
 
     A default start gives functions that hardly bend between −2 and 2. A unit tanh(a(x − c)) bends at c
     over a width 1/a: here the c are spread evenly over ±1.8 and the a are drawn log-uniformly from
@@ -277,21 +277,21 @@ def spread_first_layer(net: StackedMLP, seed: int, *, slowest: float, steepest: 
 
 
 class Learner(Protocol):
-    """Networks of M members whose objective is ascended."""
+    """Networks of M members that maximise an objective."""
 
     parameters: list[nn.Parameter]
 
     def gradients(self, rows: Rows) -> list[Tensor]:
-        """The objective's gradients on the rows of a step, one a parameter."""
+        """Return the objective's gradients on the rows of a step, one per parameter."""
         ...
 
     def score(self, rows: Rows) -> Tensor:
-        """(M,), by which the training is stopped early."""
+        """Return the scores for early stopping, (M,)."""
         ...
 
 
 def train(learner: Learner, learned: Rows, settings: Settings, held: Rows | None = None) -> None:
-    """Maximise the objective of each member by Adam on the learned rows: a short rise, then a cosine to 0.
+    """Maximise each member's objective by Adam on the training rows: a short warm-up, then cosine decay to 0.
 
     A step sees all rows, or a random ``BATCH`` of many. With `held` rows each member is left with the
     parameters that scored best on them: early stopping.
@@ -330,7 +330,7 @@ def train(learner: Learner, learned: Rows, settings: Settings, held: Rows | None
 
 
 def in_chunks(rows: Rows, members: int, value: Callable[[Rows], list[Tensor]]) -> list[Array]:
-    """Values of all pairs, (K,) each, of as many at a time as stay in the cache.
+    """Compute the values of all pairs, (K,) each, in chunks that fit the cache.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ _EQUAL = 1e-4
 
 @dataclass(frozen=True, kw_only=True)
 class Component:
-    """One of the measures that the test is of.
+    """Measure that is part of the omnibus test.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ _PIECE = 250_000
 
 @dataclass(frozen=True, kw_only=True)
 class IndependenceTest:
-    """Result of one test of several measures.
+    """Result of the omnibus test of several measures.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class IndependenceTest:
 
     @property
     def p_at_best(self) -> tuple[float, float]:
-        """The least p-value of so many orders: if every measure sees a link, and if one alone does.
+        """Smallest possible p-values: if every measure detects a link, and if only one does.
 
         Each of the others then puts an order of its own first.
         """
@@ -152,7 +152,7 @@ class IndependenceTest:
 
     @property
     def has_link(self) -> bool:
-        """The verdict at 5 %."""
+        """True if the test rejects independence at 5 %."""
         return self.p_value <= ALPHA
 
 
@@ -175,15 +175,17 @@ def independence_test(
         Finite numbers; the sensitive attribute, say. Text or categories are classes: two are 0 and 1; with
         more, every measure uses class membership, and their order has no effect.
     sample_weight : (n,) array, optional
-        Non-negative; rows of weight 0 are left out. It is permuted in two ways, kept with u and kept with v,
-        and the larger p-value counts: it holds where the weight depends on u alone, on v alone or on neither.
+        Non-negative; rows with weight 0 are left out. The weight is permuted in two ways, kept with u and
+        kept with v, and the larger p-value counts. It is valid if the weight depends on u alone, on v alone
+        or on neither.
     groups : (n,) array, optional
         Groups of rows: whole groups exchange their values of v, see
-        :class:`fairdash.dependence.grouping.Blocks`, or their scores have one multiplier.
+        :class:`fairdash.dependence.grouping.Blocks`, or their scores share one multiplier.
     n_permutations
-        B; 999 by default, and 499 multipliers above 20,000 rows. In each of six measures one order comes
-        first, so that a p-value may not fall below 6 / (1 + B): 119 are needed at least for a test at 5 %,
-        and 120 m − 1 for m such tests by Holm's rule; 1,999 do for sixteen.
+        Number of permutations B; 999 by default, and 499 multipliers above 20,000 rows. Each of the six
+        measures has one order that ranks first, so that a p-value may not fall below 6 / (1 + B): a test at
+        5 % needs at least 119 permutations, and m such tests by Holm's rule need 120 m − 1; 1,999 suffice for
+        sixteen.
     random_state
         Seed of the permutations or multipliers.
 
@@ -199,10 +201,11 @@ def independence_test(
 
     Notes
     -----
-    Above 20,000 rows the scores w (f(u) − f̄) (g(v) − ḡ) of all pairs of functions are summed with random
-    signs, one a row or group, instead of permuting rows. Under independence a score has mean 0, and that the
-    means are estimated changes nothing to first order, because both factors are centred; so the signed sums
-    have the law of the sum itself as rows grow (Wu 1986; van der Vaart and Wellner 1996, section 2.9).
+    Above 20,000 rows, rows are not permuted. Instead, the scores w (f(u) − f̄) (g(v) − ḡ) of all pairs of
+    functions are summed with random signs, one per row or group. Under independence a score has mean 0, and
+    estimating the means changes nothing to first order, because both factors are centred. The signed sums
+    therefore have the same law as the sum itself as the number of rows grows (Wu 1986; van der Vaart and
+    Wellner 1996, section 2.9).
 
     Examples
     --------
@@ -241,7 +244,7 @@ def independence_test(
 
 
 def least_p(values: Array) -> tuple[float, Array]:
-    """The p-value of the least p-value, from what each measure says of each order.
+    """Return the p-value of the smallest p-value, from each measure's values for each order.
 
     Parameters
     ----------
@@ -267,7 +270,7 @@ def least_p(values: Array) -> tuple[float, Array]:
 
 
 def permuted_values(u: Array, v: Array | Side, orders: Index, *, weight: Array | None = None) -> Array:
-    """Value of each measure for each u and each order of v.
+    """Return the value of each measure for each u and each order of v.
 
     Parameters
     ----------
@@ -331,7 +334,7 @@ def _taken(functions: Array, rows: Index, buffer: Array) -> Array:
 
 
 def draw_signs(codes: Index, n_permutations: int, random_state: int | None) -> tuple[Index, Signs]:
-    """A block of each row, (n,), and random signs of the blocks, (B, blocks).
+    """Draw each row's block, (n,), and random signs of the blocks, (B, blocks).
 
     Rows of one code 0 … G-1, a row's own or its group's, lie in one block. Of very many codes several share a
     block, at random: a block's sum of scores that are independent and have mean 0 may have one sign, as a row
@@ -349,7 +352,7 @@ def draw_signs(codes: Index, n_permutations: int, random_state: int | None) -> t
 def multiplied_values(
     u: Array, v: Array | Side, blocks: Index, signs: Signs, *, weight: Array | None = None
 ) -> Array:
-    """As :func:`permuted_values`, from scores with random signs instead of permuted rows.
+    """Return values as :func:`permuted_values` does, from scores with random signs instead of permutations.
 
     Parameters
     ----------

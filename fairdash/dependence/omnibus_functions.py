@@ -37,7 +37,7 @@ _BLOCKS = (
 
 
 class Side(NamedTuple):
-    """The functions of v, and the measures made of their covariances with those of u.
+    """Functions of v, and the measures computed from their covariances with those of u.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Side(NamedTuple):
 
     @classmethod
     def of(cls, v: Array, *, are_classes: bool = False) -> Side:
-        """That of numbers v (n,), or of the places of classes; two classes are numbers, 0 and 1."""
+        """Make the side of numbers v (n,), or of class codes; two classes are the numbers 0 and 1."""
         if not are_classes or len(np.unique(v)) < 3:
             return cls(functions_of(v[None])[0], _SLOW.stop, _BLOCKS, _measures)
         found = category_basis(v.astype(np.intp))
@@ -70,7 +70,7 @@ class Side(NamedTuple):
 
     @property
     def shapes(self) -> tuple[tuple[int, int], ...]:
-        """Number of functions of u and of v in each block."""
+        """Return the number of functions of u and v in each block."""
         return tuple((of_u.stop - of_u.start, of_v.stop - of_v.start) for of_u, of_v in self.blocks)
 
 
@@ -109,7 +109,7 @@ def _squares(block: Array) -> Array:
 
 
 def functions_of(x: Array) -> Array:
-    """The functions of each row of a stack, (K, n, P): 1, the values, slow ones, ends, fast ones.
+    """Return the functions of each row of a stack, (K, n, P): 1, the values, slow ones, ends, fast ones.
 
     Their ranks count every row once: weights come in where products are summed. All but the first have mean
     0; variance is 1, or 0 where there are not so many functions of the values that there are.

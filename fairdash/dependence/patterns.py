@@ -20,7 +20,7 @@ HALF_WIDTH = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class Pattern:
-    """A function F on [−10, 10], taking about values from −5 to 10.
+    """Function F on [−10, 10] with values between about −5 and 10.
 
     Attributes
     ----------
@@ -135,12 +135,12 @@ PATTERNS: Mapping[str, Pattern] = MappingProxyType({one.id: one for one in _PATT
 
 
 def pattern(name: str) -> Pattern:
-    """The named pattern, or an :class:`~fairdash.errors.OptionError` that lists the names."""
+    """Return the named pattern; :class:`~fairdash.errors.OptionError` lists the names."""
     return get_entry(PATTERNS, name, option="pattern")
 
 
 def pattern_from_points(u: ArrayLike, f: ArrayLike) -> Pattern:
-    """The pattern that joins given points by straight lines, level beyond the outermost.
+    """Return the pattern that joins given points by straight lines and is flat beyond them.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def pattern_from_points(u: ArrayLike, f: ArrayLike) -> Pattern:
 def draw(
     shape: Pattern | str, noise: float, n: int, *, repeats: int = 1, random_state: int | None = None
 ) -> tuple[Array, Array]:
-    """Samples of U uniform on [−10, 10] and V = F(U) + N(0, noise²).
+    """Draw U uniform on [−10, 10] and V = F(U) + N(0, noise²).
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ def weighted_orders(
     weight_moves: bool,
     prepared_u: Callable[[Array, Array], Any] | None = None,
 ) -> Array:
-    """The value of each pair at each order of v, (K, B); of several values each (K, B, ...).
+    """Return the value of each pair at each order of v, (K, B); with several values each (K, B, ...).
 
     Parameters
     ----------

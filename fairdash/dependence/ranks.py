@@ -14,7 +14,7 @@ _FROM_THE_END = 1e-12
 def mid_ranks(
     x: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Share of the rows below, plus half the share of the rows equal: the mid-distribution function.
+    """Return the share of rows below plus half the share of equal rows: the mid-distribution function.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def mid_ranks(
 def normal_scores(
     x: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Φ⁻¹ of the (weighted) mid-ranks, which lie in (0, 1); ``(..., n) -> (..., n)``."""
+    """Return Φ⁻¹ of the (weighted) mid-ranks, which lie in (0, 1); ``(..., n) -> (..., n)``."""
     from scipy.special import ndtri
 
     ranks = np.clip(mid_ranks(x, sample_weight), _FROM_THE_END, 1 - _FROM_THE_END)
@@ -69,8 +69,8 @@ def normal_scores(
 def quantiles(
     x: NDArray[np.float64], weight: NDArray[np.float64], shares: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """The smallest of the values (n,) at or below which at least a share of the weight (n,) lies, for each
-    share in [0, 1]; zeros of no values.
+    """Return, for each share in [0, 1], the smallest of the values (n,) with at least that share of the
+    weight (n,) at or below it; zeros if there are no values.
 
     >>> quantiles(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0]), np.array([0.25, 0.5, 1.0]))
     array([1., 2., 3.])

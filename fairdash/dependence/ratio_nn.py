@@ -44,7 +44,7 @@ def chi2_nn(
     hidden: Sequence[int] = (32, 16),
     n_steps: int | None = None,
 ) -> Array:
-    """χ² divergence of the joint law from the product of its margins, for each pair of a stack.
+    """Return the χ² divergence of the joint law from the product of its margins, for each pair of a stack.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def mi_mine(
     hidden: Sequence[int] = (32, 16),
     n_steps: int | None = None,
 ) -> Array:
-    """Mutual information in nats of each pair of a stack, by MINE.
+    """Return the mutual information in nats of each pair of a stack, by MINE.
 
     Parameters and errors as :func:`chi2_nn`.
 

@@ -32,7 +32,7 @@ def hgr_rdc(
     permutations: Index | None = None,
     weight_moves: bool = False,
 ) -> Array:
-    """RDC of each pair of a stack: the first canonical correlation of random sines of the ranks.
+    """Return the RDC of each pair: the first canonical correlation of random sines of the ranks.
 
     Parameters
     ----------

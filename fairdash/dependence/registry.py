@@ -18,7 +18,7 @@ _PACKAGE = "fairdash.dependence"
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """Registry of dependence measures, with their implementations.
+    """Entry of the registry: a dependence measure and its implementations.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class Measure:
     floats_per_row: int = 8
 
     def load(self, part: str = "implementation") -> Callable[..., Any]:
-        """Import and return the function that ``part`` names: implementation or learned."""
+        """Import and return the function named by ``part``, the implementation or the learned functions."""
         target = getattr(self, part)
         if target is None:
             raise LookupError(f"{self.id} has no {part}")

@@ -45,7 +45,7 @@ def hgr_spline(
     permutations: Index | None = None,
     weight_moves: bool = False,
 ) -> Array:
-    """Spline HGR of each pair of a stack; closed form, no seed.
+    """Return the spline HGR of each pair of a stack, in closed form and without a seed.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def hgr_spline(
 
 
 def fitted_functions(u: Array, v: Array) -> tuple[Array, Array]:
-    """f and g of one pair at its rows, fitted on all of them; ``(n,), (n,) or (n, d) -> (n,), (n,)``."""
+    """Return f and g of one pair, fitted on all its rows; ``(n,), (n,) or (n, d) -> (n,), (n,)``."""
     f, g = basis(u[None]), basis(v[None])
     columns = 1 if v.ndim == 1 else v.shape[1]
     a, b, _ = _fit(*of_all_rows(f, g, None), effective(None, len(u))[0], columns)
@@ -114,7 +114,7 @@ def fitted_functions(u: Array, v: Array) -> tuple[Array, Array]:
 
 
 def hgr_of_bases(f: Basis, g: Basis) -> Array:
-    """Spline HGR, cross-fitted, of one column with each member of `g`, (B,), each a number's or a category's.
+    """Return the cross-fitted spline HGR of one column with each numeric or categorical member of `g`, (B,).
 
     >>> from fairdash.dependence.spline_basis import category_basis, number_basis
     >>> v = np.linspace(0, 1, 200)
@@ -132,7 +132,7 @@ def scores(
     columns: int = 1,
     groups: Index | None = None,
 ) -> Array:
-    """Value of each pair from its functions, (K,)."""
+    """Return the value of each pair from its functions, (K,)."""
     count, n = f.position.shape
     if evaluation == "corrected":
         return corrected_of(f, g, weight, columns, groups)

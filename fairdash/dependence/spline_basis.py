@@ -38,7 +38,7 @@ _PIECE = 64
 
 @dataclass(frozen=True)
 class Basis:
-    """Functions on the rows of a stack, with mean 0 and variance 1, uncorrelated, from smooth to rough.
+    """Uncorrelated functions on the rows of a stack, with mean 0 and variance 1, from smooth to rough.
 
     Attributes
     ----------
@@ -58,24 +58,24 @@ class Basis:
     dense: Index
 
     def part(self, members: slice) -> Basis:
-        """The functions of some members of the stack."""
+        """Return the functions of some members of the stack."""
         return Basis(self.tables, self.member[members], self.position[members], self.dense[members])
 
     def repeated(self, count: int) -> Basis:
-        """The only member's functions, so many times."""
+        """Repeat the only member's functions so many times."""
         shape, member = (count, self.position.shape[1]), np.zeros(count, dtype=np.intp)
         return Basis(
             self.tables, member, np.broadcast_to(self.position, shape), np.broadcast_to(self.dense, shape)
         )
 
     def reordered(self, orders: Index) -> Basis:
-        """The only member's functions at the rows in several orders, (B, n): a member an order."""
+        """Return the only member's functions at rows in several orders, (B, n), one member per order."""
         member = np.zeros(len(orders), dtype=np.intp)
         return Basis(self.tables, member, self.position[0][orders], self.dense[0][orders])
 
 
 def basis(x: Array, sample_weight: Array | None = None) -> Basis:
-    """The functions for each member of a stack.
+    """Return the functions for each member of a stack.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def basis(x: Array, sample_weight: Array | None = None) -> Basis:
 
 
 def category_basis(codes: NDArray[np.integer]) -> Basis:
-    """Functions of a category: its levels from the commonest on, uncorrelated, with mean 0 and variance 1.
+    """Return functions of a category by level frequency, uncorrelated, with mean 0 and variance 1.
 
     Parameters
     ----------
@@ -131,14 +131,14 @@ def category_basis(codes: NDArray[np.integer]) -> Basis:
 
 
 def number_basis(values: Array) -> Basis:
-    """Smooth functions of the ranks of one column of numbers; ``(n,)`` to a basis of one member."""
+    """Return smooth functions of the ranks of a numeric column; ``(n,)`` to a basis of one member."""
     return basis(np.asarray(values, dtype=np.float64)[None])
 
 
 def tabulated(
     x: Array | Index, functions: Callable[[Array], Array], untied: Callable[[int], Array] | None = None
 ) -> Basis:
-    """Any functions of the ranks of a stack, computed once for all members whose ties lie alike.
+    """Return functions of the ranks of a stack, computed once for all members with the same ties.
 
     Parameters
     ----------
@@ -204,19 +204,19 @@ def _untied_table(n: int) -> Array:
 
 
 def axis_of(mass: Array) -> Array:
-    """Place in (0, 1) of each distinct value: its mid-rank, once heaps have been cut to a largest share."""
+    """Return each distinct value's place in (0, 1): its mid-rank, with heaps limited to a largest share."""
     cut = np.minimum(mass, _LARGEST_ATOM)
     cut = cut / cut.sum()
     return np.cumsum(cut) - cut / 2
 
 
 def splines(place: Array) -> Array:
-    """The ordered functions, before they are made uncorrelated, at places in [0, 1]; ``(m,) -> (m, P)``."""
+    """Return the ordered functions, not yet uncorrelated, at places in [0, 1]; ``(m,) -> (m, P)``."""
     return _b_splines(place) @ _from_smooth_to_rough()
 
 
 def orthonormal(functions: Array, mass: Array) -> Array:
-    """Mean 0, variance 1, no correlation under ``mass`` (sum 1), each from those before it; (m, P)."""
+    """Orthogonalise functions in order: mean 0, variance 1, uncorrelated under ``mass`` (sum 1); (m, P)."""
     centred = functions - mass @ functions
     result = centred @ _triangular(centred.T @ (mass[:, None] * centred))
     # Ties can leave functions that hardly differ: products of their coefficients then lose all digits.
@@ -291,7 +291,7 @@ def _from_smooth_to_rough() -> Array:
 def cross_covariances(
     f: Basis, g: Basis, place_u: Index, place_v: Index, mass: Array | None
 ) -> tuple[Array, Array]:
-    """Sums of products over each fold: many functions of u with few of v, and few with many.
+    """Return sums of products over each fold: many functions of u with few of v, and vice versa.
 
     Returns
     -------
@@ -314,7 +314,7 @@ def cross_covariances(
 
 
 def of_all_rows(f: Basis, g: Basis, weight: Array | None) -> tuple[Array, Array]:
-    """Cross-covariances of each pair over all rows: many functions of u with few of v, and few with many.
+    """Return each pair's cross-covariances over all rows: many functions of u with few of v, and vice versa.
 
     Returns
     -------
@@ -355,7 +355,7 @@ def of_all_rows(f: Basis, g: Basis, weight: Array | None) -> tuple[Array, Array]
 
 
 def pairs(tall: Array, wide: Array, columns: int) -> Iterator[tuple[Array, Array, Array, int, int]]:
-    """For each choice of sizes the coefficients of f and of g, their correlation, and how many functions."""
+    """Return coefficients of f and g, their correlation and number of functions, for each choice of sizes."""
     for many, few in SIZES:
         for p, q in [(many, few)] if many == few else [(many, few), (few, many)]:
             if p >= q:
@@ -366,7 +366,7 @@ def pairs(tall: Array, wide: Array, columns: int) -> Iterator[tuple[Array, Array
 
 
 def leading(c: Array) -> tuple[Array, Array, Array]:
-    """First singular triple of each (..., p, q) matrix, q small, from the 16th power of CᵀC."""
+    """Return the first singular triple of each (..., p, q) matrix, q small, from the 16th power of CᵀC."""
     power = c.swapaxes(-1, -2) @ c
     trace = np.einsum("...ii", power)[..., None, None]
     # The largest eigenvalue is now at least 1/q, so that its 16th power is far from underflow.
@@ -383,7 +383,7 @@ def leading(c: Array) -> tuple[Array, Array, Array]:
 
 
 def predicted_correlation(s: Array, p: Array, q: Array) -> Array:
-    """Correlation to expect on new rows, from the largest singular value s and the p and q functions a row.
+    """Predict the correlation on new rows from the largest singular value s; p and q are functions per row.
 
     The singular value of a signal in noise exceeds the signal's, and its vectors are tilted away. Correcting
     for both gives √((s² − p − q)² − 4pq) / s, and 0 where noise alone reaches s (Gavish and Donoho 2017,
@@ -395,7 +395,7 @@ def predicted_correlation(s: Array, p: Array, q: Array) -> Array:
 
 
 def effective(weight: Array | None, n: int) -> Array:
-    """Kish's effective number of rows, (K, 1)."""
+    """Return Kish's effective number of rows, (K, 1)."""
     if weight is None:
         return np.array([[float(n)]])
     return (weight.sum(axis=-1) ** 2 / (weight**2).sum(axis=-1))[:, None]

@@ -45,7 +45,7 @@ _TAIL = (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.21, 0.2
 
 
 def corrected(s: Array, p: Array, q: Array) -> Array:
-    """Canonical correlation in the population, from the largest one in the sample.
+    """Return the canonical correlation in the population, given the largest one in the sample.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def corrected(s: Array, p: Array, q: Array) -> Array:
 
 
 def evidence(s: Array, p: Array, q: Array, rows: Array) -> Array:
-    """Excess of a sample's largest canonical correlation over its range under independence.
+    """Return the excess of a sample's largest canonical correlation over its range under independence.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def evidence(s: Array, p: Array, q: Array, rows: Array) -> Array:
 def corrected_of(
     f: Basis, g: Basis, weight: Array | None, columns: int, groups: Index | None = None
 ) -> Array:
-    """Corrected value of each pair from its functions, (K,); v has so many columns."""
+    """Return the corrected value of each pair, (K,), from its functions; v has `columns` columns."""
     count, n = f.position.shape
     rows, fewest = _rows_of(effective(weight, n)[:, 0], f.dense, g.dense, weight, columns, groups)
     rows, result = np.broadcast_to(rows, count), np.empty(count)
@@ -213,7 +213,7 @@ def _or_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> A
 
 @dataclass(frozen=True)
 class Cells:
-    """In which cells each row of a stack lies.
+    """Cells in which each row of a stack lies.
 
     Attributes
     ----------
@@ -232,7 +232,7 @@ class Cells:
 
     @classmethod
     def of(cls, x: Basis, rows: float) -> Cells:
-        """The cells of a variable by its mid-ranks; `rows` is the (fewest) effective number of them."""
+        """Cut a variable into cells by mid-rank; `rows` is their (smallest) effective number of rows."""
         n = x.position.shape[1]
         edges = tail_edges(rows)
         finest = _MOST
@@ -260,7 +260,7 @@ class Cells:
 
 
 def step_tables(a: Cells, b: Cells, weight: Array | None) -> Tables:
-    """Of K pairs, from the cells of u and of v and the rows' weights (K, n), for each choice of cells.
+    """Return tables of K pairs for each choice of cells, from the cells of u and v and weights (K, n).
 
     Returns
     -------
@@ -281,7 +281,7 @@ def step_tables(a: Cells, b: Cells, weight: Array | None) -> Tables:
 
 
 def bounds(tables: Tables, which: Index, squarings: int) -> Iterator[tuple[Array, Array, Array]]:
-    """For each choice of cells what the first canonical correlation can't exceed, p and q; (k,) each."""
+    """Return upper bounds of the first canonical correlation, p and q for each choice of cells; (k,) each."""
     for gram, p, q in tables:
         power = gram if len(which) == len(gram) else gram[which]
         for _ in range(squarings):
@@ -292,14 +292,14 @@ def bounds(tables: Tables, which: Index, squarings: int) -> Iterator[tuple[Array
 
 
 def correlations(tables: Tables, which: Index) -> Iterator[tuple[Array, Array, Array]]:
-    """First canonical correlations of some of the pairs, in sample, p and q; (k,) each."""
+    """Return the first canonical correlations of some pairs, in sample, with p and q; (k,) each."""
     for gram, p, q in tables:
         squares = np.linalg.eigvalsh(gram[which])[:, -1]
         yield np.sqrt(np.maximum(squares, 0.0)), p[which], q[which]
 
 
 def tail_edges(rows: float) -> Array:
-    """Ranks in (0, 1) between cells that are narrow in both tails, each of at least ROWS_A_CELL rows."""
+    """Return cell edges in (0, 1), narrow in both tails, with at least ROWS_A_CELL rows per cell."""
     lower = [0.0]
     for edge in _TAIL:
         if (edge - lower[-1]) * rows >= ROWS_A_CELL:

@@ -87,7 +87,7 @@ def assess_predictions(
     progress: Callable[[float], None] | None = None,
     unit: Unit = at_once,
 ) -> pd.DataFrame:
-    """Accuracy and dependence of K models, on the rows of every part.
+    """Assess accuracy and dependence of K models on the rows of every part.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def assess_predictions(
 
 
 class Judge:
-    """Settings shared by the figures of one data set's models: objective, loss, measures and seeds."""
+    """Shared settings for assessing one data set's models: objective, loss, measures and seeds."""
 
     def __init__(
         self,
@@ -226,7 +226,7 @@ class Judge:
         split_number: int,
         n_permutations: int,
     ) -> tuple[dict[str, Any], Nulls]:
-        """Column to its K values, in one part of a split, of the models whose `predictions` (K, n) these are.
+        """Return a map of columns to K values, for `predictions` (K, n) in one part of a split.
 
         And its values under independence. The split's number chooses the rows that are drawn from a large
         part; the permutations are the same for all splits. Without permutations the floors are NaN.
@@ -251,7 +251,7 @@ class Judge:
     def tested(
         self, predictions: NDArray[np.float64], split: Split, part: str, *, permuted: bool = True
     ) -> Nulls:
-        """Values of the verdict's measures for each order of each sensitive column: (W, M, K, B + 1).
+        """Return the test measures for each order of each sensitive column: (W, M, K, B + 1).
 
         Without permutations that of the order at hand alone, (W, M, K, 1). Orders, or signs where the table
         has more than 20,000 rows, are those of the whole table, the same for all splits.
@@ -376,7 +376,7 @@ def _null_of(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -> ND
 
 
 def of_sensitive(frame: pd.DataFrame, column: str) -> pd.DataFrame:
-    """The frame as if `column` were the only sensitive one: its figures under the plain measures' names.
+    """Return the frame with `column` as the only sensitive one, under the measures' plain names.
 
     A frame of one sensitive column comes back as it is.
     """

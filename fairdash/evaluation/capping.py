@@ -43,7 +43,7 @@ def cap_cost(
     n_permutations: int = N_PERMUTATIONS,
     random_state: int = 0,
 ) -> pd.DataFrame:
-    """Test figures of premiums before and after :func:`fairdash.tariff.cap.cap_premiums`.
+    """Return test figures of premiums before and after :func:`fairdash.tariff.cap.cap_premiums`.
 
     Each split's test rows are a portfolio of their own: today's price is brought to the income of the new
     premiums by one factor, as a change of everybody's premium alike is no matter of a tariff, and the cap

@@ -53,7 +53,7 @@ def by_probability(
     known: Index | None = None,
     random_state: int | None = 0,
 ) -> pd.DataFrame:
-    """Means of y by class, each class against the rest, from probabilities.
+    """Return means of y by class, each class against the rest, from class probabilities.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def by_probability(
 
 
 def calibration(p: Array, known: Index, names: Sequence[str]) -> pd.DataFrame:
-    """Return whether p (n, k) fits the true classes of the rows whose place `known` (n,) is not −1.
+    """Test whether p (n, k) is calibrated on rows whose true class `known` (n,) is not −1.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def calibration(p: Array, known: Index, names: Sequence[str]) -> pd.DataFrame:
 
 
 def recalibrated(p: Array, known: Index, *, rows: Index | None = None) -> Array:
-    """Probabilities (n, k) mended by rows of known class: a multinomial logistic model of log p.
+    """Recalibrate p (n, k) on rows of known class, by a multinomial logistic model of log p.
 
     Right where the known rows are like all others. `rows` are those that it learns from, by default all with
     a known class.

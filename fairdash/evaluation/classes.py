@@ -36,7 +36,7 @@ def by_group(
     cut_off: float | None = None,
     favourable: Literal["below", "above"] = "below",
 ) -> pd.DataFrame:
-    """Means of y by class, and each class against the rest.
+    """Return means of y by class, and each class against the rest.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def by_group(
 
 
 def between_groups(frame: pd.DataFrame, figure: str = "mean") -> dict[str, float]:
-    """The largest difference between two classes and the least ratio, as ``MetricFrame`` has them.
+    """Return the largest difference and the smallest ratio between classes, as ``MetricFrame`` does.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def pairs_of_groups(
     sample_weight: Array | None = None,
     units: Index | None = None,
 ) -> pd.DataFrame:
-    """Differences of the means of all pairs of classes; parameters as of :func:`by_group`.
+    """Return the differences in means for all pairs of classes; parameters as in :func:`by_group`.
 
     Returns
     -------
@@ -184,7 +184,7 @@ class _Means:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's (1979) adjusted p-values, in the order given.
+    """Return Holm's (1979) adjusted p-values, in the order given.
 
     Examples
     --------

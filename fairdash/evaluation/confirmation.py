@@ -29,7 +29,7 @@ N_PERMUTATIONS, N_FOR_FLOOR = 999, 99
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
-    """Dependence on one sensitive column, on the rows set aside.
+    """Dependence on one sensitive column, on the holdout rows.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Link:
 
 @dataclass(frozen=True, kw_only=True)
 class Confirmation:
-    """Result of one opening of the rows set aside.
+    """Result of one use of the holdout rows.
 
     Parameters
     ----------
@@ -88,27 +88,27 @@ class Confirmation:
 
     @property
     def p_value(self) -> float:
-        """p-value over all attributes: the smallest, times their number (Bonferroni), at most 1."""
+        """Combined p-value over all attributes: the smallest times their number (Bonferroni), at most 1."""
         tests = {link.attribute or link.column for link in self.links}
         return min(1.0, len(tests) * min(link.p_value for link in self.links))
 
     @property
     def finds_link(self) -> bool:
-        """Return whether the test finds a link at the 5 % level."""
+        """True if the test finds a link at the 5 % level."""
         return self.p_value <= ALPHA
 
     @property
     def is_first(self) -> bool:
-        """Return whether this was the first opening: later figures are no confirmation."""
+        """True for the first use of the holdout; later uses do not confirm."""
         return self.number == 1
 
     @property
     def growth(self) -> float:
-        """The error's share above the standard model's; 0 where that has none."""
+        """Relative increase of the error over the standard model's; 0 if that error is 0."""
         return self.error / self.error_of_standard - 1 if self.error_of_standard > 0 else 0.0
 
     def is_of(self, *, method: str, lam: float, objective: str) -> bool:
-        """Return whether it belongs to this point; λ = 0 is the standard model for every method."""
+        """Return whether the result belongs to this point; λ = 0 is the standard model for every method."""
         same = self.method == method or self.lam == lam == 0
         return same and (self.lam, self.objective) == (lam, objective)
 
@@ -124,7 +124,7 @@ def confirm_point(
     loss: Loss = LOSSES["squared_error"],
     random_state: int = 0,
 ) -> Confirmation:
-    """Open the rows set aside for a chosen point; one that was opened before is given back as it was.
+    """Assess a selected point on the holdout rows; a repeated request returns the stored result.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ def execute_sweep(
     on_curve: Callable[[pd.DataFrame], None] = lambda _: None,
     unit: Unit = at_once,
 ) -> SweepResult:
-    """Carry out a plan.
+    """Execute the plan of a sweep.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def execute_sweep(
 
 
 def lend_a_hand(dataset: Dataset, plan: Sweep, *, unit: Unit) -> None:
-    """Ask for the units of a whole run in another order: what another process at the run comes to last."""
+    """Compute the units of a run in reverse order: first those that its own process reaches last."""
     plan = with_lams_found(dataset, plan, unit=unit)
     parts = _Parts(dataset, plan, unit=unit)
     parts.baselines()
@@ -207,7 +207,7 @@ def lend_a_hand(dataset: Dataset, plan: Sweep, *, unit: Unit) -> None:
 def reference_prices(
     dataset: Dataset, plan: Sweep, *, measures: Sequence[str], strengths: Sequence[float]
 ) -> ReferenceResult:
-    """References of a plan's splits, measured on all parts, for :func:`fairdash.references`."""
+    """Return reference prices for a plan's splits, assessed on all parts, for :func:`fairdash.references`."""
     check_groups(dataset)
     parts = _Parts(dataset, plan, measures)
     frame, predictions, members, price = parts.references(strengths)
@@ -224,7 +224,7 @@ def work_of_plan(
     is_preview: bool = False,
     references: bool = False,
 ) -> Work:
-    """Work of a plan on these rows; arguments as :func:`execute_sweep` has them."""
+    """Estimate the work of a plan on these rows; arguments as in :func:`execute_sweep`."""
     models, n = plan.models(), dataset.n_rows
     weighted = min(n_permutations, MOST_WEIGHTED_PERMUTATIONS)
     of_tariffs = FAIR_TARIFF in plan.methods
@@ -255,7 +255,7 @@ def _objectives(plan: Sweep) -> list[str]:
 def with_lams_found(
     dataset: Dataset, plan: Sweep, *, progress: Progress = lambda *_: None, unit: Unit = at_once
 ) -> Sweep:
-    """The plan, and if it asks for that, with as many weights as it has, found by a pilot.
+    """Return the plan with its weights; if it asks for a pilot, a pilot finds as many.
 
     They are those of its first fair method on its first split. It keeps its own where there is no dependence
     to lose. `unit` is asked for ``"pilot"``.

@@ -25,7 +25,7 @@ N_BANDS = 10
 
 
 def lorenz(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
-    """The concentration curve of the outcome where rows are put in order of the price, cheapest first.
+    """Return the concentration curve of the outcome, with rows ordered by price, lowest first.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def lorenz(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
 
 
 def gini(price: Array, outcome: Array, weight: Array) -> float:
-    """Gini index: 1 − 2 × the area under :func:`lorenz`; 0 where the price tells nothing, at most 1.
+    """Return the Gini index, 1 − 2 × the area under :func:`lorenz`: 0 for an uninformative price, at most 1.
 
     Below 0, the highest prices have the least cost (Denuit, Sznajder and Trufin 2019; scikit-learn's Tweedie
     example).
@@ -56,7 +56,7 @@ def gini(price: Array, outcome: Array, weight: Array) -> float:
 def double_lift(
     price: Array, candidate: Array, outcome: Array, weight: Array, *, n_bands: int = N_BANDS
 ) -> pd.DataFrame:
-    """Two prices and the outcome in bands of their ratio: the better price follows the outcome.
+    """Compare two prices with the outcome in bands of their ratio: the better price follows the outcome.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def double_lift(
 
 
 def bands_of(x: Array, weight: Array, count: int = N_BANDS) -> NDArray[np.intp]:
-    """Bands of about equal exposure, 0 … count − 1 or fewer; equal values share one, and each has 20 rows."""
+    """Return bands of about equal exposure, 0 … count − 1, with at least 20 rows each; ties share a band."""
     order = np.argsort(x, kind="stable")
     below = np.cumsum(weight[order])
     cuts = x[order][np.searchsorted(below, below[-1] * np.arange(1, count) / count - 1e-9 * below[-1])]
@@ -101,7 +101,7 @@ DEVIANCES: Mapping[str, float] = MappingProxyType({"poisson": 1.0, "tweedie": 1.
 
 
 def mean_deviance(outcome: Array, price: Array, weight: Array, *, power: float) -> float:
-    """Mean deviance by exposure, scikit-learn's; NaN where there is none of such prices and outcomes."""
+    """Return scikit-learn's mean deviance by exposure; NaN if undefined for these prices and outcomes."""
     from sklearn.metrics import mean_tweedie_deviance
 
     if power and (price.min() <= 0 or outcome.min() < 0 or (power >= 2 and outcome.min() <= 0)):
@@ -110,7 +110,7 @@ def mean_deviance(outcome: Array, price: Array, weight: Array, *, power: float) 
 
 
 def deviances(prices: Mapping[str, Array], outcome: Array, weight: Array) -> pd.DataFrame:
-    """Mean deviances of the outcome from each price, by exposure, as scikit-learn's.
+    """Return mean deviances of the outcome from each price, by exposure, as scikit-learn computes them.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def deviances(prices: Mapping[str, Array], outcome: Array, weight: Array) -> pd.
 
 
 def murphy(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
-    """Decomposition of a price's score into miscalibration and discrimination (Murphy 1973).
+    """Decompose a price's score into miscalibration and discrimination (Murphy 1973).
 
     The recalibrated price is the isotonic regression of the outcome on the price (Dimitriadis, Gneiting and
     Jordan 2021). It is fitted on the rows that it is scored on, so that chance adds a little to
@@ -191,7 +191,7 @@ def murphy(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
 
 
 def drawn_lorenz(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
-    """The :func:`lorenz` curve at up to 201 points that are 20 rows or more apart."""
+    """Return the :func:`lorenz` curve at up to 201 points that are at least 20 rows apart."""
     curve = lorenz(price, outcome, weight)
     below = np.append(0, np.cumsum(np.unique(price, return_counts=True)[1]))
     steps = max(1, min(200, int(below[-1]) // FEWEST_SHOWN))

@@ -27,7 +27,7 @@ def quantile_profile(
     groups: NDArray[np.intp] | None = None,
     weight: NDArray[np.float64] | None = None,
 ) -> pd.DataFrame:
-    """Average of the test rows' `values` in quantile groups of `s`.
+    """Average the test rows' `values` in quantile groups of `s`.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def blended_profiles(
     groups: NDArray[np.intp],
     weight: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """``mean``, ``low`` and ``high`` of :func:`quantile_profile` for many blends of two models, (P, G) each.
+    """Return ``mean``, ``low`` and ``high`` of :func:`quantile_profile` for blends of two models, (P, G).
 
     A group's average is linear in the predictions, and its variance quadratic: no blend is made.
 
@@ -177,7 +177,7 @@ def group_averages(
     *,
     weight: NDArray[np.float64] | None = None,
 ) -> pd.DataFrame:
-    """Average of `values` in quantile groups of `s`, over all rows: both (n,) arrays.
+    """Average `values` in quantile groups of `s`, over all rows; both are (n,) arrays.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def transfers_by_group(
     n_groups: int = DEFAULT_GROUPS,
     groups: NDArray[np.intp] | None = None,
 ) -> pd.DataFrame:
-    """Change of the predictions' sum in quantile groups of `s`, on test rows.
+    """Return the change in the sum of predictions by quantile group of `s`, on test rows.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ def merged_groups(
     n_groups: int,
     fewest: int = ROWS_PER_GROUP,
 ) -> NDArray[np.intp]:
-    """Quantile group of each row, neighbours joined until every part has `fewest` rows in every group.
+    """Return quantile groups, merged with neighbours until each has `fewest` rows in every part.
 
     A single group is left where the parts are too small for two.
     """
@@ -311,7 +311,7 @@ def densities(
     grid: NDArray[np.float64],
     random_state: int = 0,
 ) -> pd.DataFrame:
-    """Gaussian kernel densities (Scott's bandwidth) of `values` within groups of `s`.
+    """Return Gaussian kernel densities (Scott's bandwidth) of `values` within groups of `s`.
 
     Parameters
     ----------
@@ -365,7 +365,7 @@ def densities(
 
 
 def common_grid(*values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Points over the range of all `values` but their outermost half per cent, with a margin."""
+    """Return points over the range of all `values` except the outermost 0.5 %, with a margin."""
     together = np.concatenate(values)
     low, high = np.quantile(together, [0.005, 0.995])
     margin = 0.08 * (high - low)

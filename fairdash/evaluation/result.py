@@ -18,7 +18,7 @@ from fairdash.training.sweep import Sweep
 
 
 def summarise_splits(frame: pd.DataFrame, *, test_to_train: float | None = None) -> pd.DataFrame:
-    """Mean and corrected standard error over the splits of each method, λ and part.
+    """Return means and corrected standard errors over the splits, by method, λ and part.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ ALPHA = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class Gain:
-    """Gain of a model over the average of its training rows, on test rows.
+    """Gain of a model over the training average, on test rows.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def gain_over_mean(
     loss: Loss,
     weight: NDArray[np.float64] | None = None,
 ) -> Gain:
-    """The gain of one model a split over its training rows' mean, by the loss that it was trained for.
+    """Return the gain of each split's model over the training average, by the training loss.
 
     Parameters
     ----------
@@ -136,53 +136,56 @@ def gain_over_mean(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SweepResult(TrainedModels):
-    """Result of a sweep: the trained models, their figures, and their rows.
+    """Result of a sweep: trained models, their figures, and predictions for every row.
 
     Parameters
     ----------
     sweep
-        The plan that was carried out.
+        Plan that was executed.
     frames
-        Objective to the figures of every trained model, one row a model and part, columns as
-        :func:`fairdash.evaluation.assess_predictions` gives them: models that were trained for one objective
-        are assessed by both.
+        Map of objectives to the figures of every trained model, one row per model and part, with the columns
+        of :func:`fairdash.evaluation.assess_predictions`. Models trained for one objective are assessed under
+        both.
     paths
-        Objective to the figures of every stop, as :func:`fairdash.evaluation.assess_curve` gives them.
+        Map of objectives to the figures of every point on the curve, as returned by
+        :func:`fairdash.evaluation.assess_curve`.
     target
-        (n,) the target of the rows that were predicted.
+        Target of the predicted rows, (n,).
     sensitive
-        Its sensitive columns, n rows.
+        Sensitive columns of these rows.
     weight
-        (n,) the rows' exposure, or None.
+        Exposure of these rows, (n,), or None.
     target_name
-        The target's column.
+        Name of the target column.
     units
-        Column to its unit, for those that have one.
+        Map of columns to units, where known.
     references
-        Test figures of prices that use s, as :class:`fairdash.api.ReferenceResult`; None if there are none.
+        Test figures of prices that use s, as in :class:`fairdash.api.ReferenceResult`; None if not computed.
     price
-        (J,) what exact independence costs each split at least, in units of ``mse``; None likewise, and in
-        runs of before their references were told s.
+        Least cost of exact independence in each split, (J,), in units of ``mse``; None without references,
+        and in runs from versions whose references did not see s.
     baselines
-        Objective to the test figures of :data:`fairdash.training.baselines.BASELINES`, and those of tariffs,
-        for which there are validation figures too; empty
-        in a run of before there were any.
+        Map of objectives to the test figures of :data:`fairdash.training.baselines.BASELINES`, and to test
+        and validation figures of tariffs; empty in runs from versions without baselines.
     gain
-        What the standard model gains over its training rows' average; None in a run of before it was kept.
+        Gain of the standard model over the training average; None in runs from versions that did not store
+        it.
     versions
-        Package to its version when the run was carried out; empty in a run of before they were kept.
+        Map of packages to their versions at the time of the run; empty in runs from versions that did not
+        store it.
     names
-        Target or sensitive column to its name for people, for those that have one.
+        Map of target or sensitive columns to display names, where given.
     evaluations
-        Measure to how its values are estimated, :attr:`fairdash.dependence.registry.Measure.recorded`; empty
-        in a run of before it was written down.
+        Map of measures to how their values are estimated,
+        :attr:`fairdash.dependence.registry.Measure.recorded`; empty in runs from versions that did not store
+        it.
     rows
-        (n,) which rows of the data set these are, counted from 0, where a preview saw only some of them,
-        drawn at random; None where they are all.
+        Positions of these rows in the data set, (n,), counted from 0, if a preview used a random sample;
+        None if all rows were used.
     drawn_from
-        How many rows the data set has; None likewise.
+        Number of rows of the data set; None if all rows were used.
     opened
-        What :func:`fairdash.confirm` has shown of the rows set aside so far: it adds to this list.
+        Results of :func:`fairdash.confirm` on the holdout rows so far; each call adds to this list.
     members, predictions, splits, device, seconds, notes, importance, tuning, curves, set_aside
         As in :class:`fairdash.training.models.TrainedModels`.
 
@@ -215,16 +218,16 @@ class SweepResult(TrainedModels):
 
     @property
     def objective(self) -> str:
-        """Id of the objective that was trained for."""
+        """Id of the objective of training."""
         return self.sweep.objective
 
     @property
     def frame(self) -> pd.DataFrame:
-        """Figures of every trained model by the objective that it was trained for."""
+        """Figures of every trained model under the objective of training."""
         return self.frames[self.objective]
 
     def _repr_html_(self) -> str:
-        """The models' test figures, means over the splits, in a notebook."""
+        """Show the models' test figures, averaged over the splits, in a notebook."""
         means = summarise_splits(self.frame, test_to_train=self.test_to_train)
         shown: str = (
             means[means["part"] == "test"]
@@ -241,7 +244,7 @@ class SweepResult(TrainedModels):
 
 @dataclass(frozen=True)
 class ReferenceResult:
-    """Figures of prices that use s, kept apart from models that do not.
+    """Figures of prices that use s, separate from models that do not.
 
     Parameters
     ----------

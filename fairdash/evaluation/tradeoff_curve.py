@@ -45,7 +45,7 @@ MOST_BETWEEN = 9
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """A place on the way from the standard model to the fairest one.
+    """Point on the curve from the standard model to the fairest one.
 
     Parameters
     ----------
@@ -64,12 +64,12 @@ class CurvePoint:
 
     @property
     def is_trained(self) -> bool:
-        """Return whether a model was trained at this very weight."""
+        """Return whether a model was trained at this exact weight."""
         return self.share == 0
 
 
 def curve_points(lams: Sequence[float], *, between: int | None = None) -> tuple[CurvePoint, ...]:
-    """All stops from 0, the standard model, through the trained weights.
+    """Return all points of the curve, from the standard model at 0 through the trained weights.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def curve_points(lams: Sequence[float], *, between: int | None = None) -> tuple[
 
 
 def points_of_plan(plan: Sweep) -> tuple[CurvePoint, ...]:
-    """The stops of a plan's front: its weights, and between those of networks blends.
+    """Return the points of a plan's front: its weights, and blends between networks' weights.
 
     A blend of two tariffs is none: it has no relativities to be filed.
     """
@@ -104,7 +104,7 @@ def points_of_plan(plan: Sweep) -> tuple[CurvePoint, ...]:
 def blend(
     low: NDArray[np.float64], high: NDArray[np.float64], share: float | NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """The predictions of a stop: ``(1 - share) * low + share * high``; exactly `low` where `share` is 0.
+    """Return the predictions of a point: ``(1 - share) * low + share * high``; exactly `low` if `share` is 0.
 
     Its squared error is at most the shares' mean of its neighbours' (the square is convex): a blend may show
     more dependence than both, but never more error.
@@ -132,7 +132,7 @@ def assess_curve(
     progress: Callable[[float], None] | None = None,
     unit: Unit = at_once,
 ) -> pd.DataFrame:
-    """Accuracy and dependence at every stop of the slider, for each method, on validation and test rows.
+    """Assess accuracy and dependence at every point, for each method, on validation and test rows.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ class _BlendVerdicts:
 def curve_predictions(
     predictions: NDArray[np.float64], members: pd.DataFrame, method: str, curve_point: CurvePoint
 ) -> dict[int, NDArray[np.float64]]:
-    """Split to the predictions (n,) of a stop; splits where one of its neighbours diverged are left out."""
+    """Return a map of splits to predictions (n,) at a point, without splits where a neighbour diverged."""
     found = {}
     for split in np.unique(members["split"]):
         place = _places(members, method, split)
@@ -291,7 +291,7 @@ def _of_trained(frame: pd.DataFrame, of_split: pd.DataFrame, split: int, part: s
 
 @dataclass(frozen=True)
 class Choice:
-    """Result.
+    """Point selected on the curve.
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ class Choice:
 
 
 def least_error(path: pd.DataFrame, measure: str, *, at_most: float, error: str = "mse") -> Choice:
-    """The stop with the smallest error whose dependence is at most `at_most`; else the least dependent one.
+    """Return the most accurate point with dependence at most `at_most`, or else the least dependent one.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def least_error(path: pd.DataFrame, measure: str, *, at_most: float, error: str 
 
 
 def least_dependence(path: pd.DataFrame, measure: str, *, growth: float, error: str = "mse") -> Choice:
-    """The least dependent stop whose error is at most `growth` (0.1 for 10 %) above the standard model's.
+    """Return the least dependent point with error at most `growth` (0.1 for 10 %) above the standard model's.
 
     λ = 0 always qualifies where `growth` is 0 or more.
     """
@@ -327,7 +327,7 @@ def least_dependence(path: pd.DataFrame, measure: str, *, growth: float, error: 
 
 
 def knee(path: pd.DataFrame, measure: str, *, error: str = "mse") -> Choice:
-    """The stop that lies furthest below the line between the most accurate and the least dependent one.
+    """Return the point furthest below the line between the most accurate and the least dependent one.
 
     Both axes count from 0 to 1 between those two. Satopää et al. (2011), "Finding a 'kneedle' in a
     haystack". `reached` is False where no stop lies below the line: there is no knee then, and the
@@ -357,7 +357,7 @@ def _at(path: pd.DataFrame, place: int, *, reached: bool) -> Choice:
 
 
 def trained_points(paths: pd.DataFrame, *, standard_of: str) -> pd.DataFrame:
-    """The rows of trained models among those of all stops (:func:`fairdash.evaluation.assess_curve`).
+    """Return the rows of trained models among all points (:func:`fairdash.evaluation.assess_curve`).
 
     Every method's path begins with the standard model; it is taken once, from the path of `standard_of`.
     """
@@ -366,7 +366,7 @@ def trained_points(paths: pd.DataFrame, *, standard_of: str) -> pd.DataFrame:
 
 
 def pareto_efficient(error: ArrayLike, dependence: ArrayLike) -> NDArray[np.bool_]:
-    """Mark the points that no other point beats: as small in both, smaller in one.
+    """Mark points that no other point dominates: as small in both, smaller in one.
 
     Parameters
     ----------
@@ -386,7 +386,7 @@ def pareto_efficient(error: ArrayLike, dependence: ArrayLike) -> NDArray[np.bool
 
 
 def hypervolume(error: ArrayLike, dependence: ArrayLike, *, corner: tuple[float, float]) -> float:
-    """Share of the box between (0, 0) and `corner` that the points dominate (Zitzler and Thiele, 1999).
+    """Return the share of the box from (0, 0) to `corner` dominated by the points (Zitzler and Thiele, 1999).
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ def part_permutations(
     seed: int,
     groups: NDArray[np.intp] | None = None,
 ) -> NDArray[np.intp]:
-    """Permutations of a part's rows that belong to permutations of the whole table.
+    """Return permutations of a part's rows that follow from permutations of the whole table.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def with_verdict(
     signed: Collection[str],
     tests: Mapping[tuple[int, str], Nulls],
 ) -> pd.DataFrame:
-    """The frame with the verdict, and with the test of each measure's mean over the splits beside it.
+    """Add the verdict to the frame, and the test of each measure's mean over the splits.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def with_verdict(
 
 
 class Verdict(NamedTuple):
-    """One test of several measures, each averaged over the splits; the columns of :data:`VERDICT_ENDS`.
+    """Omnibus test of measures averaged over the splits; the columns of :data:`VERDICT_ENDS`.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class Verdict(NamedTuple):
 
 
 def verdict_on(values: Sequence[NDArray[np.float64]]) -> Verdict:
-    """The verdict, and the measure that shows a link best.
+    """Return the verdict, and the measure with the strongest evidence of a link.
 
     Parameters
     ----------
@@ -201,17 +201,17 @@ def verdict_on(values: Sequence[NDArray[np.float64]]) -> Verdict:
 
 
 def verdict_of(row: pd.Series) -> float:
-    """The p-value of the verdict in a row of a frame; NaN in frames of before there was one."""
+    """Return the p-value of the verdict in a row of a frame; NaN for frames from older versions."""
     return float(row.get(f"{VERDICT}{P_VALUE}", np.nan))
 
 
 def is_link(p_value: float) -> bool:
-    """Return whether a verdict says that there is a link, at 5 %; a mean of equal numbers may be rounded."""
+    """Return whether a verdict shows a link, at 5 %; the mean of equal numbers may be rounded."""
     return p_value <= ALPHA + _ROUNDING
 
 
 def with_edges(frame: pd.DataFrame) -> pd.DataFrame:
-    """A frame from before the joint test, with what stood in its place: the mean of each split's own edge.
+    """Return a frame from an older version with its substitute for the test: the mean of the splits' edges.
 
     It finds fewer links than the joint test, and its p-value is not known (NaN). Other frames come back as
     they are.
@@ -228,7 +228,7 @@ def with_edges(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def edge_and_p(value: float, permuted: NDArray[np.float64]) -> tuple[float, float]:
-    """The largest value that is no link at 5 %, and the p-value of this one.
+    """Return the largest value without a link at 5 %, and the p-value of the observed value.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ _REFERENCES = 0.1
 
 
 class Work:
-    """Work of a run, part by part.
+    """Estimated work of a run, part by part.
 
     Parameters
     ----------
@@ -69,11 +69,11 @@ class Work:
 
     @property
     def seconds(self) -> float:
-        """All of it, on one core that is not slow."""
+        """Total time on one core of usual speed."""
         return sum(self._seconds.values())
 
     def done(self, part: str, share: float = 0.0) -> float:
-        """The share of the whole that is done, in [0, 1], when so much of this part is."""
+        """Return the share of the total that is done, in [0, 1], when `share` of this part is done."""
         parts = list(self._seconds)
         before = sum(self._seconds[each] for each in parts[: parts.index(part)])
         return (before + share * self._seconds[part]) / self.seconds

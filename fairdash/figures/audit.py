@@ -20,7 +20,7 @@ _AROUND = 150
 
 @dataclass(frozen=True, kw_only=True)
 class AuditFigure:
-    """Figure of an audit's table.
+    """Figure of an audit table.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class AuditFigure:
 def audit_figure(
     name: str, table: pd.DataFrame, view: AuditView, *, theme: Theme
 ) -> tuple[go.Figure, str] | None:
-    """The figure of a table and what there is to see in it; None where it has none, or no row."""
+    """Return a table's figure and its description; None if the table has no figure or no rows."""
     if name not in FIGURES or table.empty:
         return None
     one = FIGURES[name]

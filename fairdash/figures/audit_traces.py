@@ -52,7 +52,7 @@ Draw = Callable[[go.Figure, pd.DataFrame, AuditView, Theme], object]
 
 
 def curve_along_s(level: str = "", max_gap: str = "") -> Draw:
-    """A curve along s; attributes of the view that are its level (0 without) and the largest gap allowed."""
+    """Draw a curve along s, with a base level (0 by default) and the largest acceptable gap from the view."""
 
     def draw(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
         gap_curve(
@@ -74,7 +74,7 @@ def top_share(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme
 def gap_curve(
     figure: go.Figure, curve: pd.DataFrame, *, level: float, max_gap: float | None, theme: Theme
 ) -> None:
-    """A curve along s with its simultaneous 95 % band, the two tails beside it, and how wide a gap may be.
+    """Draw a curve along s with its simultaneous 95 % band, both tails, and the acceptable gap.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def _points(
 def intervals(
     *columns: str, at: str = "", level: float = 0.0, scale: float = 1.0, reverse: bool = False
 ) -> Draw:
-    """Points with intervals about a level: columns of value, lower and upper limit, and where they stand."""
+    """Draw points with intervals about a level, from columns of value, both limits, and position."""
 
     def draw(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
         known = {
@@ -165,7 +165,7 @@ def _middle(table: pd.DataFrame, name: str = "") -> pd.Series:
 
 
 def segments(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
-    """A line a segment, in their order."""
+    """Draw one line per segment, in order."""
     known = table[["per_head", "per_head_low", "per_head_high"]]
     ranges = (
         table["class"]
@@ -184,7 +184,7 @@ def segments(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme)
 
 
 def bars(labels: Callable[[pd.DataFrame], list[str]], *, value: str, hover: str | None = None) -> Draw:
-    """A bar across a row of the table, with its interval, in per cent."""
+    """Draw one bar per row of the table, with its interval, in per cent."""
 
     def draw(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
         known = 100 * table[[value, "ci_low", "ci_high"]]
@@ -202,7 +202,7 @@ def bars(labels: Callable[[pd.DataFrame], list[str]], *, value: str, hover: str 
 
 
 def classes(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
-    """A bar a class with the interval of its mean and its rows, and a line at the mean of all."""
+    """Draw one bar per class with the interval of its mean and its rows, and a line at the overall mean."""
     known = table[["mean", "low", "high"]]
     labels = [
         f"{escaped(short(name))} · {rows:,} rows"
@@ -221,7 +221,7 @@ def classes(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Them
 
 
 def by_probability(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
-    """A line a class: its difference to all others with the interval, and its bounds."""
+    """Draw one line per class: its difference from all others with the interval, and its bounds."""
     labels = [escaped(short(name)) for name in table["class"]]
     known = table[["difference", "bound_low", "bound_high"]]
     for low, high, width, name in (
@@ -238,7 +238,7 @@ def by_probability(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: 
 
 
 def crossed(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
-    """A line a group of the further attribute, with the intervals of its cells."""
+    """Draw one line per group of the second attribute, with the intervals of its cells."""
     colours = (theme.chosen, theme.standard, REFERENCE, *OTHERS)
     reach = float(table["middle"].max() - table["middle"].min())
     for k, ((other, group), part) in enumerate(table.groupby(["other", "group"], sort=False)):
@@ -262,7 +262,7 @@ def measures(table: pd.DataFrame) -> list[str]:
 
 
 def surface(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
-    """Cells of price and s, coloured by cost less price in standard errors: noise stays pale."""
+    """Draw cells of price and s, coloured by cost minus price in standard errors: noise stays pale."""
     most = float(table["b"].abs().max()) or 1.0
     clear = table["b"].abs() > 2 * table["standard_error"]
     marker = {
@@ -311,7 +311,7 @@ def missing(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) 
 
 
 def reliabilities(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
-    """The price's curve at stated reliabilities."""
+    """Draw the price's curve at stated reliabilities."""
     colours = (theme.chosen, theme.standard, REFERENCE, OTHERS[0], OTHERS[1])
     for k, (name, part) in enumerate(table.groupby("reliability", sort=False)):
         look: Values = {"colour": colours[k % len(colours)], "width": 2, "dash": "dash" if k else "solid"}
@@ -322,7 +322,7 @@ def reliabilities(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: T
 
 
 def premiums(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
-    """The mean of each premium along s, and of the price; distinguishable without colour."""
+    """Draw the mean of each premium, and of the price, along s; distinguishable without colour."""
     looks = {
         "price": ("Today's price", theme.text, "dot", "circle-open"),
         "best_estimate": ("Best estimate", theme.standard, "solid", "circle"),
@@ -345,7 +345,7 @@ def premiums(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: The
 
 
 def differences(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
-    """Distribution of each of three differences over policies: 5 to 95 %, 25 to 75 %, and the median."""
+    """Draw the distribution of three differences over policies: 5 to 95 %, 25 to 75 %, and the median."""
     quantiles = 100 * table.filter(regex=r"^q\d+$") / view.mean_price
     # In two lines, so that a narrow screen has room for the bars.
     for k, name in enumerate(table["what"].str.replace(" less ", " less<br>", n=1)):
@@ -362,7 +362,7 @@ def differences(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: 
 
 
 def two_prices(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
-    """Numbers of both prices that are shares of the mean price, each pair joined by a line."""
+    """Draw figures of both prices as shares of the mean price, each pair joined by a line."""
     labels = measures(table)
     for label, *ends in zip(labels, 100 * table["price"], 100 * table["candidate"], strict=True):
         look: Values = {"colour": theme.quiet, "width": 1, "showlegend": False, "hover": ""}

@@ -39,7 +39,7 @@ _AXIS_TITLE = 13
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A figure and its words.
+    """Figure with its text.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Picture:
 
     @property
     def script(self) -> Markup:
-        """The figure as it may stand in a script element."""
+        """Figure as JSON that is safe inside a script element."""
         return as_script_json(self.json)
 
     @property
@@ -89,7 +89,7 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table.
+    """Table with its text.
 
     Parameters
     ----------
@@ -113,24 +113,24 @@ class Table:
     def of_rows(
         cls, title: str, columns: Iterable[str], rows: Iterable[Iterable[str]], note: str = ""
     ) -> Table:
-        """A table from its rows."""
+        """Make a table from its rows."""
         return cls(title, pd.DataFrame([list(row) for row in rows], columns=list(columns)), note)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Titles of the columns; a file's are names in code."""
+        """Column titles; those of a file are names in code."""
         return tuple(str(name).replace("_", " ") if self.file else str(name) for name in self.frame)
 
     @property
     def rows(self) -> tuple[tuple[str, ...], ...]:
-        """The cells that a document prints, as texts."""
+        """Cells that a document prints, as text."""
         shown = self.frame.head(MOST_ROWS) if self.file else self.frame
         columns = ([_cell(each, name in self.shares) for each in cells] for name, cells in shown.items())
         return tuple(zip(*columns, strict=True))
 
     @property
     def below(self) -> str:
-        """The note, and where all rows are."""
+        """Note below the table, and where to find all rows."""
         left_out = self.file and len(self.frame) > MOST_ROWS
         more = f"The first {MOST_ROWS} of {len(self.frame):,} rows: {self.file} has all." if left_out else ""
         return f"{self.note} {more}".strip()
@@ -153,13 +153,13 @@ def _cell(value: object, is_share: bool) -> str:
 
 
 def as_script_json(text: str) -> Markup:
-    """JSON that may stand in a script element: no name in it can end the element."""
+    """Return JSON that is safe inside a script element: no name in it can close the element."""
     return Markup(text.translate(_ESCAPES))  # noqa: S704 - made safe on the spot
 
 
 @cache
 def plotly_script() -> Markup:
-    """plotly.js with every address in it made unreachable.
+    """Return plotly.js with every address in it made unreachable.
 
     Only maps, which no figure here is, would fetch anything, and the document's policy forbids it besides.
     """
@@ -170,7 +170,7 @@ def plotly_script() -> Markup:
 
 @cache
 def templates(folder: Path) -> Environment:
-    """The templates of a folder, and those that all documents share; all put in is escaped and visible."""
+    """Return the templates of a folder and the shared ones; all inserted text is escaped and visible."""
     # Pages that offer a document are waited for; most are left without one.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 

@@ -19,7 +19,7 @@ MOST_FEATURES = 12
 def features_figure(
     importance: pd.DataFrame, *, axis: str, a_name: str, b_name: str, subtitle: str, theme: Theme
 ) -> go.Figure:
-    """The features that count most for either model, two dots a feature.
+    """Draw the most important features of either model, two dots per feature.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def transformation_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Where dependence hides: f over what is audited, or g over the sensitive attribute, of two models.
+    """Draw learned functions of two models, f of the audited variable or g of the sensitive attribute.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def objectives_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Both objectives side by side, a panel each: the error against what it looks at, along one path.
+    """Draw both objectives side by side, one panel each: error against dependence along one path.
 
     A model stands at the same height in both panels.
 

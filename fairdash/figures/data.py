@@ -19,7 +19,7 @@ DOTS = 1500
 
 
 def some_rows(n: int) -> NDArray[np.intp]:
-    """Mask of n rows drawn as dots."""
+    """Return a mask of n rows to draw as dots."""
     if n <= DOTS:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, DOTS, replace=False))
@@ -33,7 +33,7 @@ def distribution_figure(
     theme: Theme,
     weight: NDArray[np.float64] | None = None,
 ) -> go.Figure:
-    """Histogram of one column; `label` is its axis title, with the unit; `weight` the rows' exposure."""
+    """Draw a column's histogram; `label` is its axis title with unit, `weight` the rows' exposure."""
     mean = "mean" if weight is None else "mean by exposure"
     figure = new_figure(
         title=f"Distribution of the {role}",
@@ -66,7 +66,7 @@ def link_figure(
     theme: Theme,
     by_exposure: bool = False,
 ) -> go.Figure:
-    """Every row as a dot and the target's average by sensitive quantile as a line.
+    """Draw every row as a dot and the target's average by sensitive quantile as a line.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ TITLES = {
 
 
 def training_curves_figure(curves: pd.DataFrame, figure_of: str, *, theme: Theme) -> go.Figure:
-    """Training curves: one line a λ over the epochs, of the fair method that was trained last.
+    """Draw one training curve per λ over the epochs, for the fair method trained last.
 
     `figure_of` is ``"mse"`` or ``"dependence"``; `curves` has the rows of
     :class:`fairdash.training.progress.SweepProgress`, in the order of training.

@@ -41,7 +41,7 @@ class Group:
 
 @dataclass
 class Rows:
-    """Collected marks: one trace for all rows is much faster than one per row."""
+    """Marks collected in one trace, which is much faster than one trace per row."""
 
     bars: list[dict[str, Any]] = field(default_factory=list)
     diamonds: list[dict[str, Any]] = field(default_factory=list)
@@ -52,7 +52,7 @@ class Rows:
 
 
 def rows_of(estimates: pd.DataFrame, groups: Sequence[Group], *, theme: Theme) -> Rows:
-    """Bars of one scene, of measures between 0 and 1.
+    """Return bars for measures between 0 and 1 on one scene.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def rows_of(estimates: pd.DataFrame, groups: Sequence[Group], *, theme: Theme) -
 
 
 def estimates_figure(rows: Rows, *, lowest: float, title: str, subtitle: str, theme: Theme) -> go.Figure:
-    """The bars; the axis begins at `lowest`, or a little below 0."""
+    """Draw the bars; the axis begins at `lowest`, or a little below 0."""
     height = 130 + _ROW * rows.height
     figure = new_figure(title=title, subtitle=subtitle, x="Value", y="", theme=theme, height=height)
     figure.add_traces(_traces(rows, theme))
@@ -161,7 +161,7 @@ def _traces(rows: Rows, theme: Theme) -> list[go.Bar | dict[str, Any]]:
 
 
 def digits(value: float) -> str:
-    """Two decimals, or fewer of a large number."""
+    """Format with two decimals, or fewer for a large number."""
     if abs(value) < 0.005:
         return "0.00"  # not −0.00
     text = f"{value:.2f}" if abs(value) < 10 else f"{value:,.1f}" if abs(value) < 1000 else f"{value:,.0f}"

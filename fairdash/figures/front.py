@@ -53,7 +53,7 @@ def front_without_marks(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Mean test error against a measure of dependence, a line a method, trained weights as its points.
+    """Draw mean test error against dependence, one line per method, with trained weights as points.
 
     All of it stays as it is while a slider moves; see :func:`with_marks`.
 
@@ -117,7 +117,7 @@ def front_without_marks(
 
 
 def with_marks(base: Mapping[str, Any], marks: Sequence[Label], *, edge: float, theme: Theme) -> go.Figure:
-    """The front with points to point out.
+    """Add points of interest to the front.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def with_marks(base: Mapping[str, Any], marks: Sequence[Label], *, edge: float, 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RunPath:
-    """A run's front as the chart of several runs needs it.
+    """Front of one run for the chart of several runs.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def runs_front_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Mean test error against a measure of dependence, a colour and symbol a run and method.
+    """Draw mean test error against dependence, with one colour and symbol per run and method.
 
     Parameters
     ----------
@@ -363,7 +363,7 @@ def _written(labels: Sequence[Label], *, axes: Axes, points: Any, theme: Theme) 
 
 
 def fit_axes(figure: go.Figure, across: pd.Series, heights: pd.Series) -> Axes:
-    """From zero, unless held-out figures fall below it, to a little beyond the furthest mean; all of y."""
+    """Fit axes from zero, or from negative held-out figures, to just beyond the furthest mean; all of y."""
     # A corrected value is exactly 0 where nothing shows above noise; all of them may be.
     far = float(across.max()) or 0.1
     x = (min(float(across.min()), 0.0) - 0.04 * far, 1.12 * far)

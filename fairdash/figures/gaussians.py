@@ -27,7 +27,7 @@ def along_rho_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """The three quantities against ρ, true as lines and estimated as points.
+    """Draw the three quantities against ρ, exact as lines and estimated as points.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def along_rho_figure(
 
 
 def inequality_figure(*, base: str, printed: float, crossing: float, theme: Theme) -> go.Figure:
-    """The three terms of the supplement's inequality against χ², all of them of the bivariate normal.
+    """Draw the three terms of the supplement's inequality against χ², for the bivariate normal.
 
     Parameters
     ----------
@@ -136,5 +136,5 @@ def inequality_figure(*, base: str, printed: float, crossing: float, theme: Them
 
 
 def estimate_name(id: str) -> str:
-    """Name of an estimator beside HGR²: the square of an estimator of HGR."""
+    """Return an estimator's name beside HGR²: the square, for an estimator of HGR."""
     return f"{short_name(id)}²" if id.startswith("hgr_") else short_name(id)

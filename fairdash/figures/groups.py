@@ -32,7 +32,7 @@ def profile_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Average prediction, or residual, by the sensitive attribute: two lines with 95 % bands.
+    """Draw average predictions, or residuals, along the sensitive attribute: two lines with 95 % bands.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def spread_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """A row a group of the sensitive attribute, with both models' densities on one scale.
+    """Draw one row per group of the sensitive attribute, with both models' densities on one scale.
 
     Where a model's predictions are independent of the attribute, its shape is the same in every row.
 

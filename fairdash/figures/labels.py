@@ -42,7 +42,7 @@ _ATTEMPTS = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Label:
-    """Label beside a point, and a mark on the point if it stands out.
+    """Label beside a point, with an optional mark on the point.
 
     Parameters
     ----------
@@ -67,19 +67,19 @@ class Label:
 
     @property
     def size(self) -> int:
-        """Size of the font, in pixels."""
+        """Font size, in pixels."""
         return 13 if self.symbol else 11
 
     @property
     def extent(self) -> tuple[float, float]:
-        """Width and height in pixels; a little more than it takes."""
+        """Width and height in pixels, slightly generous."""
         return len(self.text) * self.size * (0.53 if self.symbol else 0.47) + 4, self.size * 1.3 + 4
 
 
 def placed(
     labels: Sequence[Label], *, axes: Axes, taken: Sequence[Box], points: Array, theme: Theme
 ) -> list[dict[str, Any]]:
-    """The labels for plotly, each at a place near its point; the first ones have the first choice.
+    """Place each label near its point, for plotly; earlier labels have priority.
 
     Where that leaves no room for a later one, that one chooses first at the next attempt.
 
@@ -119,7 +119,7 @@ def placed(
 
 
 def shares(points: ArrayLike, axes: Axes) -> Array:
-    """Points as shares of the axes' lengths from the lower left corner; both (n, 2)."""
+    """Return points as shares of the axes' lengths from the lower left corner; both (n, 2)."""
     low, high = np.array(axes).T
     return (np.asarray(points, dtype=float).reshape(-1, 2) - low) / (high - low)
 

@@ -40,7 +40,7 @@ _LINE = 25
 
 
 def moving(figures: Sequence[go.Figure]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The first of these figures as plain values, and what differs in the others, as the stage moves it.
+    """Return the first figure as plain values, and how the others differ, for the stage's animation.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def _legend(lines: Sequence[tuple[str, str, str, str]], theme: Theme) -> list[di
 
 
 def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: Theme) -> go.Figure:
-    """The adversary's value on its own rows and on new ones against its steps, up to a step.
+    """Draw the adversary's value on its own rows and on new ones, by training steps up to a step.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
 
 
 def straight_figure(x: Array, y: Array, *, theme: Theme) -> go.Figure:
-    """A cloud on its way from (u, v) to (f(u), g(v)), standardised, and the line of its slope.
+    """Draw the cloud between (u, v) and (f(u), g(v)), standardised, with its regression line.
 
     The first rows are :data:`fairdash.simulations.lesson.PEOPLE`.
     """
@@ -186,7 +186,7 @@ def straight_figure(x: Array, y: Array, *, theme: Theme) -> go.Figure:
 
 
 def duel_curve_figure(curve: pd.DataFrame, *, average: float, theme: Theme) -> go.Figure:
-    """Average price by age, and the adversary's g of age.
+    """Draw the average price by age, and the adversary's g of age.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def _names_of_people(theme: Theme) -> list[Values]:
 def duel_path_figure(
     states: pd.DataFrame, *, step: int, frozen: bool, answered: bool, theme: Theme
 ) -> go.Figure:
-    """Values of the adversary and of a new estimator, and the error, up to a step.
+    """Draw values of the adversary, of a new estimator, and the error, up to a step.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ def duel_path_figure(
 def payers_front_figure(
     points: pd.DataFrame, *, lam: float, edge: float, around: pd.DataFrame, theme: Theme
 ) -> go.Figure:
-    """Error against dependence along λ, with the chosen weight and the edge of the noise floor.
+    """Draw error against dependence along λ, with the selected weight and the edge of the noise floor.
 
     Parameters
     ----------
@@ -344,7 +344,7 @@ def payers_age_figure(
     around: pd.DataFrame,
     theme: Theme,
 ) -> go.Figure:
-    """Average price or residual by age, of the standard model and the chosen one.
+    """Draw average price or residual by age, for the standard and the selected model.
 
     Parameters
     ----------

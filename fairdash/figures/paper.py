@@ -50,7 +50,7 @@ _MEANINGS = {
 
 
 def architecture_figure(values: Mapping[str, float], *, lam: float, features: str, theme: Theme) -> go.Figure:
-    """Fig. 3: the networks of Fair HGR NN as boxes with formulas and values; gradients as arrows back.
+    """Draw Fig. 3: the networks of Fair HGR NN as boxes with formulas; gradients are arrows back.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def dots_figure(
     log: bool = False,
     theme: Theme,
 ) -> go.Figure:
-    """Published values, hollow, beside ours, full: a group of lanes a measure, a lane a method.
+    """Draw published values, hollow, beside ours, full: one group of lanes per measure, one lane per method.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ def line(
     hover: str | None = None,
     **more: Any,
 ) -> Values:
-    """A line through points, which are marked where there is a `symbol`.
+    """Return a line through points, with markers if `symbol` is given.
 
     Parameters
     ----------
@@ -57,27 +57,27 @@ def dots(
     marker: Values | None = None,
     **more: Any,
 ) -> Values:
-    """Points by themselves; `marker` as plotly has it, the rest as that of :func:`line`."""
+    """Return separate points; `marker` as in plotly, other options as in :func:`line`."""
     look = {"color": colour, "symbol": symbol, "size": size} | (marker or {})
     trace = {"type": "scatter", "x": x, "y": y, "mode": "markers", "name": name, "marker": look}
     return trace | said(hover) | more
 
 
 def said(hover: str | None) -> Values:
-    """Hover text of a trace, as :func:`line` has it."""
+    """Return the hover text of a trace, as in :func:`line`."""
     if hover is None:
         return {}
     return {"hovertemplate": f"{hover}<extra></extra>"} if hover else {"hoverinfo": "skip"}
 
 
 def errors(array: ArrayLike, *, colour: str, below: ArrayLike | None = None, **look: Any) -> Values:
-    """Bars about points, as plotly's error_x and error_y: as long on both sides, or otherwise `below`."""
+    """Return error bars for plotly's error_x and error_y, symmetric or with separate lengths `below`."""
     sides = {} if below is None else {"symmetric": False, "arrayminus": below}
     return {"type": "data", "array": array, "color": colour} | sides | look
 
 
 def limits(value: ArrayLike, low: ArrayLike, high: ArrayLike, *, colour: str, **look: Any) -> Values:
-    """Bars about points from their lower to their upper limits."""
+    """Return bars around points from their lower to their upper limits."""
     value, low, high = (np.asarray(each, dtype=float) for each in (value, low, high))
     return errors(high - value, below=value - low, colour=colour, **look)
 
@@ -85,7 +85,7 @@ def limits(value: ArrayLike, low: ArrayLike, high: ArrayLike, *, colour: str, **
 def band(
     x: ArrayLike, low: ArrayLike, high: ArrayLike, *, colour: str, name: str, opacity: float = 0.16
 ) -> Values:
-    """The area between two lines: an interval around a line of this colour."""
+    """Return the area between two lines: an interval around a line of this colour."""
     x, low, high = (np.asarray(each) for each in (x, low, high))
     ring = {"x": np.concatenate([x, x[::-1]]), "y": np.concatenate([high, low[::-1]])}
     area = {"fill": "toself", "fillcolor": faded(colour, opacity), "hoverinfo": "skip", "name": name}
@@ -94,36 +94,36 @@ def band(
 
 
 def note(text: str, *, x: Any, y: Any, colour: str, size: int = 12, **place: Any) -> Values:
-    """Text at a point, without an arrow; `place` as plotly's annotations have it."""
+    """Return text at a point, without an arrow; `place` as in plotly's annotations."""
     plain = {"x": x, "y": y, "text": text, "showarrow": False, "font": {"color": colour, "size": size}}
     return plain | place
 
 
 def bold(name: str, *, x: Any, y: Any, colour: str, size: int = 13) -> Values:
-    """A name at a point."""
+    """Return a bold name at a point."""
     return note(f"<b>{escaped(name)}</b>", x=x, y=y, colour=colour, size=size)
 
 
 def corner_note(text: str, *, colour: str, **place: Any) -> Values:
-    """Text in the upper left corner of the plot, in lines that begin on the left."""
+    """Return left-aligned text in the upper left corner of the plot."""
     corner = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top", "align": "left"}
     return note(text, colour=colour, **{"x": 0, "y": 1} | corner | place)
 
 
 def line_across(y: float, *, colour: str, dash: str = "dot") -> Values:
-    """A thin line at this height through the whole plot."""
+    """Return a thin horizontal line through the whole plot."""
     line = {"color": colour, "width": 1, "dash": dash}
     return {"type": "line", "x0": 0, "x1": 1, "xref": "paper", "y0": y, "y1": y, "line": line}
 
 
 def line_up(x: float, *, colour: str, top: float = 1.0) -> Values:
-    """A thin dotted line at this place, up to a share of the plot's height."""
+    """Return a thin dotted vertical line, up to a share of the plot's height."""
     line = {"color": colour, "width": 1, "dash": "dot"}
     return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": top, "yref": "paper", "line": line}
 
 
 def floor_rect(left: float, edge: float, theme: Theme, *, panel: str | None = None) -> Values:
-    """The noise floor up to its edge, as high as the plot, or as a `panel` of it: "", "2" …"""
+    """Return the noise floor up to its edge, over the height of the plot or of a `panel`: "", "2" …"""
     rect = {"type": "rect", "x0": left, "x1": edge, "y0": 0, "y1": 1, "yref": "paper"}
     if panel is not None:
         rect |= {"xref": f"x{panel}", "yref": f"y{panel} domain"}
@@ -131,11 +131,11 @@ def floor_rect(left: float, edge: float, theme: Theme, *, panel: str | None = No
 
 
 def with_legend(figure: go.Figure, *, y: float = -0.25, **legend: Any) -> go.Figure:
-    """The figure with its legend in a row below the plot."""
+    """Return the figure with its legend in a row below the plot."""
     return figure.update_layout(showlegend=True, legend={"orientation": "h", "y": y} | legend)
 
 
 def short(name: object, *, longest: int = 24) -> str:
-    """The beginning of a long name."""
+    """Shorten a long name."""
     text = str(name)
     return text if len(text) <= longest else f"{text[: longest - 1]}…"

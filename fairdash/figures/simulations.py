@@ -60,29 +60,29 @@ class Mark:
     dash: str
 
     def line(self, x: ArrayLike, y: ArrayLike, *, width: float = 2, **more: Any) -> dict[str, Any]:
-        """A line through marked points; `more` as :func:`fairdash.figures.parts.line` has it."""
+        """Return a line through marked points; `more` as in :func:`fairdash.figures.parts.line`."""
         look: Values = {"colour": self.colour, "dash": self.dash, "symbol": self.symbol, "width": width}
         return line(x, y, **look | more)
 
     def before(self, text: str) -> str:
-        """Text with the marker before it, in its colour."""
+        """Return text preceded by the marker, in its colour."""
         return coloured(text, self.colour, GLYPHS.get(self.symbol, "●"))
 
 
 def quantity_colour(quantity: str | None, theme: Theme) -> str:
-    """Colour of what is estimated: "hgr", "chi2", "mi"; grey for what is a measure of its own kind."""
+    """Return the colour of an estimated quantity: "hgr", "chi2", "mi"; grey for other measures."""
     return {"hgr": theme.chosen, "chi2": "#E69F00", "mi": "#CC79A7"}.get(quantity or "", theme.quiet)
 
 
 def mark_of(id: str, theme: Theme) -> Mark:
-    """Style of an estimator: its colour says what it estimates, marker and dash which it is."""
+    """Return an estimator's style: colour for the quantity, marker and dash for the estimator."""
     place = list(REGISTRY).index(id)
     own = (_SYMBOLS[place % len(_SYMBOLS)], _DASHES[place % len(_DASHES)])
     return Mark(quantity_colour(target_of(id), theme), *_OWN.get(id, own))
 
 
 def short_name(id: str) -> str:
-    """A name that fits beside a bar: the symbol, or who it is named after where the symbol says little."""
+    """Return a name for beside a bar: the symbol, or the author if the symbol is not distinctive."""
     measure: Measure = REGISTRY[id]
     if len(measure.symbol) < 4 and "(" in measure.title:
         return measure.title.rpartition("(")[2].rstrip(")")
@@ -90,17 +90,17 @@ def short_name(id: str) -> str:
 
 
 def end_name(id: str) -> str:
-    """A name for the end of a line among estimators of HGR: it need not say HGR again."""
+    """Return a name for the end of a line among HGR estimators, without HGR itself."""
     return short_name(id).removeprefix("HGR_")
 
 
 def coloured(text: str, colour: str, glyph: str = "●") -> str:
-    """Text after a dot in its line's colour, since light colours are hard to read."""
+    """Return text after a dot in its line's colour, since light colours are hard to read."""
     return f'<span style="color:{colour}">{glyph}</span> {text}'
 
 
 def exact_line(x: ArrayLike, y: ArrayLike, *, name: str = "exact", **more: Any) -> dict[str, Any]:
-    """The exact value, under the estimates of it."""
+    """Return the exact value, drawn below the estimates."""
     return line(x, y, name=name, colour=REFERENCE, width=5, opacity=0.6, **more)
 
 
@@ -115,7 +115,7 @@ def scatter_figure(
     height: int,
     curve_name: str = "F(U), without noise",
 ) -> go.Figure:
-    """The rows of a scene as dots and F as a line.
+    """Draw the rows of a scene as dots, and F as a line.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def curves_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """The learned transformations f of U, or g of V, and the exact one.
+    """Draw the learned transformations f of U, or g of V, and the exact one.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def noise_axis_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Mean of each estimator against noise, its range over the data sets as a band, and the exact curve.
+    """Draw each estimator's mean against noise, its range over the data sets as a band, and the exact curve.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ def fig2_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Small multiples of the noise axis, a panel a pattern, two by two.
+    """Draw small multiples of the noise axis, one panel per pattern, two by two.
 
     Parameters as :func:`noise_axis_figure`, and ``quantity``: the column of ``exact`` that the estimators are
     after, "hgr", "chi2" or "mi"; the last two have no upper end, and a panel's axis ends above all it shows.
@@ -324,7 +324,7 @@ def fig2_figure(
 
 
 def power_figure(power: pd.DataFrame, *, ids: Sequence[str], subtitle: str, theme: Theme) -> go.Figure:
-    """Detection rate against noise, on a logarithmic axis, with 95 % intervals.
+    """Draw the detection rate against noise, on a logarithmic axis, with 95 % intervals.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ _STYLE: dict[Any, Any] = {
 
 
 def svg_of(figure: go.Figure, *, height: int) -> bytes:
-    """A plotly figure without its titles as SVG; the same figure gives the same bytes.
+    """Return a plotly figure, without its titles, as SVG; the same figure gives the same bytes.
 
     Parameters
     ----------

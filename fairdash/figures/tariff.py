@@ -21,7 +21,7 @@ _MISSING_LABEL = "missing"
 
 
 def factors(table: pd.DataFrame) -> tuple[str, ...]:
-    """The factors that have a figure, in the table's order: all but interactions."""
+    """Return the factors that have a figure, in the table's order: all but interactions."""
     mains = table[~table["kind"].isin([BASE, INTERACTION])]
     return tuple(mains["factor"].unique())
 
@@ -37,7 +37,7 @@ def factor_figure(
     title: str | None = None,
     unit: str = "",
 ) -> go.Figure:
-    """One factor of two tariffs of the same terms.
+    """Draw one factor of two tariffs with the same terms.
 
     Parameters
     ----------

@@ -79,19 +79,19 @@ def theme_of(*, dark: bool) -> Theme:
 
 
 def escaped(name: object) -> str:
-    """A name as plain text: plotly would show its tags, follow its links and obey U+202E."""
+    """Return a name as plain text: plotly would render tags, follow links and obey U+202E."""
     # Quotes are no danger outside of tags, and plotly would show their entities.
     return html.escape(visible(str(name)), quote=False)
 
 
 def faded(colour: str, opacity: float) -> str:
-    """The colour ``#rrggbb`` as rgba."""
+    """Return the colour ``#rrggbb`` as rgba."""
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red},{green},{blue},{opacity})"
 
 
 def in_lines(text: str, *, most: int) -> list[str]:
-    """A text in lines of about equal length, none longer than `most` characters but for a long word.
+    """Wrap text in lines of about equal length, at most `most` characters except for a long word.
 
     >>> in_lines("limits hold for all at once in most samples", most=24)
     ['limits hold for all at', 'once in most samples']
@@ -108,7 +108,7 @@ def in_lines(text: str, *, most: int) -> list[str]:
 
 
 def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, height: int = HEIGHT) -> go.Figure:
-    """An empty figure with its title, subtitle and axis titles; all four are escaped here.
+    """Return an empty figure with title, subtitle and axis titles, all escaped here.
 
     Long titles go over several lines, for which the figure grows: a picture's text does not wrap by itself.
     """
@@ -152,7 +152,7 @@ def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, heigh
 
 
 def room_of(title: str, subtitle: str) -> int:
-    """Pixels that the lines of a figure's titles take beyond the first of each."""
+    """Return the height, in pixels, of the titles' lines after their first."""
     return _TITLE_LINE * title.count(_BREAK) + _SUBTITLE_LINE * subtitle.count(_BREAK)
 
 
@@ -161,7 +161,7 @@ def _broken(lines: Sequence[str]) -> str:
 
 
 def figure_of(data: Sequence[Mapping[str, Any]], layout: Mapping[str, Any]) -> go.Figure:
-    """A figure in one piece, from plain values that plotly knows: dicts, lists, numbers and NumPy arrays.
+    """Make a figure from plain values that plotly knows: dicts, lists, numbers and NumPy arrays.
 
     Plotly's own look at each of them takes ten times as long as all else, at every move of a slider;
     `tests/figures` has it look.

@@ -23,7 +23,7 @@ SECONDS_TO_STOP, SECONDS_TO_BE_GONE = 8.0, 10.0
 
 
 def start_detached(module: str, argument: str, *, log: Path) -> None:
-    """Run ``python -m module argument`` in a session of its own; what it prints is added to `log`.
+    """Run ``python -m module argument`` in a session of its own, and append its output to `log`.
 
     The process goes on when the browser, the tab or the app is closed. `argument` must be fairdash's own
     (hex digits): nothing that a user typed.
@@ -47,7 +47,7 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 
 
 def environment() -> dict[str, str]:
-    """Environment of fairdash's own processes."""
+    """Return the environment of fairdash's own processes."""
     search_path = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
     return os.environ | {
         **ONE_THREAD,
@@ -57,19 +57,19 @@ def environment() -> dict[str, str]:
 
 
 def lower_priority(*, by: int = 10) -> None:
-    """Leave the machine usable, as a process started so."""
+    """Lower the priority of this process, so that the machine stays usable."""
     if hasattr(os, "nice"):
         os.nice(by)
 
 
 def sign(folder: Path) -> None:
-    """Note that this process is the one that works in `folder`; it must hold the lock there."""
+    """Record that this process works in `folder`; it must hold the lock there."""
     who = {"host": socket.gethostname(), "pid": os.getpid()}
     (folder / PROCESS).write_text(json.dumps(who), encoding="utf-8")
 
 
 def stop(folder: Path, *, seconds: float = SECONDS_TO_STOP) -> bool:
-    """Ask the process that works in `folder` to stop, and end it if it does not; whether nobody is left.
+    """Ask the process that works in `folder` to stop, then end it if necessary; return whether none is left.
 
     Parameters
     ----------

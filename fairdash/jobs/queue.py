@@ -67,7 +67,7 @@ Answer = TypeVar("Answer")
 
 
 class AwayError(StorageError):
-    """The database that several machines share does not answer, and may be back soon."""
+    """The database shared by several machines does not respond, and may return soon."""
 
 
 @dataclass(frozen=True)
@@ -87,22 +87,22 @@ class QueueState:
 
     @property
     def is_active(self) -> bool:
-        """Return whether it waits or is worked at."""
+        """Return whether the job waits or is being processed."""
         return self.state in (WAITING, AT_WORK)
 
 
 def database_url() -> str:
-    """The address of the database."""
+    """Return the address of the database."""
     return os.environ.get("FAIRDASH_DATABASE") or f"sqlite:///{data_folder('jobs.sqlite')}"
 
 
 def is_shared() -> bool:
-    """Return whether several machines may work at the jobs."""
+    """Return whether several machines may process the jobs."""
     return not database_url().startswith("sqlite")
 
 
 def prepare(lane: str = QUICK) -> None:
-    """Have a process stand by, and the database at hand: somebody is about to start a job."""
+    """Start a process and open the database in advance, because someone is about to start a job."""
     if os.environ.get("FAIRDASH_NO_STANDBY"):
         return
     threading.Thread(target=client, daemon=True, name="fairdash jobs").start()
@@ -110,7 +110,7 @@ def prepare(lane: str = QUICK) -> None:
 
 
 def client() -> DBOSClient:
-    """The way to the database, which is made if there is none.
+    """Return the client of the database, which is created if missing.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def submit(
     now: bool = True,
     again: bool = False,
 ) -> None:
-    """Put a job into the line, unless it is there; what had ended or was stopped is put there anew.
+    """Add a job to the queue unless it is there; a finished or stopped job is added again.
 
     Parameters
     ----------
@@ -168,12 +168,12 @@ def submit(
 
 
 def state_of(id: str) -> QueueState | None:
-    """Where it stands; None if it never was in the line of this home."""
+    """Return the state of a job; None if it was never in this home's queue."""
     return states_of([id]).get(id)
 
 
 def states_of(ids: Collection[str]) -> dict[str, QueueState]:
-    """Where they stand, of those that are in the line or were."""
+    """Return the states of those jobs that are, or were, in the queue."""
     if not ids or (not is_shared() and not data_folder("jobs.sqlite").is_file()):
         return {}
     found = _workflows(workflow_ids=list(ids))
@@ -190,7 +190,7 @@ def states_of(ids: Collection[str]) -> dict[str, QueueState]:
 
 
 def active(lane: str | None) -> list[WorkflowStatus]:
-    """Jobs that wait or are at work in a queue."""
+    """Return the jobs that wait or run in a queue."""
     return _workflows(queue_name=lane, status=[WAITING, AT_WORK])
 
 
@@ -199,19 +199,19 @@ def _turn(workflow: WorkflowStatus) -> tuple[bool, int, str]:
 
 
 def begun_at(id: str) -> int | None:
-    """When it last left the line, in ms since the epoch: this tells one try at it from the next."""
+    """Return when the job last left the queue, in ms since the epoch, which identifies the attempt."""
     return next((each.dequeued_at for each in _workflows(workflow_ids=[id])), None)
 
 
 def give_up(id: str, *, begun: int | None) -> None:
-    """Note that the try that began then has ended; not so if somebody has had the job go on meanwhile."""
+    """Record the end of the attempt that began then, unless the job has been resumed meanwhile."""
     if any(each.status == AT_WORK and each.dequeued_at == begun for each in _workflows(workflow_ids=[id])):
         with in_words():
             client().cancel_workflows([id])
 
 
 def cancel(ids: Iterable[str]) -> None:
-    """Have no unit of them begin any more."""
+    """Prevent any further unit of these jobs from starting."""
     known = [id for id, at in states_of(list(ids)).items() if at.is_active]
     if known:
         with in_words():
@@ -219,7 +219,7 @@ def cancel(ids: Iterable[str]) -> None:
 
 
 def forget(ids: Iterable[str]) -> None:
-    """Take them out of the database."""
+    """Delete these jobs from the database."""
     known = list(states_of(list(ids)))
     if known:
         with in_words():
@@ -227,7 +227,7 @@ def forget(ids: Iterable[str]) -> None:
 
 
 def once_it_is_there(ask: Callable[[], Answer]) -> Answer:
-    """Ask the database, again and again while it is away: for a worker, whose job outlives that."""
+    """Retry a database call until the database responds, for a worker whose job outlives an outage."""
     while True:
         try:
             return ask()
@@ -237,7 +237,7 @@ def once_it_is_there(ask: Callable[[], Answer]) -> Answer:
 
 
 def see_to(lane: str) -> None:
-    """Have a process work at a lane on this machine; it ends by itself when there is nothing to do."""
+    """Keep a process for a lane on this machine; it ends by itself when there is nothing to do."""
     if not is_locked(lock_of(lane)):
         log = lock_of(lane).with_suffix(".log")
         make_parents(log)
@@ -245,20 +245,20 @@ def see_to(lane: str) -> None:
 
 
 def call(lane: str) -> None:
-    """Have a process work at a lane as long as there is something to do, whatever dies."""
+    """Keep a process for a lane as long as there is work, even if processes die."""
     write_whole(_todo(lane), b"")
     see_to(lane)
 
 
 def see_to_all() -> None:
-    """Start what has died: looks at files alone, so that any visit of a page can ask for it."""
+    """Restart dead processes; only files are read, so that any page visit can call this."""
     for lane in LANES:
         if _todo(lane).exists():
             see_to(lane)
 
 
 def is_needed(lane: str) -> bool:
-    """Return whether the lane holds a job; if not, no process is started for it until the next one."""
+    """Return whether the lane holds a job; otherwise no process is started before the next one."""
     if not _todo(lane).exists():
         return False
     if not active(lane):
@@ -271,12 +271,12 @@ def is_needed(lane: str) -> bool:
 
 
 def lock_of(lane: str) -> Path:
-    """The lock that the process at a lane holds."""
+    """Return the lock that a lane's process holds."""
     return data_folder("lanes") / f"{worker_at(lane)}.lock"
 
 
 def worker_at(lane: str) -> str:
-    """The name of this machine's process at a lane; with SQLite there is one machine.
+    """Return the name of this machine's process for a lane; with SQLite there is one machine.
 
     ``FAIRDASH_MACHINE`` says it where several have one host name.
     """
@@ -296,7 +296,7 @@ def _workflows(**which: Any) -> list[WorkflowStatus]:
 
 @contextmanager
 def in_words() -> Iterator[None]:
-    """Error of the database for the user: AwayError if it does not answer, else StorageError."""
+    """Convert a database error for the user: AwayError if there is no response, else StorageError."""
     from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
     try:
@@ -348,7 +348,7 @@ def _opened(url: str) -> DBOSClient:
 
 
 def beat(name: str) -> None:
-    """Say that the worker of this name is alive; AwayError if the database does not answer."""
+    """Report that the worker with this name is alive; AwayError if the database does not respond."""
     from sqlalchemy import text
 
     with in_words(), _database(database_url()).begin() as database:
@@ -356,7 +356,7 @@ def beat(name: str) -> None:
 
 
 def take_over(lane: str) -> int:
-    """Put what dead workers were at back into the line of a lane; how many jobs those are.
+    """Return the jobs of dead workers to a lane's queue, and return their number.
 
     While the database was away nobody could beat: ask only when it has been there for SECONDS_TO_LIVE.
     """

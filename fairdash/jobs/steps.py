@@ -41,7 +41,7 @@ log = logging.getLogger("fairdash.cli.worker")
 
 
 class Unit(Protocol):
-    """Gives what the unit called `name` has found, by `compute` if that is not known yet.
+    """Interface that returns the result of the unit called `name`, from `compute` if it is not known yet.
 
     A job asks for its units in an order and under names that follow from its plan and its data alone, and
     for none of them twice: that is how a store knows them again. What `compute` raises comes through.
@@ -53,7 +53,7 @@ class Unit(Protocol):
 
 
 def at_once(name: str, compute: Callable[[], Found], /) -> Found:  # noqa: ARG001 (nothing is kept by it)
-    """Compute every unit; keep nothing."""
+    """Compute every unit, and store nothing."""
     return compute()
 
 
@@ -71,12 +71,12 @@ class _Within:
 
 
 def within(unit: Unit, part: str) -> Unit:
-    """The steps of a part of a job: ``"<part>/<name>"`` in the checkpoints."""
+    """Return the units of a part of a job: ``"<part>/<name>"`` in the checkpoints."""
     return _Within(unit, part)
 
 
 def turns(unit: Unit, count: int) -> Sequence[int]:
-    """In which order to ask for `count` units none of which needs another's find.
+    """Return the order in which to ask for `count` independent units.
 
     From the first to the last; the other way round by a second process that works at the same job, whose
     unit says that it comes ``from_the_end``: so the two meet once.
@@ -85,12 +85,12 @@ def turns(unit: Unit, count: int) -> Sequence[int]:
 
 
 def is_from_the_end(unit: Unit) -> bool:
-    """Return whether a second process asks, which comes to the parts of a job in another order."""
+    """Return whether a second process asks, which takes the parts of a job in another order."""
     return bool(getattr(unit, "from_the_end", False))
 
 
 class Checkpoints:
-    """A :class:`Unit` that keeps what is found: each is computed once, by the first.
+    """Store of unit results: each unit is computed once, by the first process that asks.
 
     Whoever is at a unit holds its lock, which dies with the process.
 
@@ -143,7 +143,7 @@ class Checkpoints:
 
 
 def keep(folder: Path, files: Mapping[str, bytes]) -> str:
-    """Keep some files as one; its hash, by which :func:`kept` gives them back.
+    """Store files as one, and return the hash for :func:`kept`.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def keep(folder: Path, files: Mapping[str, bytes]) -> str:
 
 
 def kept(folder: Path, digest: str) -> dict[str, bytes]:
-    """The files of that hash.
+    """Return the files with that hash.
 
     Raises
     ------

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True, kw_only=True)
 class Activation:
-    """One way from a unit's z to its output: tanh or ReLU, in the form that a hand-written gradient wants.
+    """Activation of a unit, tanh or ReLU, in the form required by handwritten gradients.
 
     A unit's output is ``factor * a + shift`` of the a that is kept, so that its affine part goes into the
     next layer's small matrices and no pass over the batch is needed for it.
@@ -90,7 +90,7 @@ ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
 
 
 class StackedMLP(nn.Module):
-    """K multilayer perceptrons with a linear output.
+    """Stack of K multilayer perceptrons with a linear output.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class StackedMLP(nn.Module):
         )
 
     def forward(self, x: Tensor, masks: Sequence[Tensor] | None = None) -> Tensor:
-        """Outputs of shape (K, batch, widths[-1]).
+        """Return outputs of shape (K, batch, widths[-1]).
 
         Parameters
         ----------
@@ -297,12 +297,12 @@ class StackedAdam:
 
     @property
     def weights(self) -> Tensor:
-        """All parameters, a row a network, (K, P): the buffer itself, not a copy."""
+        """All parameters, one row per network, (K, P): the buffer itself, not a copy."""
         return self._weights
 
     @property
     def buffers(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Weights and both moments of their gradients, (K, P) each: with `steps` all that changes here."""
+        """Weights and both moments of their gradients, (K, P) each: with `steps` the complete state."""
         return self._weights, self._mean, self._square
 
     def _per_member(self, value: float | Tensor) -> Tensor:
@@ -311,7 +311,7 @@ class StackedAdam:
 
     @torch.no_grad()
     def step(self, gradients: Sequence[Tensor], lr_factor: float = 1.0) -> None:
-        """Move every network that is alive along `gradients` (one a parameter, in their order).
+        """Update every active network along `gradients` (one per parameter, in order).
 
         `lr_factor` multiplies every learning rate: a schedule's value at this step.
         """

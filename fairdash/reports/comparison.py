@@ -41,7 +41,7 @@ ROW = "row (from 1)"
 
 
 class FoundBy(NamedTuple):
-    """Name of a measure in a sentence, its mean over the splits, and its limit under independence."""
+    """Measure named in a sentence, with its mean over the splits and its limit under independence."""
 
     called: str
     value: float
@@ -50,7 +50,7 @@ class FoundBy(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Point B of a run against point A, the standard model unless another one was kept.
+    """Comparison of point B of a run with point A, by default the standard model.
 
     Parameters
     ----------
@@ -79,17 +79,17 @@ class Comparison:
 
     @property
     def front(self) -> Front:
-        """The figures of the objective in view."""
+        """Figures for the selected objective."""
         return self.fronts[self.objective]
 
     @property
     def sensitive(self) -> str:
-        """The sensitive column in view."""
+        """Sensitive column in view."""
         return self.front.sensitive
 
     @property
     def refit_plan(self) -> Sweep:
-        """The plan to refit a model of all rows with: its settings are those that were found, if any were."""
+        """Plan to refit a model to all rows, with tuned settings if there are any."""
         tuning = self.result.tuning
         if tuning is None:
             return self.plan
@@ -105,17 +105,17 @@ class Comparison:
 
     @property
     def target_called(self) -> str:
-        """The target's name for people."""
+        """Display name of the target."""
         return self.called_column(self.target)
 
     @property
     def sensitive_called(self) -> str:
-        """The sensitive column's name for people."""
+        """Display name of the sensitive column."""
         return self.called_column(self.sensitive)
 
     @cached_property
     def classes_called(self) -> str:
-        """The name for people of the attribute whose classes the column in view is one of; else empty.
+        """Display name of the attribute to whose classes the column belongs, or an empty string.
 
         The verdict is on all of them at once.
         """
@@ -125,12 +125,12 @@ class Comparison:
         return ""
 
     def called_column(self, column: str) -> str:
-        """A column's name for people; its header where it has none."""
+        """Return a column's display name, by default its header."""
         return self.result.names.get(column, column)
 
     @property
     def unit(self) -> str:
-        """The target's unit, or nothing."""
+        """Unit of the target, or an empty string."""
         return self.result.units.get(self.target, "")
 
     @property
@@ -139,29 +139,29 @@ class Comparison:
 
     @property
     def sensitive_axis(self) -> str:
-        """The sensitive column's name and unit, as an axis title."""
+        """Name and unit of the sensitive column, as an axis title."""
         return label(self.sensitive_called, self.sensitive_unit)
 
     @property
     def points(self) -> tuple[Point, ...]:
-        """A and B; one point where they are the same model."""
+        """Points A and B; one point if they are the same model."""
         return (self.a,) if self.is_of_one_point else (self.a, self.b)
 
     @property
     def rows_and_splits(self) -> str:
-        """Rows and splits, for under a chart's title."""
+        """Rows and splits, for a chart's subtitle."""
         splits = SPLITS[self.plan.split].mean_of(len(self.result.splits))
         return f"{len(self.result.splits[0].test):,} test rows{self._of_sample}, {splits}"
 
     @property
     def subtitle_of_first_split(self) -> str:
-        """The same for what is drawn of one split, and the objective."""
+        """Rows and objective, for the subtitle of a chart of one split."""
         rows = f"{len(self.result.splits[0].test):,} test rows{self._of_sample} of the first split"
         return f"{rows}; {self.objective_seen.title.lower()}"
 
     @property
     def sample(self) -> str:
-        """Rows that were used, if not all: "5,000 of 678,013 rows, drawn at random"."""
+        """Rows used, if not all: "5,000 of 678,013 rows, drawn at random"."""
         drawn_from = self.result.drawn_from
         if drawn_from is None:
             return ""
@@ -181,16 +181,16 @@ class Comparison:
         return self.result.sensitive[self.sensitive].to_numpy(dtype=float)
 
     def called(self, point: Point) -> str:
-        """Short name of A or B, with its method where the two have different ones."""
+        """Return the short name of A or B, with its method if the methods differ."""
         differ = not (self.a.is_standard or self.b.is_standard) and self.a.method != self.b.method
         return point.title if differ else point.name
 
     def mean(self, figure: str, point: Point) -> float:
-        """A figure's mean over the splits, test rows."""
+        """Return a figure's mean over the splits, on test rows."""
         return float(self.front.row(point)[figure])
 
     def shown(self, figure: str, point: Point) -> str:
-        """The same, with the digits that its standard error leaves it."""
+        """Return a figure's mean with the digits that its standard error supports."""
         row = self.front.row(point)
         return number(float(row[figure]), error=float(row[f"{figure}_se"]))
 
@@ -200,11 +200,11 @@ class Comparison:
         return self.a == self.b or (self.a.is_standard and self.b.is_standard)
 
     def edge(self, point: Point, measure: str | None = None) -> float:
-        """The largest mean over the splits that is no link at 5 %; see :mod:`fairdash.evaluation.verdict`."""
+        """Return the largest mean without a link at 5 %; see :mod:`fairdash.evaluation.verdict`."""
         return self.mean(f"{measure or self.measure}{EDGE}", point)
 
     def has_link(self, point: Point) -> bool:
-        """The verdict: whether one test of several measures finds a link with the sensitive column.
+        """Return the verdict: whether one test of several measures detects a link with the sensitive column.
 
         In runs of before there was such a test, whether the measure in view finds one.
         """
@@ -214,11 +214,11 @@ class Comparison:
         return is_link(p_value)
 
     def verdict_p(self, point: Point) -> float:
-        """p-value of one test of several measures; NaN in runs of before there was one."""
+        """Return the p-value of the omnibus test; NaN in runs from versions without it."""
         return verdict_of(self.front.row(point))
 
     def found_by(self, point: Point) -> FoundBy | None:
-        """The measure of that test that shows a link best; None in runs of before it was kept."""
+        """Return the test's measure with the strongest evidence; None in runs from older versions."""
         row = self.front.row(point)
         place = float(row.get(f"{VERDICT}{FOUND_BY}", np.nan))
         if np.isnan(place):
@@ -230,13 +230,13 @@ class Comparison:
         return FoundBy(called, float(row[f"{VERDICT}{VALUE}"]), float(row[f"{VERDICT}{EDGE}"]))
 
     def curve_point(self, point: Point) -> CurvePoint:
-        """Between which trained weights a point lies."""
+        """Return the trained weights between which a point lies."""
         stops = points_of_plan(self.plan) if point.method in self.plan.methods else ()
         found = [stop for stop in stops if stop.lam == point.lam]
         return found[0] if found else CurvePoint(0.0, 0.0, 0.0, 0.0)
 
     def predictions(self, point: Point) -> Mapping[int, Array]:
-        """Split to the predictions (n,) of a point."""
+        """Return a map of splits to a point's predictions (n,)."""
         if point not in self._predictions:
             self._predictions[point] = curve_predictions(
                 self.result.predictions, self.result.members, self._path_of(point), self.curve_point(point)
@@ -248,7 +248,7 @@ class Comparison:
         return {}
 
     def profile(self, point: Point, *, objective: str | None = None) -> pd.DataFrame:
-        """Averages of what an objective looks at, predictions or residuals, by quantile of the column."""
+        """Return averages of predictions or residuals, by the objective, per quantile of the column."""
         key = point, objective or self.objective
         if key not in self._profiles:
             self._profiles[key] = self._profile(*key)
@@ -267,7 +267,7 @@ class Comparison:
 
     @cached_property
     def moved(self) -> pd.DataFrame:
-        """Change of predictions by group of the column shown, from A to B."""
+        """Return the change of predictions from A to B by group of the column shown."""
         return transfers_by_group(
             self.predictions(self.a),
             self.predictions(self.b),
@@ -289,19 +289,19 @@ class Comparison:
         return float(np.mean(changes))
 
     def spreads(self) -> dict[Point, pd.DataFrame]:
-        """Densities of what the objective looks at in thirds of the column, first split's test rows."""
+        """Return densities by thirds of the column, for the objective, on the first split's test rows."""
         seen = {point: self.audited_of_first_split(point) for point in (self.a, self.b)}
         grid = common_grid(*(u for u, _ in seen.values()))
         return {point: densities(u, s, grid=grid) for point, (u, s) in seen.items()}
 
     def audited_of_first_split(self, point: Point) -> tuple[Array, Array]:
-        """U and s of the test rows of the first split that the point has."""
+        """Return U and s on the test rows of the first split with this point."""
         split, y_pred = next(iter(self.predictions(point).items()))
         rows = self.result.splits[split].test
         return np.asarray(self.objective_seen.audit(y_pred[rows], self.result.target[rows])), self.s[rows]
 
     def importance(self, kind: str = "importance") -> pd.DataFrame | None:
-        """``importance`` or ``reliance`` of each feature for A and B, each at the nearest trained weight.
+        """Return ``importance`` or ``reliance`` of features for A and B, at the nearest trained weights.
 
         Columns ``feature``, ``a``, ``b``, means over the splits; None if the run did not measure them. See
         :func:`fairdash.training.importance.permutation_importance`.
@@ -319,7 +319,7 @@ class Comparison:
         return pd.DataFrame(columns).reset_index()
 
     def scored(self) -> pd.DataFrame:
-        """Each split's test rows with both points' predictions."""
+        """Return each split's test rows with both points' predictions."""
         a, b = self.predictions(self.a), self.predictions(self.b)
         names = {self.a.title: a, self.b.title: b}
         numbers = np.arange(len(self.result.target)) if self.result.rows is None else self.result.rows
@@ -365,7 +365,7 @@ def parse_comparison(
     measure: str | None = None,
     sensitive: str | None = None,
 ) -> Comparison:
-    """Point B of a run against point A.
+    """Parse a comparison of point B of a run with point A.
 
     Parameters
     ----------

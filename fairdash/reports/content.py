@@ -36,7 +36,7 @@ def has_groups(comparison: Comparison) -> bool:
 
 
 def spread(comparison: Comparison, *, theme: Theme) -> list[Block]:
-    """Spread of predictions or residuals in thirds of the sensitive column."""
+    """Return the spread of predictions or residuals in thirds of the sensitive column."""
     return [
         pictures.spread(comparison, theme=theme),
         tables.spread(comparison),
@@ -45,12 +45,12 @@ def spread(comparison: Comparison, *, theme: Theme) -> list[Block]:
 
 
 def who_pays(comparison: Comparison, *, theme: Theme) -> list[Block]:
-    """Change of predictions by group of the sensitive column."""
+    """Return the change of predictions by group of the sensitive column."""
     return [pictures.transfers(comparison, theme=theme), tables.moved(comparison)]
 
 
 def both_objectives(comparison: Comparison, *, theme: Theme) -> list[Block]:
-    """Predictions and residuals, judged beside each other."""
+    """Return predictions and residuals, assessed side by side."""
     trained_for = OBJECTIVES[comparison.plan.objective].title.lower()
     return [
         pictures.objectives(comparison, theme=theme),
@@ -61,7 +61,7 @@ def both_objectives(comparison: Comparison, *, theme: Theme) -> list[Block]:
 
 
 def features(comparison: Comparison, *, theme: Theme, kind: str = "reliance") -> list[Block]:
-    """Most important features; nothing where a run has not measured it."""
+    """Return the most important features; nothing if a run has not measured them."""
     picture = pictures.features(comparison, kind=kind, theme=theme)
     if picture is None:
         return []
@@ -74,7 +74,7 @@ def features(comparison: Comparison, *, theme: Theme, kind: str = "reliance") ->
 
 
 def measures(comparison: Comparison) -> dict[str, str]:
-    """Explanation of each measure with figures, by its name."""
+    """Explain each measure with figures, by name."""
     entries = [REGISTRY[id] for id in comparison.front.measures]
     return {
         tables.in_full(each): f"0: {each.zero}. 1: {each.one}. It misleads when: {each.fails_when} "
@@ -84,7 +84,7 @@ def measures(comparison: Comparison) -> dict[str, str]:
 
 
 def summary(comparison: Comparison) -> list[str]:
-    """The finding in plain sentences, every number from the comparison."""
+    """State the finding in plain sentences, with every number from the comparison."""
     if nothing := nothing_learned(comparison):
         return [nothing]
     parts = [words.dependence(comparison)]
@@ -107,7 +107,7 @@ def summary(comparison: Comparison) -> list[str]:
 
 
 def of_points(comparison: Comparison) -> list[str]:
-    """Description of A and B."""
+    """Describe A and B."""
     lines = []
     for letter, point in (("A", comparison.a), ("B", comparison.b)):
         kind = "trained" if comparison.curve_point(point).is_trained else _blend(comparison, point)
@@ -118,7 +118,7 @@ def of_points(comparison: Comparison) -> list[str]:
 
 
 def unsaid(comparison: Comparison) -> list[str]:
-    """Limits of these numbers, as far as they follow from them."""
+    """List the limits of these numbers, as far as they follow from the numbers."""
     seen, symbol, point = comparison.objective_seen, REGISTRY[comparison.measure].symbol, comparison.b
     n_test, n_splits = len(comparison.result.splits[0].test), len(comparison.result.splits)
     blind = f"and {symbol} has blind spots of its own"
@@ -144,7 +144,7 @@ def unsaid(comparison: Comparison) -> list[str]:
 
 
 def data_facts(comparison: Comparison, dataset: Dataset | None) -> dict[str, str]:
-    """The data and the roles of its columns."""
+    """List the data and its column roles."""
     result, target, sensitive = comparison.result, comparison.target, comparison.sensitive
     parts = [f"{len(rows):,} {part}" for part, rows in result.splits[0].parts.items()]
     if result.set_aside is not None:
@@ -190,7 +190,7 @@ def _on_leaks(dataset: Dataset) -> str:
 
 
 def training_facts(comparison: Comparison) -> dict[str, str]:
-    """Training, and with what."""
+    """List how and with what the models were trained."""
     plan, result = comparison.plan, comparison.result
     objective, settings, kind = OBJECTIVES[plan.objective], plan.settings, SPLITS[plan.split]
     held_out = "none was set aside"
@@ -223,12 +223,12 @@ def _tuned(comparison: Comparison) -> dict[str, str]:
 
 
 def versions_of_report() -> dict[str, str]:
-    """Versions of what wrote the report."""
+    """Return the versions of the software that wrote the report."""
     return versions() | {"plotly": version("plotly")}
 
 
 def limits(comparison: Comparison) -> list[str]:
-    """General notes on the numbers."""
+    """Return general notes on the numbers."""
     sentences = {
         "All figures come from test rows, to which no model was fitted.": True,
         "A dependence value means little without its noise floor: the same estimator on the same rows with "

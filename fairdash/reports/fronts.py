@@ -41,7 +41,7 @@ ERROR_TITLES: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Point:
-    """A place on a method's path; λ = 0 is the standard model, whatever the method."""
+    """Point on a method's path; λ = 0 is the standard model, whatever the method."""
 
     method: str
     lam: float
@@ -57,7 +57,7 @@ class Point:
 
     @property
     def title(self) -> str:
-        """Name that tells methods apart."""
+        """Name that distinguishes methods."""
         return self.name if self.is_standard else f"{PATHS[self.method].title}, λ = {self.lam:g}"
 
 
@@ -70,7 +70,7 @@ UNKNOWN: Estimate = (math.nan, math.nan)
 
 
 def mean_over_splits(draws: NDArray[np.float64], *, test_to_train: float) -> Estimate:
-    """Mean over random splits, (J,), with Nadeau and Bengio's standard error."""
+    """Return the mean over random splits, (J,), with Nadeau and Bengio's standard error."""
     spread = float(pd.Series(draws).var(ddof=1))
     error = corrected_standard_error(spread, n_splits=len(draws), test_to_train=test_to_train)
     return float(np.mean(draws)), error
@@ -108,7 +108,7 @@ def _least_error(references: pd.DataFrame) -> Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Front:
-    """The figures of a run's paths for one objective and sensitive column.
+    """Figures of a run's paths for one objective and sensitive column.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class Front:
 
     @classmethod
     def of(cls, result: SweepResult, *, objective: str, sensitive: str) -> Front:
-        """Gather them from a run's result."""
+        """Make a front from a run's result."""
         baselines = of_sensitive(result.baselines.get(objective, pd.DataFrame()), sensitive)
         of_average = _errors_of_average(baselines)
         path = _against_average(of_sensitive(result.paths[objective], sensitive), of_average)
@@ -185,17 +185,17 @@ class Front:
 
     @property
     def measures(self) -> list[str]:
-        """Ids of the measures that there are figures of."""
+        """Ids of the measures with figures."""
         return [id for id in REGISTRY if id in self.test]
 
     @property
     def default_measure(self) -> str:
-        """The measure that is shown where none is named."""
+        """Measure shown by default."""
         return DEFAULT_MEASURE if DEFAULT_MEASURE in self.test else self.measures[0]
 
     @property
     def error(self) -> str:
-        """The column that says how wrong predictions are: the loss that was trained for."""
+        """Column of the prediction error: the training loss."""
         return "deviance" if "deviance" in self.test else "mse"
 
     @property
@@ -209,20 +209,20 @@ class Front:
 
     @property
     def error_of_mean(self) -> float:
-        """Error of the training rows' average on the test rows; NaN if not known."""
+        """Error of the training average on the test rows; NaN if not known."""
         if self.baselines.empty:
             return float("nan")
         return float(self.baselines.loc[self.baselines["method"] == MEAN, self.error].iloc[0])
 
     @property
     def rmse_of_mean(self) -> float:
-        """The same in the target's unit: the root of the mean squared error, mean over the splits."""
+        """Root mean squared error of the training average, in the target's unit, mean over the splits."""
         if self.baselines.empty:
             return float("nan")
         return float(self.baselines.loc[self.baselines["method"] == MEAN, "rmse"].iloc[0])
 
     def row(self, point: Point) -> pd.Series:
-        """The test figures of a point."""
+        """Return the test figures of a point."""
         # The standard model stands in every path.
         place = self._places.get((point.method, point.lam), self._places.get((None, point.lam)))
         if place is None:
@@ -231,7 +231,7 @@ class Front:
 
     @cached_property
     def drawn(self) -> dict[tuple[Any, ...], Mapping[str, Any]]:
-        """Its charts without the chosen points, as plain values, by what they show: gone with the front."""
+        """Charts without the selected points, as plain values; they live as long as the front."""
         return {}
 
     @cached_property
@@ -245,18 +245,18 @@ class Front:
 
 
 def fronts_of(result: SweepResult, *, sensitive: str) -> dict[str, Front]:
-    """The fronts of one sensitive column by objective."""
+    """Return the fronts of one sensitive column by objective."""
     return {each: Front.of(result, objective=each, sensitive=sensitive) for each in result.paths}
 
 
 def middle_weight(plan: Sweep) -> float:
-    """The λ to begin with: the middle one of the trained ones, 0 among them."""
+    """Return the initial λ: the middle one of the trained weights, including 0."""
     weights = sorted({0.0, *plan.lams})
     return weights[len(weights) // 2]
 
 
 def parse_point(front: Front, text: str) -> Point:
-    """The point that ``"standard"``, or a method and a weight such as ``"hgr_nn:0.5"``, names.
+    """Parse ``"standard"``, or a method and a weight such as ``"hgr_nn:0.5"``, into a point.
 
     Raises
     ------
@@ -269,7 +269,7 @@ def parse_point(front: Front, text: str) -> Point:
 
 
 def point_of(front: Front, method: str, lam: float) -> Point:
-    """The point of a method's path at this weight; six digits of it are enough.
+    """Return the point of a method's path at this weight, of which six digits suffice.
 
     Raises
     ------
@@ -301,7 +301,7 @@ def _number(text: str) -> float:
 
 
 def nearest_points(front: Front) -> pd.DataFrame:
-    """The existing price and the points of the front nearest to it, on the same test rows.
+    """Return the existing price and the nearest points of the front, on the same test rows.
 
     Returns
     -------

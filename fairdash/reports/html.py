@@ -31,7 +31,7 @@ def render_report(
     openings: Sequence[Confirmation] = (),
     log: Log | None = None,
 ) -> bytes:
-    """The report of a comparison.
+    """Render the report of a comparison.
 
     The same comparison gives the same bytes: the only times in it are the run's own.
 
@@ -79,7 +79,7 @@ def render_report(
 
 
 def findings(comparison: Comparison, openings: Sequence[Confirmation] = ()) -> Chapters:
-    """Blocks before the slider."""
+    """Return the blocks before the slider."""
     chapters: dict[str, list[Block]] = {}
     if confirmed := words.of_rows_set_aside(comparison, openings):
         chapters["Confirmation on rows set aside"] = [*confirmed]
@@ -89,7 +89,7 @@ def findings(comparison: Comparison, openings: Sequence[Confirmation] = ()) -> C
 
 
 def details(comparison: Comparison, *, dataset: Dataset | None = None, log: Log) -> Chapters:
-    """Blocks after the slider; groups only where every split has enough rows."""
+    """Return the blocks after the slider; groups only if every split has enough rows."""
     front = comparison.front
     concerned: list[Block] = ["A split has fewer than 20 test rows, too few to show any group."]
     if content.has_groups(comparison):

@@ -44,7 +44,7 @@ class Noise:
 
 
 def stage_of(scene: Scene, levels: Sequence[Noise], *, theme: Theme) -> dict[str, Any]:
-    """The scene, and what changes with its noise, as plain values for the stage.
+    """Return the scene, and its changes with noise, as plain values for the stage.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ _FEATURE_AXES = {
 def draw_profile(
     comparison: Comparison, *, objective: str, theme: Theme, by_value: bool = False
 ) -> go.Figure:
-    """Average prediction or residual in groups of the sensitive column, A and B."""
+    """Draw average predictions or residuals in groups of the sensitive column, for A and B."""
     seen = OBJECTIVES[objective]
     level = f"Average {seen.audited}" + (" (predicted − true)" if seen.uses_target else "")
     return profile_figure(
@@ -53,7 +53,7 @@ def draw_profile(
 
 
 def profile(comparison: Comparison, *, objective: str, theme: Theme, by_value: bool = False) -> Picture:
-    """The same, with its ranges in words."""
+    """Return the profile with its ranges in words."""
     audited, ranges = OBJECTIVES[objective].audited, []
     for point in comparison.points:
         mean = comparison.profile(point, objective=objective)["mean"]
@@ -68,7 +68,7 @@ def profile(comparison: Comparison, *, objective: str, theme: Theme, by_value: b
 
 
 def draw_front(comparison: Comparison, *, theme: Theme) -> go.Figure:
-    """Test error against dependence: all methods, references, floor, and the two points."""
+    """Draw test error against dependence: all methods, references, floor, and both points."""
     methods, symbol = comparison.front.methods, REGISTRY[comparison.measure].symbol
     base = _front_without_marks(
         comparison.front,
@@ -89,7 +89,7 @@ def draw_front(comparison: Comparison, *, theme: Theme) -> go.Figure:
 
 
 def front(comparison: Comparison, *, theme: Theme) -> Picture:
-    """The same, with the figures of B in words."""
+    """Return the front with the figures of B in words."""
     symbol = REGISTRY[comparison.measure].symbol
     error, value = (
         comparison.shown(each, comparison.b) for each in (comparison.front.error, comparison.measure)
@@ -131,7 +131,7 @@ def _front_without_marks(front: Front, **view: Any) -> Mapping[str, Any]:
 
 
 def spread(comparison: Comparison, *, theme: Theme) -> Picture:
-    """Spread of predictions or residuals of A and B in thirds of the sensitive column."""
+    """Return the spread of predictions or residuals of A and B in thirds of the sensitive column."""
     tables, audited = comparison.spreads(), comparison.objective_seen.audited
     figure = spread_figure(
         tables[comparison.a],
@@ -150,7 +150,7 @@ def spread(comparison: Comparison, *, theme: Theme) -> Picture:
 
 
 def transfers(comparison: Comparison, *, theme: Theme) -> Picture:
-    """Change of predictions by group of the sensitive column."""
+    """Return the change of predictions by group of the sensitive column."""
     figure = transfers_figure(
         comparison.moved,
         sensitive=comparison.sensitive_axis,
@@ -163,7 +163,7 @@ def transfers(comparison: Comparison, *, theme: Theme) -> Picture:
 
 
 def objectives(comparison: Comparison, *, theme: Theme) -> Picture:
-    """The path of B's method judged by both objectives."""
+    """Return the path of B's method, assessed by both objectives."""
     figure = objectives_figure(
         {objective: each.test for objective, each in comparison.fronts.items()},
         measure=comparison.measure,
@@ -182,7 +182,7 @@ def objectives(comparison: Comparison, *, theme: Theme) -> Picture:
 
 
 def features(comparison: Comparison, *, kind: str, theme: Theme) -> Picture | None:
-    """Features that A and B depend on, by ``"reliance"`` or ``"importance"``; None if it was not measured."""
+    """Return the features of A and B by ``"reliance"`` or ``"importance"``; None if not measured."""
     table = comparison.importance(kind)
     if table is None:
         return None

@@ -1,6 +1,6 @@
 """Plot results of :func:`fairdash.sweep` in a notebook with the app's plotly figures.
 
-Each function gives a ``plotly.graph_objects.Figure``: show it, or write it with ``figure.write_html``.
+Each function returns a ``plotly.graph_objects.Figure``: show it, or save it with ``figure.write_html``.
 """
 
 from __future__ import annotations
@@ -41,26 +41,26 @@ def front(
     references: ReferenceResult | None = None,
     dark: bool = False,
 ) -> go.Figure:
-    """Test error against dependence: a line a method, the standard model, the noise floor.
+    """Plot test error against dependence: one line per method, the standard model and the noise floor.
 
     Parameters
     ----------
     result
-        What :func:`fairdash.sweep` has found.
+        Result of :func:`fairdash.sweep`.
     dataset
-        What it was trained on: the benchmarks of every run (the average, a ridge or GLM, boosted trees, an
-        existing price) on the same splits are then drawn, too.
+        Data set of the sweep. If given, the figure includes the benchmarks of every run (the average, a ridge
+        or GLM, boosted trees, an existing price) on the same splits.
     measure
-        Along x; a measure of the sweep, its first by default.
+        Measure on the x-axis; by default the sweep's first.
     method
-        Drawn in full, with standard errors and single splits; the first fair one by default.
+        Method drawn in full, with standard errors and single splits; by default the first fair one.
     sensitive
-        Which sensitive column, where the sweep had several; by default all together, or the first where no
-        measure of the sweep takes several.
+        Sensitive column, if the sweep had several; by default all jointly, or the first if no measure of the
+        sweep takes several.
     references
-        What :func:`fairdash.references` has found with the same splits, drawn apart.
+        Result of :func:`fairdash.references` with the same splits, drawn separately.
     dark
-        For a dark page.
+        Use colours for a dark page.
 
     Raises
     ------
@@ -104,22 +104,22 @@ def profile(
     by_value: bool = False,
     dark: bool = False,
 ) -> go.Figure:
-    """Average prediction, or residual, in quantile groups of the sensitive column: fair against standard.
+    """Plot average predictions, or residuals, by quantile group of the sensitive column: fair and standard.
 
     Parameters
     ----------
     result
-        What :func:`fairdash.sweep` has found.
+        Result of :func:`fairdash.sweep`.
     dataset
-        Not needed any more: the result has its rows.
+        No longer used: the result contains its rows.
     method, lam
-        Which model; the first fair method, and the middle one of its weights, by default.
+        Model to draw; by default the first fair method at the middle of its weights.
     sensitive
         Sensitive column; by default the first.
     by_value
-        Place the groups at their average value of the sensitive column, rather than by rank.
+        Place groups at their average value of the sensitive column instead of by rank.
     dark
-        For a dark page.
+        Use colours for a dark page.
 
     Raises
     ------
@@ -141,16 +141,16 @@ def transfers(
     sensitive: str | None = None,
     dark: bool = False,
 ) -> go.Figure:
-    """Draw the change per head from the standard model to a fair one, by group of the sensitive column.
+    """Plot the change per head from the standard model to a fair one, by group of the sensitive column.
 
-    Parameters and errors as those of :func:`profile`.
+    See :func:`profile` for parameters and errors.
     """
     comparison = _compared(result, method, lam, sensitive)
     return pictures.transfers(comparison, theme=theme_of(dark=dark)).figure
 
 
 def dependence(dataset: Dataset, *, sensitive: str | None = None, dark: bool = False) -> go.Figure:
-    """Draw the target against a sensitive column before any model: rows as dots, group averages as a line.
+    """Plot the target against a sensitive column before any model: rows as dots, group averages as a line.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def dependence(dataset: Dataset, *, sensitive: str | None = None, dark: bool = F
     sensitive
         Sensitive column; by default the first.
     dark
-        For a dark page.
+        Use colours for a dark page.
 
     Raises
     ------

@@ -20,7 +20,7 @@ from fairdash.utils.text import few
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ComparedRun:
-    """A run among others.
+    """Run in a comparison.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class ComparedRun:
 
 
 def differences(runs: Sequence[ComparedRun]) -> str:
-    """Why these runs can't stand on one front, in a sentence; empty if they can."""
+    """Explain why these runs can't share a front, in one sentence; empty if they can."""
     kinds = {
         "target": [each.result.target_name for each in runs],
         "sensitive columns": [" and ".join(each.result.sensitive.columns) for each in runs],
@@ -53,7 +53,7 @@ def differences(runs: Sequence[ComparedRun]) -> str:
 
 
 def remarks(runs: Sequence[ComparedRun]) -> list[str]:
-    """Notes on comparing runs on one front."""
+    """Return notes on comparing runs on one front."""
     said = []
     if len({each.spec.source.to_json() for each in runs}) > 1:
         said.append("The runs use different data, or different rows or features of the same data.")
@@ -66,13 +66,13 @@ def remarks(runs: Sequence[ComparedRun]) -> list[str]:
 
 
 def shared_measures(fronts: Sequence[Front]) -> list[str]:
-    """Ids of the measures that all fronts have figures of, that of the first front's default first."""
+    """Return the ids of the measures that all fronts have, the first front's default first."""
     shared = [id for id in fronts[0].measures if all(id in each.measures for each in fronts)]
     return sorted(shared, key=lambda id: id != fronts[0].default_measure)
 
 
 def table_of(runs: Sequence[ComparedRun], fronts: Sequence[Front], *, measure: str) -> pd.DataFrame:
-    """Every trained model of every run: means over the splits, test rows."""
+    """Return every trained model of every run: means over the splits, on test rows."""
     parts = []
     symbol = REGISTRY[measure].symbol
     for run, front in zip(runs, fronts, strict=True):

@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Stops:
-    """The figures of P stops of a method's path, against a comparison's point A.
+    """Figures of P points of a method's path, against a comparison's point A.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Stops:
 
 
 def stops_of(comparison: Comparison) -> Stops:
-    """All stops of the method of B; where B lies among them does not matter."""
+    """Return all points of B's method, wherever B lies among them."""
     method, front = comparison.b.method, comparison.front
     there = set(front.test.loc[front.test["method"] == method, "lam"])
     stops = points_of_plan(comparison.plan)
@@ -101,7 +101,7 @@ def _between(
 
 
 def four_numbers(comparison: Comparison, *, mean_change: float | None = None) -> tuple[tuple[str, ...], ...]:
-    """Title, value, what stands below and what it means: error, dependence, FairQuant, predictions moved.
+    """Return title, value, note and meaning of error, dependence, FairQuant and moved predictions.
 
     `mean_change` is :attr:`Comparison.mean_change` where that is known already.
     """
@@ -160,7 +160,7 @@ def _error_meaning(comparison: Comparison) -> str:
 
 
 def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> dict[str, Any]:
-    """The comparison, and what changes from stop to stop, as plain values for the stage.
+    """Return the comparison, and its changes along the slider, as plain values for the stage.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ def moving_lines(
     named_at: int,
     besides: Array,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """A profile's figure whose axis holds every stop's, and what moves: its second line, band and name.
+    """Return a profile whose axes fit every point, and what moves: its second line, band and name.
 
     Parameters
     ----------
@@ -328,7 +328,7 @@ def _moving_front(
 
 
 def plain(figure: go.Figure) -> dict[str, Any]:
-    """A figure as plain values."""
+    """Return a figure as plain values."""
     spec: dict[str, Any] = json.loads(str(figure.to_json()))
     # Plotly's own defaults, of which nothing is drawn here.
     spec["layout"].pop("template", None)
@@ -336,7 +336,7 @@ def plain(figure: go.Figure) -> dict[str, Any]:
 
 
 def lists(values: Array) -> Sequence[Any]:
-    """Nested lists with four significant digits or more of the whole range, None for NaN: half the bytes."""
+    """Return nested lists with four significant digits of the range, None for NaN: half the bytes."""
     span = float(np.nanmax(values) - np.nanmin(values)) or 1.0
     rounded = np.round(values, max(0, 5 - int(np.floor(np.log10(span)))))
     holed = rounded.astype(object)

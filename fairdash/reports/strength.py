@@ -30,7 +30,7 @@ def shows_nothing(comparison: Comparison) -> bool:
 
 
 def rows_that_would(comparison: Comparison) -> str:
-    """About how many rows would show the gain or else the link that these don't, and by which assumption."""
+    """Estimate the rows needed to detect the gain or the link, and name the assumption."""
     gain, result = comparison.result.gain, comparison.result
     n_rows, what = len(result.target), "gain"
     if gain is not None and not gain.is_beyond_noise:
@@ -67,7 +67,7 @@ def _about(rows: float) -> str:
 
 
 def networks_and_tariffs(comparison: Comparison) -> str:
-    """By how much the best network beats a tariff that is as fair, or does not; empty without tariffs.
+    """Compare the best network with an equally fair tariff; empty without tariffs.
 
     The tariff is that halfway along the dependence that both reach, the network that with the least error
     that is no more dependent, both on validation rows. The figures are those of test rows: the paired

@@ -42,7 +42,7 @@ _PRICE_LEVEL = (
 
 
 def measures(comparison: Comparison) -> Table:
-    """A and B, each figure beside its noise floor, and whether a link is found."""
+    """Tabulate A and B, each figure beside its noise floor, and whether a link is detected."""
     front, points = comparison.front, comparison.points
     titles = {front.error: front.error_title} | {id: in_full(REGISTRY[id]) for id in front.measures}
     columns = {"Figure (test rows)": [*titles.values()]}
@@ -64,12 +64,12 @@ def measures(comparison: Comparison) -> Table:
 
 
 def in_full(measure: Measure) -> str:
-    """A measure's title, and its symbol where that is not in it."""
+    """Return a measure's title, and its symbol unless the title contains it."""
     return measure.title + ("" if measure.symbol in measure.title else f" ({measure.symbol})")
 
 
 def trained(comparison: Comparison, method: str) -> Table:
-    """A method's trained models, and which of them another model beats."""
+    """Tabulate a method's trained models, and which of them are dominated."""
     front = comparison.front
     others = trained_points(front.test, standard_of=method)
     best = pareto_efficient(others[front.error], others[comparison.measure])
@@ -91,7 +91,7 @@ def trained(comparison: Comparison, method: str) -> Table:
 
 
 def trained_weights(comparison: Comparison) -> pd.DataFrame:
-    """Every trained model's means over the splits, test rows, as numbers."""
+    """Tabulate every trained model's means over the splits, on test rows, as numbers."""
     front = comparison.front
     table = trained_points(front.test, standard_of=front.methods[0])
     efficient = pareto_efficient(table[front.error], table[comparison.measure])
@@ -105,7 +105,7 @@ def trained_weights(comparison: Comparison) -> pd.DataFrame:
 
 
 def benchmarks(comparison: Comparison) -> Table:
-    """Benchmarks beside the networks on the front, with error and dependence."""
+    """Tabulate benchmarks beside the networks on the front, with error and dependence."""
     found = comparison.front.baselines
     names = [
         title_of(lam) if method == FAIR_TARIFF else BASELINES[method]
@@ -123,7 +123,7 @@ def benchmarks(comparison: Comparison) -> Table:
 
 
 def references(comparison: Comparison) -> Table:
-    """Error and dependence of prices that use the sensitive attribute."""
+    """Tabulate error and dependence of prices that use the sensitive attribute."""
     front, found = comparison.front, comparison.front.references
     called = {id: REFERENCES[id].title.partition(": ")[2] for id in found["method"].unique()}
     strengths = [
@@ -147,7 +147,7 @@ def references(comparison: Comparison) -> Table:
 
 
 def hypervolumes(comparison: Comparison) -> Table:
-    """Hypervolume of each method's trained points, as a share of the box from (0, 0) to the worst of both.
+    """Tabulate each method's hypervolume, as a share of the box from (0, 0) to the worst of both.
 
     The box reaches to the standard model's dependence (in each split) and to the constant mean's error.
     """
@@ -175,7 +175,7 @@ def hypervolumes(comparison: Comparison) -> Table:
 
 
 def moved(comparison: Comparison) -> Table:
-    """Change of predictions by group of the sensitive column, and in all."""
+    """Tabulate the change of predictions by group of the sensitive column, and overall."""
     table = comparison.moved
     count, total = table["heads"].sum(), table["total"].sum()
     before = (table["before"] * table["heads"]).sum() / count
@@ -207,7 +207,7 @@ def moved(comparison: Comparison) -> Table:
 
 
 def profile(comparison: Comparison, objective: str) -> Table:
-    """Average prediction or residual in groups of the sensitive column, with 95 % intervals."""
+    """Tabulate average predictions or residuals in groups of the sensitive column, with 95 % intervals."""
     seen, points = OBJECTIVES[objective], comparison.points
     tables = [comparison.profile(point, objective=objective) for point in points]
     rows = []
@@ -227,7 +227,7 @@ def profile(comparison: Comparison, objective: str) -> Table:
 
 
 def spread(comparison: Comparison) -> Table:
-    """Average and standard deviation in thirds of the sensitive column, first split's test rows."""
+    """Tabulate average and standard deviation in thirds of the sensitive column, first split's test rows."""
     seen = {point: comparison.audited_of_first_split(point) for point in comparison.points}
     s = next(iter(seen.values()))[1]
     groups = merged_groups(s, [np.arange(len(s))], n_groups=3)
@@ -247,7 +247,7 @@ def spread(comparison: Comparison) -> Table:
 
 
 def objectives(comparison: Comparison) -> Table:
-    """The dependence of predictions and of residuals."""
+    """Tabulate the dependence of predictions and of residuals."""
     seen = [OBJECTIVES[objective] for objective in comparison.fronts]
     columns = {"Objective": [f"{each.title} ({each.audited}s)" for each in seen]}
     for point in comparison.points:
@@ -258,7 +258,7 @@ def objectives(comparison: Comparison) -> Table:
 
 
 def features(comparison: Comparison) -> Table:
-    """Change of predictions, and increase of the error, when a feature is shuffled."""
+    """Tabulate the change of predictions, and rise in error, when a feature is shuffled."""
     reliance, importance = comparison.importance("reliance"), comparison.importance("importance")
     assert reliance is not None
     assert importance is not None
@@ -285,7 +285,7 @@ def features(comparison: Comparison) -> Table:
 
 
 def history(log: Log) -> Table:
-    """Log of a run: user, action and time, oldest first."""
+    """Tabulate the log of a run: user, action and time, oldest first."""
     rows = [(event.when[:19].replace("T", " "), event.who, event.said) for event in log.events]
     return Table.of_rows("Who did what with this run", ["When (UTC)", "Who", "What"], rows)
 

@@ -23,7 +23,7 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def answer(comparison: Comparison) -> str:
-    """The finding at B in two or three sentences; that nothing was learned, where that is so."""
+    """State the finding at B in two or three sentences, or that nothing was learned."""
     if nothing := nothing_learned(comparison):
         return nothing
     parts = [dependence(comparison), cost(comparison), who_pays(comparison)]
@@ -33,7 +33,7 @@ def answer(comparison: Comparison) -> str:
 
 
 def dependence(comparison: Comparison, point: Point | None = None) -> str:
-    """Sentence about the dependence at a point, B by default.
+    """Return a sentence about the dependence at a point, B by default.
 
     The claim is that of one test of several measures, averaged over the splits, at the 5 % level
     (:mod:`fairdash.evaluation.verdict`); in runs of before there was one, that of the measure in view.
@@ -91,7 +91,7 @@ def _evidence(comparison: Comparison, point: Point) -> str:
 
 
 def verdict_in_short(comparison: Comparison) -> str:
-    """The verdict at B in a few words, with the number that it rests on."""
+    """State the verdict at B in a few words, with its number."""
     begin = "link found" if comparison.has_link(comparison.b) else "no link found"
     p = comparison.verdict_p(comparison.b)
     if math.isnan(p):
@@ -101,7 +101,7 @@ def verdict_in_short(comparison: Comparison) -> str:
 
 
 def how_the_verdict_is_made(comparison: Comparison) -> str:
-    """Explanation of the verdict at B."""
+    """Explain the verdict at B."""
     if math.isnan(comparison.verdict_p(comparison.b)):
         return (
             "A permutation test at 5 % on the mean over the splits decides whether a link is found. With "
@@ -117,7 +117,7 @@ def how_the_verdict_is_made(comparison: Comparison) -> str:
 
 
 def cost(comparison: Comparison) -> str:
-    """Sentence about the change of error from A to B."""
+    """Return a sentence about the change of error from A to B."""
     if comparison.is_of_one_point:
         return ""
     lost = comparison.mean(comparison.front.error, comparison.b) >= comparison.front.error_of_mean
@@ -127,7 +127,7 @@ def cost(comparison: Comparison) -> str:
 
 
 def error_between(comparison: Comparison, a: Point, b: Point) -> str:
-    """Change of the test error from one point to another: in the target's unit, or as a deviance."""
+    """State the change of the test error between two points, in the target's unit or as a deviance."""
     front = comparison.front
     if front.error == "mse":
         before, after = (comparison.mean("rmse", point) for point in (a, b))
@@ -141,7 +141,7 @@ def error_between(comparison: Comparison, a: Point, b: Point) -> str:
 
 
 def who_pays(comparison: Comparison) -> str:
-    """Sentence about the groups whose predictions rise and fall most from A to B."""
+    """Return a sentence about the groups whose predictions rise and fall most from A to B."""
     if comparison.is_of_one_point:
         return ""
     moved = comparison.moved
@@ -162,12 +162,12 @@ def who_pays(comparison: Comparison) -> str:
 
 
 def named(point: Point) -> str:
-    """A point inside a sentence."""
+    """Name a point inside a sentence."""
     return "the standard model" if point.is_standard else point.title
 
 
 def level(comparison: Comparison) -> str:
-    """Sentence about the change of the sum of predictions from A to B."""
+    """Return a sentence about the change of the sum of predictions from A to B."""
     moved = comparison.moved
     total, before = moved["total"].sum(), (moved["before"] * moved["heads"]).sum()
     if abs(total) < HARDLY * abs(before):
@@ -179,7 +179,7 @@ def level(comparison: Comparison) -> str:
 
 
 def both_objectives(comparison: Comparison) -> str:
-    """Sentence about the dependence of predictions and of residuals at B, against the standard model."""
+    """Return a sentence about the dependence of predictions and residuals at B, and the standard model."""
     symbol = REGISTRY[comparison.measure].symbol
     parts = []
     for objective, front in comparison.fronts.items():
@@ -244,7 +244,7 @@ def nothing_learned(comparison: Comparison) -> str:
 
 
 def of_values(comparison: Comparison) -> list[str]:
-    """Say how the values of the measure in view are estimated, and which values are not today's."""
+    """Explain how the measure's values are estimated, and which stored values follow an older definition."""
     entry = REGISTRY[comparison.measure]
     if comparison.result.evaluations.get(comparison.measure, "") != entry.recorded or not entry.recorded:
         return of_older_values(comparison)
@@ -314,7 +314,7 @@ def of_opening(found: Confirmation, *, times: int, names: Mapping[str, str] = _N
 
 
 def of_openings(openings: Sequence[Confirmation], names: Mapping[str, str] = _NONE) -> list[str]:
-    """A paragraph an opening, the first one first; how often they were opened is said once, at the end."""
+    """Return one paragraph per use of the holdout, first one first, with the number of uses at the end."""
     paragraphs = [of_opening(each, times=1, names=names) for each in openings]
     if len(openings) > 1:
         paragraphs.append(of_opening(openings[0], times=len(openings), names=names)[-1:])
@@ -322,7 +322,7 @@ def of_openings(openings: Sequence[Confirmation], names: Mapping[str, str] = _NO
 
 
 def of_rows_set_aside(comparison: Comparison, openings: Sequence[Confirmation]) -> list[str]:
-    """Paragraphs of a report about the rows set aside; empty without such rows."""
+    """Return a report's paragraphs about the holdout rows; empty without such rows."""
     aside = comparison.result.set_aside
     if aside is None:
         return []
@@ -352,7 +352,7 @@ def refit_includes(n: int) -> str:
 
 
 def opening_of(comparison: Comparison, openings: Sequence[Confirmation]) -> Confirmation | None:
-    """The opening for the point in view; None if there was none."""
+    """Return the use of the holdout for the point in view; None if there is none."""
     method, lam = comparison.b.method, 0.0 if comparison.b.is_standard else comparison.b.lam
     own = (each for each in openings if each.is_of(method=method, lam=lam, objective=comparison.objective))
     return next(own, None)

@@ -62,7 +62,7 @@ _ID = re.compile(r"[0-9a-f]{12}")
 
 @dataclass(frozen=True, kw_only=True)
 class BroughtIn:
-    """An imported run.
+    """Imported run.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class BroughtIn:
 
 
 def export_run(run: Run) -> bytes:
-    """A run that is over as one file.
+    """Export a finished run as one file.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def export_run(run: Run) -> bytes:
 
 
 def import_run(content: bytes, *, owner: str = LOCAL) -> BroughtIn:
-    """Import a file of :func:`export_run`, after checking its files against their hashes.
+    """Import a file written by :func:`export_run`, after checking its files against their hashes.
 
     Where another run, or somebody else's, has its id here, it gets one that follows from its content.
 

@@ -51,19 +51,19 @@ class AuditSpec(JobSpec):
 
 
 class AuditJob(Job[AuditSpec]):
-    """One audit in the store."""
+    """Stored audit."""
 
     folder_name: ClassVar[str] = "audits"
     label: ClassVar[str] = "audit"
     spec_kind: ClassVar[type] = AuditSpec
 
     def write_result(self, result: AuditResult) -> None:
-        """Keep the result: all of it or nothing."""
+        """Store the result, all of it or nothing."""
         with self._result_folder() as folder:
             result.save(folder)
 
     def read_result(self) -> AuditResult:
-        """The kept result; RunError if it is not there or can't be read."""
+        """Read the stored result; RunError if it is missing or can't be read."""
         folder = self._checked()
         try:
             return AuditResult.load(folder)
@@ -72,13 +72,13 @@ class AuditJob(Job[AuditSpec]):
 
 
 def create_audit(source: DatasetSource, plan: AuditPlan, *, owner: str = LOCAL) -> AuditJob:
-    """A new audit, queued; nobody works at it yet. From now on its plan is written down."""
+    """Create and queue an audit, which records its plan before any process takes it."""
     spec = AuditSpec(source=source, plan=plan, owner=owner)
     return AuditJob.create(replace(spec, plan=replace(plan, written=plan.written or spec.created)))
 
 
 def origin_of(source: DatasetSource) -> dict[str, Any]:
-    """Where an audit's table came from, as its evidence says it."""
+    """Describe the origin of an audit's table, for its evidence."""
     if isinstance(source, UploadSource):
         return {"sha256": source.sha256, "reading": to_plain(source.reading)}
     assert isinstance(source, CatalogueSource)
@@ -86,7 +86,7 @@ def origin_of(source: DatasetSource) -> dict[str, Any]:
 
 
 def keep_priced(run: Run, dataset: Dataset, price: pd.Series, *, title: str, owner: str) -> UploadSource:
-    """Keep a table of prices, to be audited, and the recipe that says which column is what.
+    """Store a table of prices to audit, and the recipe with its column roles.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def keep_priced(run: Run, dataset: Dataset, price: pd.Series, *, title: str, own
 
 
 def price_of_test_rows(predictions: Mapping[int, Array], tests: Sequence[NDArray[np.int64]]) -> pd.Series:
-    """Each test row's prediction by the first split in which it is one: no model has seen its row.
+    """Return each test row's prediction from the first split that tests it: no model has seen that row.
 
     Parameters
     ----------

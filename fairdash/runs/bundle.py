@@ -134,7 +134,7 @@ _ABOUT_FIGURES = (
 
 
 def model_bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
-    """The zip of a fitted model, whose bytes depend on the fit and the card alone.
+    """Return the zip of a fitted model, which depends only on the fit and the card.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def model_bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
 
 
 def tested_premiums(dataset: Dataset, plan: Sweep, lam: float) -> bytes:
-    """Premiums of a weight's tariffs for the splits' test rows: split, row and premium, as Parquet."""
+    """Return premiums for the splits' test rows at one weight: split, row and premium, as Parquet."""
     import pandas as pd
 
     from fairdash.tariff.plan import tariffs_of_plan
@@ -186,7 +186,7 @@ def tested_premiums(dataset: Dataset, plan: Sweep, lam: float) -> bytes:
 
 
 def tariff_files(model: FairTariff, card: Mapping[str, Any]) -> dict[str, bytes]:
-    """Name to bytes of the zip of a fitted tariff, of :data:`TARIFF` and of :data:`GLM`.
+    """Return a map of names to bytes for a fitted tariff's zip, :data:`TARIFF` and :data:`GLM`.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def tariff_files(model: FairTariff, card: Mapping[str, Any]) -> dict[str, bytes]
 def card_of(
     model: FairRegressor, dataset: Dataset, plan: Sweep, *, run: str, figures: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Description of a model as plain values, without any cell of the table.
+    """Describe a model in plain values, without any cell of the table.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def card_of_tariff(
     figures: Mapping[str, Any],
     notes: Sequence[str],
 ) -> dict[str, Any]:
-    """Description of a tariff; like :func:`card_of`, with notes on its fit."""
+    """Describe a tariff as :func:`card_of` does, with notes on its fit."""
     return {
         "fairdash_tariff": _FORMAT,
         "made_with": _made_with("numpy", "scikit-learn", "torch"),

@@ -24,7 +24,7 @@ OPENED = "opened the rows set aside"
 
 
 def read_confirmations(run: Run) -> tuple[Confirmation, ...]:
-    """Openings so far, first one first; empty for runs of older versions.
+    """Read all uses of the holdout, first one first; empty for runs from older versions.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def read_confirmations(run: Run) -> tuple[Confirmation, ...]:
 def confirm_run(
     run: Run, *, method: str, lam: float, objective: str | None = None, owner: str
 ) -> Confirmation:
-    """Open the rows that a run has set aside, for a chosen point, and keep what they show.
+    """Confirm a selected point on a run's holdout rows, and store the result.
 
     The same point again gives what is kept. Parameters as in
     :func:`fairdash.evaluation.confirmation.confirm_point`; the objective that was trained for by default.

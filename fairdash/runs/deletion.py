@@ -51,7 +51,7 @@ log = logging.getLogger("fairdash.terms")
 
 @dataclass(frozen=True, kw_only=True)
 class Made:
-    """Everything made from a file.
+    """Everything derived from a file.
 
     Parameters
     ----------
@@ -78,12 +78,12 @@ class Made:
 
     @property
     def n_at_work(self) -> int:
-        """Number of processes at work in them."""
+        """Number of active processes in them."""
         return sum(is_at_work(folder) for folder in self.folders)
 
 
 def made_from(digest: str, *, owner: str = LOCAL) -> Made:
-    """Find what its owner made from the file of this hash; what is damaged too, if it names the file.
+    """Find everything an owner derived from the file with this hash, including damaged items that name it.
 
     What others have made from the same file is theirs, and studies belong to all who hold it.
 
@@ -110,7 +110,7 @@ def made_from(digest: str, *, owner: str = LOCAL) -> Made:
 
 
 def delete_made_from(digest: str, *, owner: str = LOCAL) -> None:
-    """Delete an owner's file and everything they made from it; whatever is at work on it is stopped first.
+    """Delete an owner's file and everything derived from it, after stopping active jobs.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def made_in(*runs: Run) -> Made:
 
 
 def what_goes(made: Made) -> str:
-    """Sentence about what is deleted with runs."""
+    """Return a sentence about what is deleted with runs."""
     one = len(made.runs) == 1
     what = "this run" if one else counted(len(made.runs), "run")
     models = (
@@ -169,7 +169,7 @@ def what_goes(made: Made) -> str:
 
 
 def delete_run(run: Run) -> None:
-    """Delete a run with the models that were made from it; it is taken out of the line and stopped first.
+    """Delete a run and the models derived from it, after stopping and dequeuing it.
 
     Raises
     ------
@@ -216,7 +216,7 @@ def _delete_made(made: Made) -> None:
 
 
 def delete_expired(*, now: datetime | None = None) -> int:
-    """Delete the files whose term is over with all that was made from them, and end what was cut off.
+    """Delete expired files with everything derived from them, and finish interrupted deletions.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def delete_expired(*, now: datetime | None = None) -> int:
 
 
 def last_deletion() -> bytes:
-    """Something that changes with each deletion in this home, by whatever process."""
+    """Return a value that changes with each deletion in this home, by any process."""
     try:
         return _last().read_bytes()
     except OSError:
@@ -255,7 +255,7 @@ class _Seen:
 
 
 def enforce() -> int:
-    """Delete the files whose term is over, with what was made from them; how many they were.
+    """Delete expired files with everything derived from them, and return their number.
 
     Takes out of this process's memory what any process has deleted. Several processes may call it at
     once: one of them does it. What can't be deleted is said in the log, and tried again at the next call.
@@ -279,7 +279,7 @@ def enforce() -> int:
 def keep_enforcing(
     *, seconds: float = SECONDS_BETWEEN, then: Callable[[], object] = lambda: None
 ) -> Callable[[], None]:
-    """Enforce the terms now and every so often, in a thread of this process.
+    """Enforce the terms now and at intervals, in a thread of this process.
 
     Parameters
     ----------

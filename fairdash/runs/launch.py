@@ -41,7 +41,7 @@ def start_run(
     first_share: float = 1.0,
     owner: str = LOCAL,
 ) -> Run:
-    """Have a plan carried out; `first` is a smaller sweep to begin with, on `first_share` of the rows.
+    """Queue a plan; `first` is a smaller sweep as a preview, on `first_share` of the rows.
 
     Where the same owner's same plan is at work on the same data already, that run: several pages that ask at
     once share it. So does its id, which follows from all of these.
@@ -71,28 +71,28 @@ def start_run(
 
 
 def start_again(run: Run, *, owner: str = LOCAL) -> Run:
-    """Have the same plan carried out on the same data once more; the run stays."""
+    """Queue the same plan on the same data again; the existing run stays."""
     spec = run.spec
     return start_run(spec.source, spec.plan, first=spec.first, first_share=spec.first_share, owner=owner)
 
 
 def start_search(source: DatasetSource, plan: SettingsSearch | LamSearch, *, owner: str = LOCAL) -> SearchJob:
-    """Have a search carried out."""
+    """Queue a search."""
     return put_in_line(create_search(source, plan, owner=owner))
 
 
 def start_model(source: DatasetSource, plan: Sweep, **asked: Any) -> ModelJob:
-    """Have a model refitted on all rows. Parameters as in :class:`fairdash.runs.models.ModelSpec`."""
+    """Queue a refit of a model on all rows. Parameters as in :class:`fairdash.runs.models.ModelSpec`."""
     return put_in_line(create_model(source, plan, **asked))
 
 
 def start_audit(source: DatasetSource, plan: AuditPlan, *, owner: str = LOCAL) -> AuditJob:
-    """Have a price audited."""
+    """Queue the audit of a price."""
     return put_in_line(create_audit(source, plan, owner=owner))
 
 
 def start_study(study: Study) -> StudyJob:
-    """Have a study carried out, unless it is done or somebody is at it; what was stopped begins anew.
+    """Queue a study, unless it is finished or running; a stopped one starts again.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def start_study(study: Study) -> StudyJob:
 
 
 def put_in_line(job: SomeJob, *, again: bool = False) -> SomeJob:
-    """Have a job carried out that nobody has been asked for; nothing where somebody has.
+    """Queue a job that is not queued yet; otherwise do nothing.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ SomeJob = TypeVar("SomeJob", bound=Job[Any])
 
 @dataclass(frozen=True)
 class RunList:
-    """The runs in the store.
+    """List of the stored runs.
 
     Parameters
     ----------
@@ -33,18 +33,18 @@ class RunList:
     damaged: tuple[str, ...]
 
     def of(self, source: DatasetSource) -> list[Run]:
-        """Those of one data set that have something to look at or are still at work, the newest first."""
+        """Return the runs of one data set that have results or are still active, newest first."""
         of_source = (run for run in self.runs if run.spec.source == source)
         return [run for run in of_source if run.look or not run.status.is_over]
 
 
 def list_runs(*, owner: str | None = LOCAL) -> RunList:
-    """Look through the store for somebody's runs; for everybody's if None."""
+    """List an owner's runs; everybody's if None."""
     return RunList(*_found(Run, owner))
 
 
 def finished_audits(*, owner: str | None = LOCAL) -> list[AuditJob]:
-    """Somebody's audits that have found something, the newest first, as far as they can be read."""
+    """Return an owner's finished audits, newest first, as far as they can be read."""
     audits, _ = _found(AuditJob, owner)
     return [audit for audit in audits if (over := audit.status_if_over) is not None and over.state == DONE]
 
@@ -64,7 +64,7 @@ def kept_answers(*, owner: str | None = LOCAL, first: AuditJob | None = None) ->
 
 
 def jobs_of(kind: type[SomeJob], *, owner: str | None) -> Iterator[SomeJob]:
-    """Somebody's jobs of a kind in the store; everybody's if None."""
+    """Yield an owner's stored jobs of one kind; everybody's if None."""
     for each in inside(data_folder(kind.folder_name)):
         try:
             job = kind(each.name, owner=owner)

@@ -16,7 +16,7 @@ import fairdash as fd
 
 
 def main(table_file: str) -> None:
-    """Read the table, predict, and write the predictions to the folder this is called from."""
+    """Read the table, predict, and write the predictions to the current folder."""
     model = fd.FairRegressor.load(Path(__file__).with_name("model.safetensors"))
     table, report = fd.read_table(table_file)
     y_pred = model.predict(table)

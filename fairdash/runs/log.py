@@ -35,7 +35,7 @@ log = logging.getLogger("fairdash.log")
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """One line.
+    """One line of the log.
 
     Parameters
     ----------
@@ -56,14 +56,14 @@ class Event:
 
     @property
     def said(self) -> str:
-        """Event, with its details in words."""
+        """Event with its details in words."""
         more = (f"{name}: {_in_words(value)}" for name, value in self.details.items() if value)
         return "; ".join([self.what, *more])
 
 
 @dataclass(frozen=True)
 class Log:
-    """Noted events.
+    """Logged events.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Log:
 
 
 def note(folder: Path, what: str, *, who: str, **details: Any) -> None:
-    """Add a line to the log of a job's folder; where that fails the server's log says so, and all goes on."""
+    """Add a line to the log of a job's folder; if that fails, log the failure on the server and continue."""
     if not (folder / "spec.json").is_file():
         # Deleted meanwhile: taking the lock would make the folder anew.
         return
@@ -106,7 +106,7 @@ def note_export(folder: Path, content: bytes, *, file: str, who: str) -> None:
 
 
 def read(folder: Path) -> Log:
-    """Events of a job, and whether the log is unchanged; empty for jobs of older versions."""
+    """Return a job's events, and whether the log is unchanged; empty for jobs from older versions."""
     lines = _lines(folder)
     events, hashes = [], [sha256(line) for line in lines]
     count, last = _end(folder)
@@ -123,7 +123,7 @@ def read(folder: Path) -> Log:
 
 
 def facts_of(source: DatasetSource) -> dict[str, Any]:
-    """Data by hash, and columns by role, for a line."""
+    """Return the data's hash and the columns by role, for a log line."""
     roles = getattr(source, "roles", None)
     data = f"sha256 {source.sha256}" if isinstance(source, UploadSource) else source.title
     columns = {} if roles is None else {part: value for part, value in vars(roles).items() if value}

@@ -27,7 +27,7 @@ HEADINGS: Mapping[str, tuple[str, ...]] = {
 
 
 def model_card(card: Mapping[str, Any]) -> str:
-    """The card in Markdown; texts of a user are escaped.
+    """Return the card in Markdown, with user text escaped.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def model_card(card: Mapping[str, Any]) -> str:
 
 
 def escaped(text: object) -> str:
-    """A text that Markdown shows as it is, in one line."""
+    """Escape text so that Markdown shows it unchanged, on one line."""
     return _MARKS.sub(r"\\\1", " ".join(visible(str(text)).split()))
 
 

@@ -86,7 +86,7 @@ def _plain(value: float | str | None) -> float | str | None:
 def refit(
     dataset: Dataset, spec: ModelSpec, *, on_step: Callable[[float], None] | None = None
 ) -> FairRegressor:
-    """The model of `spec`, fitted on all rows.
+    """Fit the model of `spec` to all rows.
 
     With early stopping in the plan, some rows tell when to stop: the plan's share of validation rows, or a
     tenth.
@@ -139,7 +139,7 @@ def refit(
 
 
 def refit_tariff(dataset: Dataset, spec: ModelSpec) -> tuple[FairTariff, list[str]]:
-    """The tariff of `spec` beside its plan, fitted on all rows, and notes of the fit.
+    """Fit the tariff of `spec` to all rows; return it with its plan and notes on the fit.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def refit_tariff(dataset: Dataset, spec: ModelSpec) -> tuple[FairTariff, list[st
 
 
 class ModelJob(Job[ModelSpec]):
-    """One model in the store."""
+    """Stored model."""
 
     folder_name: ClassVar[str] = "models"
     label: ClassVar[str] = "model"
@@ -200,7 +200,7 @@ class ModelJob(Job[ModelSpec]):
     def files(
         self, dataset: Dataset, *, on_step: Callable[[float], None] | None = None
     ) -> Mapping[str, bytes]:
-        """The model fitted on all rows: name to bytes of its bundle, and of a tariff's tables.
+        """Fit the model to all rows; return its bundle, and a tariff's tables, by name.
 
         Errors as :func:`refit`.
         """
@@ -219,13 +219,13 @@ class ModelJob(Job[ModelSpec]):
         return {BUNDLE: model_bundle(model, {**card, **more})}
 
     def keep(self, files: Mapping[str, bytes]) -> None:
-        """Keep what :meth:`files` has made: all of it or nothing."""
+        """Store the output of :meth:`files`, all of it or nothing."""
         with self._result_folder() as folder:
             for name, content in files.items():
                 write_whole(folder / name, content)
 
     def tariffs(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Tables of relativities at λ = 0 and at the chosen λ; RunError if not there or damaged."""
+        """Read the tables of relativities at λ = 0 and at the selected λ; RunError if missing or damaged."""
         from fairdash.tariff.files import read_tariff
 
         folder = self._checked()
@@ -248,7 +248,7 @@ class ModelJob(Job[ModelSpec]):
         return made
 
     def bundle(self) -> bytes:
-        """The zip to download; RunError if it is missing or damaged."""
+        """Return the zip to download; RunError if it is missing or damaged."""
         folder = self._checked()
         try:
             content = (folder / BUNDLE).read_bytes()
@@ -261,12 +261,12 @@ class ModelJob(Job[ModelSpec]):
 
 
 def create_model(source: DatasetSource, plan: Sweep, **asked: Any) -> ModelJob:
-    """A new model to refit, queued; nobody works at it yet. Parameters as in :class:`ModelSpec`."""
+    """Create and queue a refit. Parameters as in :class:`ModelSpec`."""
     return ModelJob.create(ModelSpec(source=source, plan=plan, **asked))
 
 
 def find_model(*, run: str, method: str, lam: float, owner: str = LOCAL) -> ModelJob | None:
-    """The newest model that its owner asked for at a place of a run; None if none can be read."""
+    """Return the newest model that its owner requested at a point of a run; None if none is readable."""
     found = []
     for job in jobs_of(ModelJob, owner=owner):
         # Where it is damaged it is not this one.

@@ -36,7 +36,7 @@ SET_ASIDE = "set_aside"
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """Part of a result that is neither table nor row: ``about.json``. Fields as in :class:`SweepResult`."""
+    """Metadata of a result, stored in ``about.json``. Fields as in :class:`SweepResult`."""
 
     objective: str
     objectives: tuple[str, ...]
@@ -59,7 +59,7 @@ class About:
 
     @classmethod
     def known(cls, values: Any) -> dict[str, Any]:
-        """Those of a file's values that this version knows."""
+        """Return those values of a file that this version knows."""
         if not isinstance(values, dict):
             raise ValueError("not a JSON object")
         return {each.name: values[each.name] for each in fields(cls) if each.name in values}
@@ -77,7 +77,7 @@ _OF_ASIDE = ("rows", "predictions", "target", "weight", "groups")
 
 
 class UnreadableError(Exception):
-    """A result is not there, or its files are not what they should be."""
+    """A result is missing, or its files are invalid."""
 
 
 def write_result(result: SweepResult, folder: Path) -> None:
@@ -113,7 +113,7 @@ def write_result(result: SweepResult, folder: Path) -> None:
 
 
 def plan_with_lams(plan: Sweep, members: pd.DataFrame) -> Sweep:
-    """The plan with the weights of a result's models, if it asks for them to be found.
+    """Return the plan with the weights of a result's models, if a pilot chose them.
 
     ValueError if they are not as many as the plan has.
     """
@@ -134,7 +134,7 @@ def _write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
 
 
 def read_result(folder: Path, plan: Sweep) -> SweepResult:
-    """The result of a plan that :func:`write_result` wrote; UnreadableError if it can't be read."""
+    """Read a plan's result written by :func:`write_result`; UnreadableError if it can't be read."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -226,7 +226,7 @@ def add_curve(path: Path, curve: pd.DataFrame) -> None:
 
 
 def read_curves(path: Path | None) -> pd.DataFrame:
-    """All curves in a file so far; no rows without one."""
+    """Return all curves in a file; no rows without a file."""
     if path is None:
         return pd.DataFrame(columns=list(CURVE_COLUMNS))
     # The worker may be in the middle of writing the last line.

@@ -90,7 +90,7 @@ _ENDS = ("", "_floor", "_floor_q95", EDGE, P_VALUE)
 
 
 def check_run(files: Mapping[str, bytes], spec: RunSpec, status: RunStatus, *, look: str) -> None:
-    """Refuse files of a run that are not what its plan makes.
+    """Reject files of a run that do not follow from its plan.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ class SearchSpec(JobSpec):
 
 
 class SearchJob(Job[SearchSpec]):
-    """One search in the store."""
+    """Stored search."""
 
     folder_name: ClassVar[str] = "searches"
     label: ClassVar[str] = "search"
@@ -52,7 +52,7 @@ class SearchJob(Job[SearchSpec]):
     lane = queue.LONG
 
     def write_result(self, result: SearchResult) -> None:
-        """Keep the result: all of it or nothing."""
+        """Store the result, all of it or nothing."""
         about = {name: getattr(result, name) for name in _PLAIN}
         about["settings"] = None if result.best is None else to_plain(result.best)
         with self._result_folder() as folder:
@@ -60,7 +60,7 @@ class SearchJob(Job[SearchSpec]):
             write_whole(folder / "about.json", json.dumps(about).encode())
 
     def read_result(self) -> SearchResult:
-        """The kept result; RunError if it is not there or can't be read."""
+        """Read the stored result; RunError if it is missing or can't be read."""
         folder = self._checked()
         try:
             about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
@@ -82,6 +82,6 @@ _PLAIN = ("rule", "lam", "reached", "measure", "seconds", "device", "notes")
 def create_search(
     source: DatasetSource, plan: SettingsSearch | LamSearch, *, owner: str = LOCAL
 ) -> SearchJob:
-    """A new search, queued; nobody works at it yet."""
+    """Create and queue a search."""
     kind = "lam" if isinstance(plan, LamSearch) else "settings"
     return SearchJob.create(SearchSpec(source=source, kind=kind, plan=plan, owner=owner))

@@ -96,13 +96,13 @@ class JobSpec:
         datetime.fromisoformat(self.created)
 
     def load(self) -> Dataset:
-        """The data set; fails as its source's does, also where the job's owner does not hold the file."""
+        """Load the data set; raise its source's errors, also if the job's owner does not hold the file."""
         return self.source.load(owner=self.owner)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunSpec(JobSpec):
-    """Specification of a run, beside the shared fields.
+    """Specification of a run, with the shared fields.
 
     Parameters
     ----------
@@ -123,13 +123,13 @@ class RunSpec(JobSpec):
 
     @property
     def share_of_first(self) -> float:
-        """The preview's share of the work, 0 to 1: it grows with models, epochs and rows."""
+        """Share of the work that the preview takes, 0 to 1: it grows with models, epochs and rows."""
         first = 0.0 if self.first is None else self.first_share * work_of(self.first.models())
         return first / (first + work_of(self.plan.models()))
 
 
 class Job(Generic[Spec]):
-    """A piece of work in the store: its folder, how far it is, and the wish to stop it."""
+    """Stored job: its folder, its progress, and a request to stop it."""
 
     #: Folder of all jobs of this kind, what one is called in messages, and what says what it has to do.
     folder_name: ClassVar[str]
@@ -161,7 +161,7 @@ class Job(Generic[Spec]):
 
     @classmethod
     def create(cls, spec: Spec, *, id: str | None = None) -> Self:
-        """A new job, queued; nobody works at it yet.
+        """Create and queue a job.
 
         Where there is one of this `id` already, that one: of several who ask at once one makes it.
         """
@@ -247,11 +247,11 @@ class Job(Generic[Spec]):
             raise self._damaged(STATUS) from error
 
     def is_held(self) -> bool:
-        """Return whether a worker is alive and at this run."""
+        """Return whether a live worker processes the job."""
         return is_at_work(self.folder)
 
     def lock(self, *, seconds: float = 0.0) -> FileLock:
-        """The lock that the worker holds; taking it fails with filelock.Timeout if held for `seconds`."""
+        """Lock that the worker holds; raises filelock.Timeout if it is held for `seconds`."""
         return FileLock(self.folder / LOCK, timeout=seconds, is_singleton=False)
 
     def write_status(self, status: RunStatus) -> None:
@@ -260,7 +260,7 @@ class Job(Generic[Spec]):
             note(self.folder, _ENDED[status.state], who=WORKER, why=status.message)
 
     def ask_to_cancel(self) -> None:
-        """Stop it before its next step; a working process checks several times a second."""
+        """Stop the job before its next step; a working process checks several times a second."""
         try:
             (self.folder / CANCEL).touch()
         except OSError as error:
@@ -272,14 +272,14 @@ class Job(Generic[Spec]):
         return (self.folder / CANCEL).exists()
 
     def forget_cancel(self) -> None:
-        """It is wanted after all."""
+        """Withdraw the request to stop."""
         try:
             (self.folder / CANCEL).unlink(missing_ok=True)
         except OSError as error:
             raise cant_keep(error) from error
 
     def check_cancelled(self) -> None:
-        """Raise Cancelled where the user wants it stopped."""
+        """Raise Cancelled if the user has requested a stop."""
         if self.is_cancelled():
             raise Cancelled
 
@@ -290,7 +290,7 @@ class Job(Generic[Spec]):
 
     @property
     def can_go_on(self) -> bool:
-        """Return whether it was stopped, or failed, with units done that need not be done again."""
+        """Return whether the job was stopped, or failed, and has finished units to build on."""
         return not (self.folder / RESULT).is_dir() and any(self.units.glob(64 * "?"))
 
     @property
@@ -347,7 +347,7 @@ def _read_spec(kind: type[Any], path: Path, version: tuple[int, int]) -> Any:  #
 
 
 class Run(Job[RunSpec]):
-    """One run in the store."""
+    """Stored run."""
 
     folder_name: ClassVar[str] = "runs"
     label: ClassVar[str] = "run"
@@ -373,7 +373,7 @@ class Run(Job[RunSpec]):
             return ""
 
     def rename(self, name: str) -> None:
-        """Give it another name, or none.
+        """Rename the run, or remove its name.
 
         Raises
         ------
@@ -403,12 +403,12 @@ class Run(Job[RunSpec]):
 
     @property
     def available_plan(self) -> Sweep:
-        """The plan of what there is to look at, its weights as they were before a pilot found others."""
+        """Return the plan of the available result, with weights as before a pilot."""
         spec = self.spec
         return spec.first if self.look == FIRST and spec.first is not None else spec.plan
 
     def write_result(self, result: SweepResult, *, first: bool = False) -> None:
-        """Keep the result, or its preview: all of it or nothing."""
+        """Store the result, or its preview, all of it or nothing."""
         with self._result_folder(FIRST if first else RESULT) as folder:
             write_result(result, folder)
             if not first and (self.folder / CURVES).exists():
@@ -417,7 +417,7 @@ class Run(Job[RunSpec]):
             (self.folder / CURVES).unlink(missing_ok=True)
 
     def read_result(self) -> SweepResult:
-        """The kept result, or else the preview, with a note where today's defaults are others.
+        """Read the stored result, or else the preview, with a note if the defaults have changed.
 
         RunError if there is neither or it can't be read.
         """
@@ -446,5 +446,5 @@ def _checked_name(name: str) -> str:
 
 
 def create_run(source: DatasetSource, plan: Sweep, *, first: Sweep | None = None) -> Run:
-    """A new run, queued; nobody works at it yet."""
+    """Create and queue a run."""
     return Run.create(RunSpec(source=source, plan=plan, first=first, defaults=current_defaults()))

@@ -26,7 +26,7 @@ _KEPT = 300
 
 
 class StudyJob(Job[Study]):
-    """One study in the cache."""
+    """Study in the cache."""
 
     folder_name: ClassVar[str] = "studies"
     label: ClassVar[str] = "study"
@@ -38,33 +38,33 @@ class StudyJob(Job[Study]):
 
     @property
     def lane(self) -> str:  # type: ignore[override]
-        """A scene takes seconds, and somebody looks at it; the others take longer."""
+        """Queue of the study: a scene takes seconds and a user waits for it; others take longer."""
         return queue.QUICK if self.spec.kind == "scene" else queue.STUDIES
 
     def stored_status(self) -> RunStatus:
-        """Specification in its file; an unreadable study is computed again."""
+        """Read the stored status; an unreadable study is computed again."""
         try:
             return super().stored_status()
         except RunError:
             return RunStatus(state=CANCELLED)
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Results so far, by name."""
+        """Return the results so far, by name."""
         paths = self.folder.glob("*.parquet")
         return {path.stem: pd.read_parquet(io.BytesIO(path.read_bytes())) for path in paths}
 
     def keep(self, name: str, table: pd.DataFrame) -> None:
-        """Write a table of what it has found so far."""
+        """Write a table of the results so far."""
         write_whole(self.folder / f"{name}.parquet", table.to_parquet(index=False))
 
 
 def create_study(study: Study) -> StudyJob:
-    """The study's job, queued where it is new; nobody works at it yet."""
+    """Return the study's job, queued if it is new."""
     return StudyJob.create(study, id=study.key)
 
 
 def find_study(study: Study) -> StudyJob | None:
-    """The study where somebody has asked for it, else None."""
+    """Return the study if someone has requested it, else None."""
     try:
         return StudyJob(study.key)
     except RunError:
@@ -72,7 +72,7 @@ def find_study(study: Study) -> StudyJob | None:
 
 
 def forget_the_oldest() -> None:
-    """Forget the oldest studies beyond the number kept."""
+    """Delete the oldest studies beyond the number to keep."""
     folders = sorted(StudyJob.home().iterdir(), key=lambda folder: folder.stat().st_mtime)
     for folder in folders[:-_KEPT]:
         shutil.rmtree(folder, ignore_errors=True)

@@ -71,7 +71,7 @@ Work: TypeAlias = "Callable[[SomeJob, Reporter, Unit], None]"
 
 
 def main(job_id: str, *, unit: Unit = at_once) -> int:
-    """Carry out the run, search, model or audit called `job_id`; the exit status is 0 if it is done."""
+    """Execute the run, search, model or audit called `job_id`; the exit status is 0 if it succeeds."""
     job = open_job(job_id)
     if isinstance(job, Run) and job.look is None and job.spec.first is not None:
         work_at(job, first_look, ends=False)
@@ -79,7 +79,7 @@ def main(job_id: str, *, unit: Unit = at_once) -> int:
 
 
 def work_at(job: SomeJob, work: Work[SomeJob], *, unit: Unit = at_once, ends: bool = True) -> int:
-    """Do the work of a job unless another process is at it, and note how it ended; the exit status.
+    """Execute a job unless another process does, record how it ended, and return the exit status.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ KINDS: tuple[type[Job[Any]], ...] = (Run, SearchJob, ModelJob, AuditJob, StudyJo
 
 
 def open_job(job_id: str) -> Job[Any]:
-    """The job of this id, whose kind its folder says; RunError if there is none."""
+    """Return the job with this id, of the kind given by its folder; RunError if there is none."""
     return next((kind for kind in KINDS if (kind.home() / job_id).is_dir()), Run)(job_id)
 
 
@@ -138,7 +138,7 @@ def _work(job: SomeJob, work: Work[SomeJob], unit: Unit, reporter: Reporter) -> 
 
 
 def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
-    """The preview of a run that begins with one."""
+    """Compute the preview of a run that begins with one."""
     from fairdash.evaluation.execute_sweep import execute_sweep, work_of_plan
 
     spec = run.spec
@@ -258,7 +258,7 @@ WORK: Mapping[type[Job[Any]], Work[Any]] = MappingProxyType(
 
 
 class Reporter:
-    """Writes a job's status a few times a second, and notices the wish to cancel.
+    """Writer of a job's status several times a second, which also notices requests to stop.
 
     Parameters
     ----------
@@ -298,7 +298,7 @@ class Reporter:
         self._insist(lambda: self.job.write_status(status))
 
     def progress(self, doing: str, fraction: float) -> None:
-        """Write that `fraction` of the work is done; Cancelled if the user wants it stopped."""
+        """Report that `fraction` of the work is done; raise Cancelled if the user wants to stop."""
         if time.monotonic() - self.last < SECONDS_BETWEEN_REPORTS:
             return
         self.job.check_cancelled()
@@ -329,7 +329,7 @@ class Reporter:
         return (now - told) / own * max(1 - fraction - unseen, 0.0) / self.processes
 
     def keep(self, write: Callable[[], None]) -> None:
-        """Write what has been found; where the disk is full, wait for space rather than lose it.
+        """Write results; if the disk is full, wait for space rather than lose them.
 
         Raises
         ------
@@ -373,7 +373,7 @@ class Reporter:
 
 @contextmanager
 def helper_process(run: Run, dataset: Dataset, plan: Sweep) -> Iterator[bool]:
-    """Have a second process work at the run's units inside, where that is worth it; whether it is."""
+    """Run a helper process on the run's units inside this context if worthwhile; yield whether it runs."""
     if not _is_worth_it(dataset, plan):
         yield False
         return
@@ -403,7 +403,7 @@ def _is_worth_it(dataset: Dataset, plan: Sweep) -> bool:
 
 
 def help_with(run_id: str) -> int:
-    """Work at a run until there is nothing left; the first process finds an error by itself."""
+    """Process units of a run until none is left; the first process reports errors itself."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     from fairdash.evaluation.execute_sweep import lend_a_hand
 

@@ -42,7 +42,7 @@ class Progress:
 
 
 def studied(*, quick: bool | None = None) -> tuple[str, ...]:
-    """Ids of the measures that take continuous variables; the quick or the slow ones only.
+    """Return the ids of the measures for continuous variables, only the quick or the slow ones on request.
 
     Those that are shown on request alone are not among them.
     """
@@ -54,18 +54,18 @@ def studied(*, quick: bool | None = None) -> tuple[str, ...]:
 
 
 def coefficients() -> tuple[str, ...]:
-    """Ids of the measures that run from 0 to 1: only these share an axis with HGR (paper, section on HGR)."""
+    """Return the ids of the measures between 0 and 1, which alone share an axis with HGR (paper)."""
     return tuple(id for id in studied() if REGISTRY[id].upper == 1)
 
 
 def target_of(id: str) -> str | None:
-    """Quantity that a measure estimates: ``"hgr"``, ``"chi2"``, ``"mi"`` or none of them."""
+    """Return the quantity that a measure estimates: ``"hgr"``, ``"chi2"``, ``"mi"`` or none of them."""
     kind = id.partition("_")[0]
     return kind if kind in ("hgr", "chi2", "mi") else None
 
 
 def is_detected(id: str, value: float, floor_q95: float) -> bool:
-    """Return whether a value stands above what independence exceeds in 5 % of cases."""
+    """Return whether a value exceeds the level that independence exceeds in 5 % of cases."""
     return (abs(value) if REGISTRY[id].signed else value) > floor_q95
 
 
@@ -82,7 +82,7 @@ def published_way(measure: Measure) -> str | None:
 
 
 def values_of(id: str, u: Array, v: Array, *, evaluation: str = OURS, random_state: int = 0) -> Array:
-    """One measure for each pair of a stack; ``(K, n), (K, n) -> (K,)``.
+    """Return one measure for each pair of a stack; ``(K, n), (K, n) -> (K,)``.
 
     FairQuant compares the averages of V in groups of U.
     """
@@ -135,7 +135,7 @@ def _one_training(u: Array, v: Array, evaluation: str, random_state: int) -> dic
 def over_stack(
     ids: Sequence[str], u: Array, v: Array, *, published: bool = True, random_state: int = 0
 ) -> Iterator[tuple[float, str, str, Array | None]]:
-    """Every measure over one stack of pairs.
+    """Compute every measure over one stack of pairs.
 
     Yields
     ------
@@ -168,7 +168,7 @@ def over_stack(
 def gathered(
     ids: Sequence[str], u: Array, v: Array, key: pd.DataFrame, *, published: bool = True
 ) -> Iterator[tuple[float, str, pd.DataFrame]]:
-    """Every measure over one stack of pairs, K rows of `key`: share done, what is being done, table so far.
+    """Compute every measure on K pairs of `key`; yield the share done, the current step and the table so far.
 
     The table is `key` for every ``id`` and ``evaluation`` with its ``value``.
     """
@@ -190,7 +190,7 @@ def scene_estimates(
     n_permutations: int = 39,
     floors: Mapping[str, tuple[float, float]] | None = None,
 ) -> pd.DataFrame:
-    """Value, noise floor and published way of each estimator on one scene.
+    """Return value, noise floor and published form of each estimator on one scene.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def scene_estimates(
 
 
 def along_noise(scene: Scene, ids: Sequence[str], noises: Sequence[float]) -> dict[str, tuple[Array, Array]]:
-    """Values of estimators on a scene at each noise level, in one stack.
+    """Return estimator values on a scene at each noise level, in one stack.
 
     Returns
     -------
@@ -241,7 +241,7 @@ def along_noise(scene: Scene, ids: Sequence[str], noises: Sequence[float]) -> di
 
 
 def floor_of(id: str, u: Array, v: Array, n_permutations: int) -> tuple[float, float]:
-    """Mean and 95 % quantile of a measure with V permuted, of one pair (1, n)."""
+    """Return mean and 95 % quantile of a measure with V permuted, for one pair (1, n)."""
     measure = REGISTRY[id]
     first, second = (u, v) if measure.scale_free else (v, u)
     floor = independence_floor(id, first, second, n_permutations=n_permutations, random_state=0)
@@ -251,13 +251,13 @@ def floor_of(id: str, u: Array, v: Array, n_permutations: int) -> tuple[float, f
 def floors_of(
     scene: Scene, ids: Sequence[str], *, n_permutations: int = 39
 ) -> dict[str, tuple[float, float]]:
-    """Floors of several measures on one scene, by id."""
+    """Return the floors of several measures on one scene, by id."""
     u, v = scene.draw()
     return {id: floor_of(id, u, v, n_permutations) for id in ids}
 
 
 def scene_study(scene: Scene, *, n_permutations: int = 19) -> Iterator[Progress]:
-    """The slow estimators on one scene, one after another; tables ``readings`` and ``curves``.
+    """Run the slow estimators on one scene, one after another; tables ``readings`` and ``curves``.
 
     Yields
     ------
@@ -282,7 +282,7 @@ def _tables(rows: list[pd.DataFrame], curves: list[pd.DataFrame]) -> dict[str, p
 
 
 def learned_curves(scene: Scene, ids: Sequence[str]) -> pd.DataFrame:
-    """The transformations f and g that the measures have learned on a scene.
+    """Return the transformations f and g that the measures learned on a scene.
 
     Returns
     -------

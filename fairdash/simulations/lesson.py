@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class LessonScene:
-    """One scene: one screen, one question.
+    """Scene of the lesson: one screen, one question.
 
     Parameters
     ----------
@@ -101,18 +101,18 @@ PEOPLE = {"Ada": 30, "Ben": 40}
 
 
 def text(name: str) -> str:
-    """One of :data:`TEXTS`, in Markdown."""
+    """Return one of :data:`TEXTS`, in Markdown."""
     return (DATA / f"{name}.md").read_text(encoding="utf-8")
 
 
 @cache
 def table(name: str) -> pd.DataFrame:
-    """A committed table by its name."""
+    """Return a committed table by name."""
     return pd.read_csv(DATA / f"{name}.csv")
 
 
 def select(name: str, **values: object) -> pd.DataFrame:
-    """The rows of a committed table whose columns have these values."""
+    """Return the rows of a committed table with these column values."""
     found = table(name)
     for column, value in values.items():
         found = found[found[column] == value]
@@ -120,7 +120,7 @@ def select(name: str, **values: object) -> pd.DataFrame:
 
 
 def row_of(frame: pd.DataFrame, column: str, value: float) -> dict[str, Any]:
-    """The one row whose column has this value, by name."""
+    """Return the only row whose column has this value, by name."""
     (found,) = frame[frame[column] == value].to_dict("records")
     return {str(name): each for name, each in found.items()}
 
@@ -141,17 +141,17 @@ _CELLS = 20_000
 
 
 def curve_scene(points: Points) -> Scene:
-    """Rows about the curve."""
+    """Return rows about the curve."""
     return Scene(pattern=POINTS, points=points, n=CURVE_ROWS, noise=CURVE_NOISE)
 
 
 def points_of(heights: list[float]) -> Points:
-    """The curve through these five heights, each brought into its range."""
+    """Return the curve through these five heights, each clipped to its range."""
     return tuple(zip(PLACES, np.clip(heights, LOWEST, HIGHEST).tolist(), strict=True))
 
 
 def dials(points: Points) -> tuple[float, float]:
-    """The two dials: the exact correlation of age and price, and their maximal correlation."""
+    """Return the two dials: the exact correlation of age and price, and their maximal correlation."""
     shape = curve_scene(points).named
     u = HALF_WIDTH * (2 * (np.arange(_CELLS) + 0.5) / _CELLS - 1)
     f = shape(u)
@@ -186,7 +186,7 @@ def _place(age: float) -> float:
 
 
 def straightened(points: Points, share: float) -> tuple[Array, Array]:
-    """The rows on their way from (u, v), standardised, at 0 to (f(u), g(v)) at 1; standardised, (n,) each.
+    """Return the rows between standardised (u, v), at 0, and (f(u), g(v)), at 1; (n,) each.
 
     The first are those of :data:`PEOPLE`: the rows whose ages are nearest.
     """
@@ -205,7 +205,7 @@ def straightened(points: Points, share: float) -> tuple[Array, Array]:
 
 
 def best_pair(points: Points) -> Truth:
-    """f and g of the curve, and their correlation, HGR."""
+    """Return f and g of the curve, and their correlation, HGR."""
     return truth_of(curve_scene(points).named, noise=CURVE_NOISE)
 
 
@@ -235,7 +235,7 @@ def _standardised(x: Array) -> Array:
 
 
 def signed(value: float) -> str:
-    """Two decimals, a true minus, and no minus before 0."""
+    """Format with two decimals and a true minus, but no minus before 0."""
     text = f"{value:.2f}"
     return "0.00" if text == "-0.00" else text.replace("-", "−")
 
@@ -248,12 +248,12 @@ NOISE_STEPS = (5, 10, 20, 50, 100, 200, 500)
 
 
 def noise_scene(n: int) -> Scene:
-    """Rows of two variables that have nothing to do with each other."""
+    """Return rows of two unrelated variables."""
     return Scene(pattern="none", n=n, noise=2.0, seed=3)
 
 
 def independent_rows(n: int) -> tuple[Array, Array]:
-    """U and V of :func:`noise_scene`, (n,) each."""
+    """Return U and V of :func:`noise_scene`, (n,) each."""
     u, v = noise_scene(n).draw()
     return u[0], v[0]
 
@@ -290,12 +290,12 @@ def duel_states(frozen: bool) -> pd.DataFrame:
 
 
 def duel_by_age(frozen: bool, step: int) -> pd.DataFrame:
-    """Average ``price`` in €, and ``g`` in standard deviations, by ``age``."""
+    """Return the average ``price`` in €, and ``g`` in standard deviations, by ``age``."""
     return select("duel_by_age", frozen=frozen, step=step)
 
 
 def average_price() -> float:
-    """Price in € if it were the same for everyone."""
+    """Return the price in € if it were the same for everyone."""
     return float(duel_by_age(False, max(DUEL_STEPS))["price"].mean())
 
 
@@ -332,7 +332,7 @@ OBJECTIVES = {
 
 
 def payers_points(objective: str) -> pd.DataFrame:
-    """A row a weight, 0 first: ``lam``, ``rmse`` in € and ``hgr`` of what is audited, means over the splits.
+    """Return one row per weight, 0 first: ``lam``, ``rmse`` in € and ``hgr``, means over the splits.
 
     And ``rmse_se``, ``hgr_se``, their standard errors; ``edge``, what independence stays below in 95 % of
     cases; ``rmse_of_average``, the error in € of predicting the average for everyone.
@@ -341,7 +341,7 @@ def payers_points(objective: str) -> pd.DataFrame:
 
 
 def payers_floor(objective: str) -> float:
-    """The noise floor of sentence and picture, whatever the weight: the mean of the weights' edges.
+    """Return the noise floor for sentence and picture, the mean of the weights' edges.
 
     Each weight's edge estimates the same thing from shuffles of its own.
     """
@@ -349,7 +349,7 @@ def payers_floor(objective: str) -> float:
 
 
 def payers_by_age(objective: str, lam: float) -> pd.DataFrame:
-    """Average ``price`` and ``residual`` (price − cost) in € by ``age``, test rows."""
+    """Return average ``price`` and ``residual`` (price − cost) in € by ``age``, on test rows."""
     return select("payers_by_age", objective=objective, lam=lam)
 
 
@@ -358,7 +358,7 @@ def payers_lams() -> list[float]:
 
 
 def payers_ages(objective: str) -> pd.DataFrame:
-    """:func:`payers_by_age` of all weights: what the axes have to hold."""
+    """Return :func:`payers_by_age` for all weights, which sets the range of the axes."""
     return select("payers_by_age", objective=objective)
 
 

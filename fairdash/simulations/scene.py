@@ -94,7 +94,7 @@ class Scene:
 
     @property
     def named(self) -> Pattern:
-        """The pattern F as it is shown, without the ties."""
+        """Pattern F as shown, without ties."""
         if self.pattern == POINTS:
             # transposes (m, 2) also when it is empty, which pattern_from_points refuses with the reason
             u, f = np.array(self.points, dtype=np.float64).reshape(-1, 2).T
@@ -103,7 +103,7 @@ class Scene:
 
     @property
     def shape(self) -> Pattern:
-        """F of the untied uniform variable: its law with noise is that of V."""
+        """Pattern F of the untied uniform variable: with noise it has the law of V."""
         named = self.named
         if self.ties == 0:
             return named
@@ -127,13 +127,13 @@ class Scene:
         return self.scale_u(self._tied(u)), self.scale_v(v)
 
     def scale_u(self, u: Array) -> Array:
-        """Values of U in (−10, 10) on the scale of the rows: themselves, or e^(2 normal score)."""
+        """Map U in (−10, 10) to the scale of the rows: unchanged, or e^(2 normal score)."""
         if not self.heavy_tails:
             return u
         return np.asarray(np.exp(_LOG_SD * ndtri((u + HALF_WIDTH) / (2 * HALF_WIDTH))))
 
     def scale_v(self, v: Array) -> Array:
-        """Values of V on the scale of the rows: themselves, or e^(2 standard deviations)."""
+        """Map V to the scale of the rows: unchanged, or e^(2 standard deviations)."""
         if not self.heavy_tails:
             return v
         mean, share = self.heavy_scale
@@ -151,7 +151,7 @@ class Scene:
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """A scene on which one estimator misleads.
+    """Scene on which one estimator misleads.
 
     Parameters
     ----------

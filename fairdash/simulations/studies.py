@@ -45,7 +45,7 @@ _FORMAT = 4
 
 @dataclass(frozen=True)
 class Study:
-    """One computation on one scene, or on the normal laws.
+    """Computation on one scene, or on the normal laws.
 
     Parameters
     ----------
@@ -79,12 +79,12 @@ class Study:
 
     @property
     def key(self) -> str:
-        """Hash of what it is, of the version and of the measures there are."""
+        """Hash of the study, the version and the available measures."""
         parts = (self.to_json(), __version__, str(_FORMAT), ",".join(REGISTRY))
         return sha256("\n".join(parts).encode())[:24]
 
     def carry_out(self) -> Iterator[Progress]:
-        """Compute it here and now."""
+        """Compute the study in this process."""
         if self.kind == PROXIES:
             return proxy_study(DatasetSource.from_json(self.source).load(), self.sensitive)
         return KINDS[self.kind](self.scene)
@@ -102,7 +102,7 @@ def noise_axis_study(
     repeats: int = 5,
     ids: Sequence[str] | None = None,
 ) -> Iterator[Progress]:
-    """Every estimator at every noise level on every scene, as one stack.
+    """Compute every estimator at every noise level on every scene, as one stack.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def _exact(scenes: Sequence[Scene], noises: Sequence[float]) -> pd.DataFrame:
 
 
 def lines_of(values: pd.DataFrame) -> pd.DataFrame:
-    """Mean, lowest and highest value of each estimator at each noise level.
+    """Return mean, lowest and highest value of each estimator at each noise level.
 
     Returns
     -------
@@ -160,7 +160,7 @@ def lines_of(values: pd.DataFrame) -> pd.DataFrame:
 
 
 def errors(values: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
-    """Bias and root mean squared error of the HGR estimators against the exact value.
+    """Return bias and root mean squared error of the HGR estimators against the exact value.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ LEVEL = 0.05
 
 
 def compared() -> tuple[str, ...]:
-    """All quick measures, and of the slow ones those that run from 0 to 1: the others take minutes."""
+    """Return all quick measures, and the slow ones between 0 and 1; the others take minutes."""
     return tuple(id for id in studied() if REGISTRY[id].quick or REGISTRY[id].upper == 1)
 
 
@@ -197,7 +197,7 @@ def power_study(
     slow_repeats: int = 20,
     ids: Sequence[str] | None = None,
 ) -> Iterator[Progress]:
-    """Detection rate of every estimator at every noise level.
+    """Estimate the detection rate of every estimator at every noise level.
 
     At each level ``repeats`` data sets are drawn. The U of one with the V of the next and of the one after
     are independent and have the same margins: their values are the estimator's under independence.
@@ -271,7 +271,7 @@ def _rates(id: str, values: Array, noises: Sequence[float]) -> pd.DataFrame:
 
 
 def wilson(rate: Array, count: int) -> tuple[Array, Array]:
-    """95 % interval of a share of ``count`` (Wilson 1927)."""
+    """Return the 95 % interval of a share of ``count`` (Wilson 1927)."""
     centre = (rate + Z**2 / (2 * count)) / (1 + Z**2 / count)
     half = Z * np.sqrt(rate * (1 - rate) / count + Z**2 / (4 * count**2)) / (1 + Z**2 / count)
     return centre - half, centre + half
@@ -281,7 +281,7 @@ RHOS: tuple[float, ...] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.9
 
 
 def gaussian_pairs(rhos: Sequence[float], n: int, *, repeats: int, seed: int = 0) -> tuple[Array, Array]:
-    """Standard normal pairs with correlation ρ; (len(rhos) · repeats, n) both, repeats innermost."""
+    """Draw standard normal pairs with correlation ρ; (len(rhos) · repeats, n) both, repeats innermost."""
     rng = np.random.default_rng(seed)
     u, rest = rng.normal(size=(2, repeats, n))
     v = np.concatenate([rho * u + np.sqrt(1 - rho**2) * rest for rho in rhos])
@@ -296,7 +296,7 @@ def gaussian_study(
     ids: Sequence[str] | None = None,
     seed: int = 0,
 ) -> Iterator[Progress]:
-    """Every estimator of HGR, χ² and mutual information along ρ, as one stack.
+    """Compute every estimator of HGR, χ² and mutual information along ρ, as one stack.
 
     Parameters
     ----------
@@ -324,7 +324,7 @@ def gaussian_study(
 
 
 def means_along_rho(values: pd.DataFrame, *, base: str) -> pd.DataFrame:
-    """The estimators' means and ranges in the units of the lines: HGR squared, information in `base`.
+    """Return the estimators' means and ranges in the lines' units: HGR squared, information in `base`.
 
     Parameters
     ----------
@@ -347,7 +347,7 @@ VALUES, RANKING, JOINT = "values", "ranking", "joint"
 
 
 def proxy_study(dataset: Dataset, sensitive: str) -> Iterator[Progress]:
-    """Rank the features of a data set by what they tell of one of its sensitive columns.
+    """Rank the features of a data set by how well they predict a sensitive column.
 
     Yields
     ------
@@ -366,7 +366,7 @@ def proxy_study(dataset: Dataset, sensitive: str) -> Iterator[Progress]:
 
 
 def tables_of_ranking(ranking: ProxyRanking) -> dict[str, pd.DataFrame]:
-    """The ranking as tables that can be kept."""
+    """Convert a ranking to storable tables."""
     joint = {name: value for name, value in vars(ranking).items() if name != "features"}
     return {
         VALUES: ranking.features[["feature", "hgr"]],
@@ -376,7 +376,7 @@ def tables_of_ranking(ranking: ProxyRanking) -> dict[str, pd.DataFrame]:
 
 
 def ranking_of_tables(tables: Mapping[str, pd.DataFrame]) -> ProxyRanking:
-    """The way back from :func:`tables_of_ranking`."""
+    """Convert the tables of :func:`tables_of_ranking` back to a ranking."""
     (joint,) = tables[JOINT].to_dict("records")
     return ProxyRanking(features=tables[RANKING], **{str(name): value for name, value in joint.items()})
 

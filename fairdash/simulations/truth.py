@@ -39,7 +39,7 @@ _NO_NOISE = 1 / 150
 
 @dataclass(frozen=True, kw_only=True)
 class Truth:
-    """The dependence of U ~ Uniform(−10, 10) and V = F(U) + N(0, noise²).
+    """Dependence of U ~ Uniform(−10, 10) and V = F(U) + N(0, noise²).
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Truth:
 
 
 def truth_of(shape: Pattern, *, noise: float) -> Truth:
-    """All that is true of a pattern with noise of standard deviation ``noise``.
+    """Return the exact quantities for a pattern with noise of standard deviation ``noise``.
 
     V depends on U through W = F(U) alone. The law of W is cut into cells of equal probability, V lies on a
     regular grid, and Q(w, v) = p(w, v) / √(p(w) p(v)): HGR is its second singular value (Witsenhausen 1975),
@@ -132,7 +132,7 @@ def _of_values(w: Array) -> tuple[float, float]:
 
 
 def exact_curves(rhos: Array) -> pd.DataFrame:
-    """``rho``, ``hgr2`` = ρ², ``chi2``, ``mi`` in nats, and ``mi_bits``."""
+    """Return ``rho``, ``hgr2`` = ρ², ``chi2``, ``mi`` in nats, and ``mi_bits``."""
     rows = [(rho, one.hgr**2, one.chi2, one.mi) for rho in rhos.tolist() for one in [gaussian(rho)]]
     frame = pd.DataFrame(rows, columns=["rho", "hgr2", "chi2", "mi"])
     return frame.assign(mi_bits=frame["mi"] / np.log(2))
@@ -142,41 +142,41 @@ BASES = ("bits", "nats")
 
 
 def unit_of(base: str) -> float:
-    """A unit of information in nats: 1, or that of a bit."""
+    """Return a unit of information in nats: 1, or the size of a bit."""
     return 1.0 if base == "nats" else math.log(2)
 
 
 def information(chi2: Array, base: str) -> Array:
-    """Mutual information of the normal law with this χ²: ½ log(1 + χ²)."""
+    """Return the mutual information of the normal law with this χ²: ½ log(1 + χ²)."""
     return np.asarray(0.5 * np.log1p(chi2) / unit_of(base))
 
 
 def middle(mutual_information: Array) -> Array:
-    """The proposition's middle term, 1 − 2^(−2I)."""
+    """Return the proposition's middle term, 1 − 2^(−2I)."""
     return np.asarray(-np.expm1(-2 * math.log(2) * mutual_information))
 
 
 def hgr2(chi2: Array) -> Array:
-    """HGR² = ρ² of the normal law with this χ²."""
+    """Return HGR² = ρ² of the normal law with this χ²."""
     return np.asarray(chi2 / (1 + chi2))
 
 
 def upper(chi2: Array, base: str) -> Array:
-    """The middle term with I replaced by its bound log(1 + χ²), from which the threshold comes."""
+    """Return the middle term with I replaced by its bound log(1 + χ²), which yields the threshold."""
     return middle(np.log1p(chi2) / unit_of(base))
 
 
 def printed_threshold() -> float:
-    """t as the formula in the supplement evaluates: (a − 1)/(a + 1) with a = exp(−1/(2 ln 2)); negative."""
+    """Return t by the supplement's formula: (a − 1)/(a + 1) with a = exp(−1/(2 ln 2)); negative."""
     a = math.exp(-1 / (2 * math.log(2)))
     return (a - 1) / (a + 1)
 
 
 def bound_crossing(base: str) -> float:
-    """χ² at which the bound, 1 − 2^(−2 log(1 + χ²)), really crosses χ²; in bits the golden ratio less 1."""
+    """Return the χ² where the bound 1 − 2^(−2 log(1 + χ²)) crosses χ²; in bits the golden ratio less 1."""
     return float(brentq(lambda x: float(upper(np.array(x), base)) - x, 0.05, 5.0))
 
 
 def mi_crossing(base: str) -> float:
-    """ρ² at which the mutual information itself crosses HGR²."""
+    """Return the ρ² at which the mutual information itself crosses HGR²."""
     return float(brentq(lambda x: -0.5 * math.log1p(-x) / unit_of(base) - x, 0.05, 0.999))

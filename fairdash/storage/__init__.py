@@ -24,12 +24,12 @@ WRITABLE = "Free some space, or set FAIRDASH_HOME to a writable folder."
 
 
 def sha256(content: bytes) -> str:
-    """Give the SHA-256 of some bytes in hex."""
+    """Return the SHA-256 of some bytes in hex."""
     return hashlib.sha256(content).hexdigest()
 
 
 def check_owner(owner: str) -> str:
-    """Give the owner back; StorageError for what is none, as it becomes part of a path."""
+    """Check and return an owner, because it becomes part of a path; StorageError if it is invalid."""
     if not _OWNER.fullmatch(owner):
         raise StorageError.of(
             "this is not the id of an owner", f"Give 32 hex digits, or {LOCAL} where nobody signs in."
@@ -38,12 +38,12 @@ def check_owner(owner: str) -> str:
 
 
 def data_folder(name: str) -> Path:
-    """Give a folder for files that must be kept, such as uploads; it need not exist yet."""
+    """Return a folder for permanent files, such as uploads; it need not exist yet."""
     return _home("", "user_data_path") / name
 
 
 def cache_folder(name: str) -> Path:
-    """Give a folder for files that can be fetched again; it need not exist yet."""
+    """Return a folder for files that can be fetched again; it need not exist yet."""
     return _home("cache", "user_cache_path") / name
 
 
@@ -57,7 +57,7 @@ def _home(part: str, of_system: str) -> Path:
 
 
 def write_whole(path: Path, content: bytes, *, hint: str = WRITABLE) -> None:
-    """Write a file that only this user can read, whole or not at all.
+    """Write a file that only this user can read, atomically.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def write_whole(path: Path, content: bytes, *, hint: str = WRITABLE) -> None:
 
 
 def make_parents(path: Path, *, hint: str = WRITABLE) -> None:
-    """Make the folder that a file is to lie in, and those around it; only this user can read them.
+    """Create a file's folder and its parents, readable by this user only.
 
     Raises
     ------
@@ -106,12 +106,12 @@ def make_parents(path: Path, *, hint: str = WRITABLE) -> None:
 
 
 def inside(folder: Path) -> list[Path]:
-    """Content of a folder, in order; empty without a folder."""
+    """Return the content of a folder, in order; empty without a folder."""
     return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
 def make_private() -> tuple[Path, ...]:
-    """Take other accounts' right to look into the folders of personal data, however they were made.
+    """Remove other accounts' access to the folders of personal data, however they were created.
 
     Returns
     -------

@@ -34,7 +34,7 @@ _ENTRY = b"PK\x01\x02"
 
 
 class AlteredError(ValueError):
-    """Files are not as they were written.
+    """Files differ from what was written.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def pack(
     time: tuple[int, int, int, int, int, int] = NO_TIME,
     is_packed: bool = False,
 ) -> bytes:
-    """The zip of some files: no time of day, no mark of the system, in the order of their names.
+    """Zip files in the order of their names, without times or marks of the system.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def pack(
 
 
 def unpack(content: bytes, *names: str, largest: int | None = None) -> dict[str, bytes]:
-    """The files in a zip; those of these names that it has, if any are named.
+    """Return the files in a zip, or only the named ones.
 
     Parameters
     ----------
@@ -117,17 +117,17 @@ def unpack(content: bytes, *names: str, largest: int | None = None) -> dict[str,
 
 
 def hashes_of(files: Mapping[str, bytes]) -> dict[str, str]:
-    """Name of each file but the seal to its SHA-256, in order."""
+    """Return a map of each file except the seal to its SHA-256, in order."""
     return {name: sha256(content) for name, content in sorted(files.items()) if name != SEAL}
 
 
 def sealing(hashes: Mapping[str, str]) -> bytes:
-    """The content of ``sha256.json``."""
+    """Return the content of ``sha256.json``."""
     return json.dumps(hashes, indent=1).encode()
 
 
 def changed(there: Mapping[str, str], noted: bytes) -> list[str]:
-    """Names of the files that have changed, are gone, or were added since they were noted.
+    """Return the names of files that were changed, removed or added since the seal.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def changed(there: Mapping[str, str], noted: bytes) -> list[str]:
 
 
 def seal(folder: Path) -> None:
-    """Note what every file of a folder holds, and have the disk keep it all.
+    """Record the content of every file of a folder, and flush it to disk.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def seal(folder: Path) -> None:
 
 
 def check(folder: Path) -> None:
-    """Compare every file of a folder with what :func:`seal` noted; a folder that never was sealed passes.
+    """Compare every file of a folder with its seal; a folder without a seal passes.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def check(folder: Path) -> None:
 
 @contextmanager
 def whole_folder(place: Path) -> Iterator[Path]:
-    """A folder to write into, which is `place` once the block has ended well; else nothing is left of it.
+    """Yield a folder to write into, which becomes `place` on success and is removed otherwise.
 
     Raises
     ------
@@ -199,7 +199,7 @@ def whole_folder(place: Path) -> Iterator[Path]:
 
 
 def sync(path: Path) -> None:
-    """Have the disk keep a file, or a folder's list of names, before anything that builds on it."""
+    """Flush a file, or a folder's list of names, to disk before anything relies on it."""
     if os.name == "nt" and path.is_dir():
         return
     try:
@@ -213,7 +213,7 @@ def sync(path: Path) -> None:
 
 
 def sealed_text(content: Mapping[str, Any]) -> str:
-    """JSON that holds its own hash, for :func:`open_sealed_text`."""
+    """Return JSON that contains its own hash, for :func:`open_sealed_text`."""
     return json.dumps({**content, _OWN: _hash(content)}, indent=2)
 
 
@@ -237,7 +237,7 @@ def open_sealed_text(text: str) -> dict[str, Any]:
 
 
 def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a file of JSON that holds its own hash, whole or not at all; StorageError if that fails."""
+    """Write a JSON file that contains its own hash, atomically; StorageError if that fails."""
     write_whole(path, sealed_text(content).encode())
 
 

@@ -31,7 +31,7 @@ TEXT, NUMBER, WHOLE, FLAG = "text", "number", "whole number", "yes or no"
 
 
 class SchemaError(ValueError):
-    """Something is not as it is declared; says what."""
+    """A file does not match its declaration; the message says where."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,13 +83,13 @@ class Array:
 
 
 def require(holds: object, what: str) -> None:
-    """Raise a SchemaError that says `what` unless something `holds`."""
+    """Raise a SchemaError that says `what`, unless the condition `holds`."""
     if not holds:
         raise SchemaError(what)
 
 
 def read_json(content: bytes, *, most_bytes: int, may_lack: bool = False) -> Any:
-    """The values in a JSON file, none of them larger, longer or deeper than fairdash writes any.
+    """Read a JSON file, limited to the sizes and depths that fairdash writes.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def _check_plain(value: Any, *, depth: int, may_lack: bool) -> None:
 
 
 def read_table(content: bytes, columns: Mapping[str, Column], *, most_rows: int) -> pd.DataFrame:
-    """The table in a Parquet file; what it says to pandas, which could make another one of it, is not heeded.
+    """Read the table of a Parquet file, ignoring pandas metadata, which could turn it into another table.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def _check_numbers(name: str, values: Any, declared: Column | Array) -> None:
 
 
 def read_arrays(content: bytes, declared: Mapping[str, Array]) -> dict[str, Any]:
-    """The arrays in a safetensors file."""
+    """Read the arrays of a safetensors file."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 

@@ -85,7 +85,7 @@ class AveragesPenalty:
         self._centres = np.linspace(-_REACH, _REACH, _BUMPS).astype(number)[:, None]
 
     def value_and_slope(self, u: Array, lam: Array) -> tuple[Array, Array]:
-        """Ψ (K,), at least 0, of U (K, m) at λ (K,), and its slope (K, m)."""
+        """Return Ψ (K,), at least 0, of U (K, m) at λ (K,), and its slope (K, m)."""
         share, number = self._share, u.dtype
         centred = u - (u @ share)[:, None]
         c = (centred @ self._weighed).astype(np.float64)

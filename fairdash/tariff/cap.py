@@ -27,16 +27,16 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CappedPremiums:
-    """Premiums of which none changes by more than a share of the existing one.
+    """Premiums after a cap on their relative change.
 
     Parameters
     ----------
     premiums
-        (n,).
+        Capped premiums, (n,).
     level
-        What every premium was multiplied by before it was cut off, so that the income stays.
+        Factor that multiplied every premium before the cap, so that income is unchanged.
     at_lower, at_upper
-        Share of the customers, by weight, who are held at the lower and at the upper end.
+        Share of customers, by weight, at the lower and at the upper limit.
 
     Examples
     --------
@@ -57,33 +57,33 @@ def cap_premiums(
     max_change: float,
     sample_weight: ArrayLike | None = None,
 ) -> CappedPremiums:
-    """Let no premium change by more than a share of the existing one, and keep the income.
+    """Cap the relative change of every premium from the existing one, at unchanged income.
 
-    Every premium is multiplied by one level k and cut off at ``(1 ± max_change) × existing``; k is such that
-    the weighted sum of what comes out is that of `premiums`.
+    Every premium is multiplied by one level k and limited to ``(1 ± max_change) × existing``; k is chosen so
+    that the weighted sum of the result equals that of `premiums`.
 
     Parameters
     ----------
     premiums : array, shape (n,)
-        What a tariff asks, above 0: in total, or by unit of exposure with the exposure as weight.
+        Premiums of a tariff, above 0: in total, or per unit of exposure with the exposure as weight.
     existing : array, shape (n,)
-        What is asked today, above 0, in the same unit.
+        Today's premiums, above 0, in the same unit.
     max_change
-        Largest change, at least 0: 0.1 holds every premium within 10 % of the existing one.
+        Largest relative change, at least 0: 0.1 keeps every premium within 10 % of the existing one.
     sample_weight : array, shape (n,)
-        How much each row counts in the income, such as its exposure; all alike if None.
+        Weight of each row in the income, such as its exposure; None for equal weights.
 
     Raises
     ------
     DataError
-        A premium is not above 0, or no level reaches the income between the two ends.
+        A premium is not above 0, or no level reaches the income within the limits.
     OptionError
-        `max_change` is no number of at least 0.
+        `max_change` is not a number of at least 0.
 
     Notes
     -----
-    The income is a continuous function of k that never falls, so that a level is found wherever there is one.
-    A cap is a step after rating: the tariff's table of relativities stays as it is.
+    Income is a continuous, non-decreasing function of k, so that a level is found whenever one exists.
+    The cap applies after rating: the tariff's table of relativities does not change.
 
     Examples
     --------

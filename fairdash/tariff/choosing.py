@@ -45,7 +45,7 @@ MOST_LEVELS = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class TermOptions:
-    """Mapping from columns to terms. Columns are named by their text; the defaults treat all others.
+    """Options that map columns, named as text, to terms; columns not mentioned follow the defaults.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class TermOptions:
 def choose_terms(
     features: pd.DataFrame, sample_weight: Array | None, options: TermOptions
 ) -> tuple[Term, ...]:
-    """The terms of a table of training rows: one a column in their order, then the interactions.
+    """Choose the terms for training rows: one per column, in order, followed by the interactions.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def choose_terms(
 
 
 def check_term_options(options: TermOptions, features: pd.DataFrame) -> None:
-    """OptionError naming all options that can't be used for these columns."""
+    """Raise OptionError naming all options that can't be used for these columns."""
     checks = Checks(OptionError)
     least = "Give a whole number of at least 2."
     checks.require(_is_count(options.n_breakpoints), "n_breakpoints", "A curve needs two breakpoints", least)
@@ -174,7 +174,7 @@ def _check_fixed(checks: Checks, fixed: Mapping[str, Any]) -> None:
 
 
 def fixed_term(column: pd.Series, weight: Array, given: Mapping[Any, float]) -> Factor:
-    """The term of a column of training rows with these relativities, levels in their order.
+    """Return the term of a training column with fixed relativities, levels in their order.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def fixed_term(column: pd.Series, weight: Array, given: Mapping[Any, float]) -> 
 def require_fixed(
     terms: Sequence[Term], table: pd.DataFrame, *, numbers: NDArray[np.intp] | None = None
 ) -> None:
-    """DataError naming the rows, and their columns, for which no relativity is given.
+    """Raise DataError naming the rows and columns without a relativity.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def lacking(
     hint: str,
     numbers: NDArray[np.intp] | None = None,
 ) -> list[Problem]:
-    """A problem a factor that has no relativity for some rows; `numbers` as in :func:`require_fixed`."""
+    """Return a problem for each factor without a relativity for some rows; see :func:`require_fixed`."""
     problems = []
     for term in terms:
         rows = np.flatnonzero(term.unknown(table))

@@ -35,12 +35,12 @@ SHEET, WORDS = "Relativities", "How to rate"
 
 
 def csv_of(table: pd.DataFrame) -> bytes:
-    """A table of relativities as UTF-8 CSV with a byte order mark, numbers in full."""
+    """Return a table of relativities as UTF-8 CSV with a byte order mark and full precision."""
     return _as_kept(table).to_csv(index=False, lineterminator="\r\n").encode("utf-8-sig")
 
 
 def xlsx_of(table: pd.DataFrame) -> bytes:
-    """A workbook of a table of relativities, with how to rate by it in words on a second sheet.
+    """Return a workbook with a table of relativities, and instructions for rating on a second sheet.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def xlsx_of(table: pd.DataFrame) -> bytes:
 
 
 def export(table: pd.DataFrame, path: str | PathLike[str]) -> None:
-    """Write a table of relativities as the file's ending says, ``.csv`` or ``.xlsx``.
+    """Write a table of relativities in the format of the file's extension, ``.csv`` or ``.xlsx``.
 
     Raises
     ------
@@ -88,16 +88,16 @@ def export(table: pd.DataFrame, path: str | PathLike[str]) -> None:
 
 
 def read_tariff(path: str | PathLike[str]) -> pd.DataFrame:
-    """The table of relativities in a ``.csv`` or ``.xlsx``: as it was written, or as a spreadsheet kept it.
+    """Read a table of relativities from a ``.csv`` or ``.xlsx``, as exported or as saved by a spreadsheet.
 
-    Such a CSV is UTF-8 with commas; such a workbook has the sheet “Relativities”.
+    The CSV must be UTF-8 with commas; the workbook must have a sheet named “Relativities”.
 
     Raises
     ------
     OptionError
-        Another ending.
+        The file has another extension.
     StorageError
-        The file can't be read, is larger than the files that are uploaded may be, or is no such table.
+        The file can't be read, exceeds the size limit of uploads, or contains no table of relativities.
 
     Examples
     --------

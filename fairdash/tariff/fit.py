@@ -100,12 +100,12 @@ class FitOptions:
 
     @property
     def has_own_penalty(self) -> bool:
-        """Return whether Ψ is the penalty of tariffs alone."""
+        """Return whether Ψ is the tariffs' own penalty."""
         return self.penalty == AVERAGES
 
     @property
     def penalty_class(self) -> type[BasePenalty]:
-        """The class of Ψ, where it is one of the networks'."""
+        """Class of Ψ, if it is a network penalty."""
         found = PENALTIES[self.penalty].penalty_class()
         assert found is not None
         return found
@@ -113,7 +113,7 @@ class FitOptions:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Fitted:
-    """K tariffs of the same terms, in the target's units.
+    """Fitted tariffs, K of them with the same terms, in the target's units.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class Fitted:
     smooth: Mapping[str, float] = field(default_factory=dict)
 
     def premiums(self, terms: Sequence[Term], table: pd.DataFrame) -> Array:
-        """Premiums of the tariffs with these terms for every row, (K, n), in the target's units."""
+        """Return premiums of the tariffs with these terms for every row, (K, n), in the target's units."""
         base, values = base_and_values(terms, intercept=self.intercept, coefficients=self.coefficients)
         return premiums(terms, table, base=base, values=values, multiplies=self.multiplies)
 
@@ -153,7 +153,7 @@ class Fitted:
 def fit_terms(
     terms: Sequence[Term], table: pd.DataFrame, y: Array, *, options: FitOptions, **given: Any
 ) -> Fitted:
-    """Fit a tariff of these terms a λ to a table's rows, as :func:`fit_stack` does, and shape its curves."""
+    """Fit one tariff per λ with these terms, as :func:`fit_stack` does, and shape the curves."""
     x, fixed, smooth = design(terms, table), offset(terms, table), options.smooth
     shape = Shape.of(terms, alpha=options.alpha, smooth=0.0, monotone=options.monotone)
     if isinstance(smooth, str):
@@ -180,7 +180,7 @@ def fit_stack(
     start: Array | None = None,
     on_step: Callable[[float], None] | None = None,
 ) -> Fitted:
-    """Fit a tariff a λ to training rows.
+    """Fit one tariff per λ to training rows.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ def fit_glm(
     offset: Array | None = None,
     start: Array | None = None,
 ) -> tuple[Array, int]:
-    """Coefficients (P + 1,) of the GLM of the loss's family and link, the intercept last, and steps tried.
+    """Fit the GLM of the loss's family and link; return coefficients (P + 1,), intercept last, and steps.
 
     By scikit-learn, to x (n, P) and y (n,) in the loss's units; then by Newton's steps as long as the slope
     gets smaller, so that the result depends on rounding alone.
@@ -86,7 +86,7 @@ def _evenly(n: int) -> NDArray[np.int64]:
 
 
 def without_offset(y: Array, weight: Array, *, loss: Loss, offset: Array) -> tuple[Array, Array]:
-    """Targets and weights (n,) of the GLM without an offset o (n,) that is the one with it.
+    """Return targets and weights (n,) of the GLM without offset that is equivalent to one with offset o (n,).
 
     The deviance of power p at y and exp(o) μ is exp((2 − p) o) times that at exp(−o) y and μ. With the
     identity o is 0.
@@ -140,7 +140,7 @@ def _fit_shape(
 def derivatives(
     x: Array, y: Array, weight: Array, beta: Array, loss: Loss, shape: Shape
 ) -> tuple[Array, Array]:
-    """Slope (P + 1,) and curvature (P + 1, P + 1) of half the mean deviance plus half of the shape."""
+    """Return slope (P + 1,) and curvature (P + 1, P + 1) of half the mean deviance plus half the shape."""
     share = weight / weight.sum()
     first, second = _along_eta(x @ beta, y, loss)
     curvature = gram(x, share * second) + shape.quadratic + shape.stiffness(beta)
@@ -148,7 +148,7 @@ def derivatives(
 
 
 def gram(x: Array, weight: Array) -> Array:
-    """X' diag(w) X, (P, P), of x (n, P) and w (n,), by blocks of rows that stay in the processor's cache."""
+    """Return X' diag(w) X, (P, P), of x (n, P) and w (n,), by blocks of rows that fit the CPU cache."""
     found = np.zeros((x.shape[1], x.shape[1]))
     for start in range(0, len(x), BLOCK):
         rows = slice(start, start + BLOCK)
@@ -157,7 +157,7 @@ def gram(x: Array, weight: Array) -> Array:
 
 
 def slope_of(x: Array, y: Array, weight: Array, beta: Array, loss: Loss, shape: Shape) -> Array:
-    """The slope of :func:`derivatives` alone, which is quick."""
+    """Return the slope of :func:`derivatives` alone, which is fast."""
     first, _ = _along_eta(x @ beta, y, loss)
     return x.T @ (weight / weight.sum() * first) + shape.value_and_pull(beta)[1]
 

@@ -56,7 +56,7 @@ def fit_tariffs(
     on_step: Callable[[float], None] | None = None,
     unit: Unit = at_once,
 ) -> TrainedModels:
-    """Fit a tariff for every λ to the training rows of every split; none looks at a sensitive column.
+    """Fit a tariff for every λ to the training rows of every split; none uses a sensitive column.
 
     Parameters
     ----------
@@ -186,8 +186,7 @@ def choose_alpha(
     terms: TermOptions,
     random_state: int,
 ) -> float:
-    """The weight of the squared coefficients, of :data:`fairdash.training.baselines.ALPHAS`: that whose GLM
-    predicts best for rows held out.
+    """Select the weight of the squared coefficients, among ``ALPHAS``, by the GLM's error on held-out rows.
 
     Sixteen breakpoints a number are too many for a thousand policies with a claim in twelve: unshrunk, they
     follow chance, and λ has that to fight, too.
@@ -235,7 +234,7 @@ def choose_alpha(
 def find_lams(
     dataset: Dataset, split: Split, options: FitOptions, *, count: int, random_state: int
 ) -> Array | None:
-    """Weights of tariffs spread over dependence, from the GLM's to the independence floor.
+    """Return weights of tariffs spread over dependence, from the GLM's to the independence floor.
 
     Parameters
     ----------

@@ -46,19 +46,19 @@ Array = NDArray[np.float64]
 
 
 class FairTariff(RegressorMixin, BaseEstimator):
-    """A tariff whose premiums, or whose errors, do not depend on sensitive features.
+    """Tariff whose premiums, or whose errors, do not depend on sensitive features.
 
-    An additive model: every number has a curve from breakpoint to breakpoint, or bands, every category a
-    relativity a level, and pairs of columns may have one a pair. With the losses that have a log link the
-    parts multiply, with squared error they add up.
+    The tariff is an additive model. Every number has a piecewise linear curve between breakpoints, or bands;
+    every category has one relativity per level; pairs of columns may interact. Parts multiply for losses with
+    a log link and add up for squared error.
 
-    It minimises L + λ Ψ, as :class:`fairdash.training.regressor.FairRegressor` does: L is the deviance, 1 for
-    the constant model, and Ψ a measure of dependence between U and the sensitive features s. λ = 0 is
-    scikit-learn's GLM on the same columns, with curves that are smooth; the larger λ, the fairer and the less
-    accurate, down to one flat premium (with the penalty ``"averages"``, and no factor fixed).
+    Fitting minimises L + λ Ψ, as in :class:`fairdash.training.regressor.FairRegressor`: L is the deviance, 1
+    for the constant model, and Ψ a measure of dependence between U and the sensitive features s. λ = 0 gives
+    scikit-learn's GLM on the same columns, with smooth curves; the larger λ, the fairer and the less accurate
+    the tariff, down to one flat premium (with the penalty ``"averages"`` and no fixed factor).
 
-    s is learned from, but no factor looks at it. It comes as ``fit(…, sensitive_features=s)``, or lies among
-    the columns of X and is named by `sensitive_columns`.
+    Fitting uses s, but no factor does. Pass it as ``fit(…, sensitive_features=s)``, or name columns of X in
+    `sensitive_columns`.
 
     Parameters
     ----------
@@ -68,55 +68,56 @@ class FairTariff(RegressorMixin, BaseEstimator):
     lam
         Weight λ ≥ 0 of the penalty.
     penalty
-        Id in :data:`fairdash.tariff.fit.PENALTIES`: the choice of Ψ. ``"averages"`` counts differences of
-        premium: first between averages along s, then what other links there are, and ends at one flat
-        premium with a large λ; the others count correlations, whatever the size of the differences, and can
-        predict worse than a flat premium where claims are weak.
+        Id in :data:`fairdash.tariff.fit.PENALTIES`: the choice of Ψ. ``"averages"`` penalises differences in
+        premium: first between averages along s, then other links, down to one flat premium for large λ. The
+        others penalise correlations, whatever the size of the differences, and can predict worse than a flat
+        premium if the signal in the claims is weak.
     objective
         ``"demographic_parity"``: U is the prediction ŷ; ``"equalized_residuals"``: U is ŷ − y.
     sensitive_columns
-        Columns of X that are sensitive, by name or by position from 0; None for none.
+        Sensitive columns of X, by name or by position from 0; None for none.
     n_breakpoints
-        Breakpoints of a curve, on quantiles of the training rows.
+        Number of breakpoints of a curve, at quantiles of the training rows.
     breakpoints
-        Column to breakpoints of one's own; None for none.
+        Map of columns to your own breakpoints; None for none.
     bands
-        Column to the inner edges of its bands, or to how many bands of about equal weight; None for none.
+        Map of columns to the inner edges of their bands, or to a number of bands of about equal weight; None
+        for none.
     n_bands
-        How many bands a number has in an interaction, where `bands` does not say.
+        Number of bands of a numeric column in an interaction, unless `bands` sets it.
     categorical_features
-        Columns of numbers whose values are levels; None for none.
+        Numeric columns whose values are levels; None for none.
     interactions
         Pairs of columns, such as ``[("power", "region")]``; None for none.
     base_levels
-        Column to the level, or the number, that has relativity 1; None for those with the most weight: the
-        largest level or band, and the breakpoint nearest to the median.
+        Map of columns to the level, or the number, with relativity 1; None for those with the most weight:
+        the largest level or band, and the breakpoint nearest to the median.
     fixed
-        Column to its levels' relativities, such as ``{"region": {"north": 1.0, "south": 1.2}}``, that
-        somebody else has settled; None for none. They enter as an offset: every premium is multiplied by
-        them, at every λ, and no term is fitted to such a column. Levels may be numbers, and None is that of
-        missing cells; each cell of the column needs one. It takes a loss with a log link.
+        Map of columns to predetermined relativities of their levels, such as
+        ``{"region": {"north": 1.0, "south": 1.2}}``; None for none. They enter as an offset: they multiply
+        every premium at every λ, and no term is fitted to such a column. Levels may be numbers; None stands
+        for missing cells. Every cell of the column needs a relativity, and the loss needs a log link.
     alpha
-        Weight of the squared coefficients, as in scikit-learn's ``TweedieRegressor`` for a target of mean 1
-        (squared error: of variance 1): it keeps levels without claims finite.
+        Weight of the squared coefficients, as in scikit-learn's ``TweedieRegressor`` for a target with mean 1
+        (squared error: variance 1). It keeps coefficients of levels without claims finite.
     smooth
-        Weight γ ≥ 0 of the squared second differences of neighbouring breakpoints or bands, on the scale of
-        η and beside `alpha` (Eilers and Marx 1996): of all, or column to γ, 0 for the others. ``"auto"`` has
-        one a column found by cross-validation (:func:`fairdash.tariff.smoothing.choose_smooth`); it is 0
-        below 100 rows.
+        Weight γ ≥ 0 of the squared second differences between neighbouring breakpoints or bands, on the scale
+        of η and in addition to `alpha` (Eilers and Marx 1996): one number for all columns, or a map of
+        columns to γ, with 0 for the others. ``"auto"`` selects γ per column by cross-validation
+        (:func:`fairdash.tariff.smoothing.choose_smooth`), or 0 for fewer than 100 rows.
     monotone
-        Column of numbers to +1, where its relativities may only rise, or −1, where they may only fall, such
-        as ``{"bonus_level": +1}``; None for none. They hold exactly, at every λ.
+        Map of numeric columns to +1, if their relativities may only rise, or −1, if they may only fall, such
+        as ``{"bonus_level": +1}``; None for none. The constraints hold exactly, at every λ.
     balance
-        Whether the training rows' premiums add up to their target, by the base.
+        Adjust the base so that premiums of the training rows add up to their target.
     tweedie_power
         Power of the variance for ``loss="tweedie"``, between 1 and 2.
     penalty_rows
-        Most training rows that the penalty sees; drawn once.
+        Largest number of training rows in the penalty; they are drawn once.
     max_iter, tol
         As in :class:`fairdash.tariff.fit.FitOptions`.
     random_state
-        Seed of the rows that the penalty sees, if there are more than that; nothing else is drawn.
+        Seed of the sample of `penalty_rows`; nothing else is random.
 
     Attributes
     ----------
@@ -125,34 +126,34 @@ class FairTariff(RegressorMixin, BaseEstimator):
     feature_names_in_ : ndarray of str
         Their names, if X was a DataFrame.
     terms_ : tuple
-        The factors and interactions, as :mod:`fairdash.tariff.terms` has them.
+        Factors and interactions, see :mod:`fairdash.tariff.terms`.
     intercept_, coef_ : float, ndarray of shape (P,)
         η is ``intercept_ + design(terms_, X) @ coef_``, plus the logarithms of fixed relativities.
     glm_intercept_, glm_coef_
         The same at λ = 0.
     smooth_ : dict
-        Columns of numbers, their names in the tariff, to the γ that was used.
+        Map of numeric columns, by their names in the tariff, to the γ used.
     monotone_cost_ : DataFrame or None
-        What `monotone` costs in deviance, as :func:`fairdash.tariff.monotone.monotone_cost` has it; three
-        more fits measure it.
+        Cost of `monotone` in deviance, see :func:`fairdash.tariff.monotone.monotone_cost`; measuring it takes
+        three more fits.
     n_iter_ : int
-        Steps of the GLM's fit, and of the descent from there.
+        Number of steps of the GLM's fit and of the descent that follows.
     sensitive_names_ : tuple
-        The sensitive columns of X: names, or positions where X has none.
+        Sensitive columns of X: names, or positions if X has no names.
     columns_ : dict
-        The other columns: their names in the tariff, which are text, to those in X.
+        Map of the other columns' names in the tariff, which are text, to their names in X.
 
     Notes
     -----
-    A missing cell is a level of its own if its column has some in training. Levels are text: 3, 3.0 and "3"
-    are one. What was not there in training counts as the base, of which :meth:`predict` warns.
+    Missing cells are a separate level if the column has some in training. Levels are text: 3, 3.0 and "3"
+    are the same level. Levels not seen in training count as the base, and :meth:`predict` warns of them.
 
-    Beside fixed factors no λ ends at one flat premium. A large λ ends at the fixed factors alone, times one
-    base, as far as these don't follow s; what follows s in them the other factors then make up for, as far as
-    they can. Both may predict worse than one flat premium; that is a consequence of the fixed factors.
+    With fixed factors, no λ leads to one flat premium. A large λ leads to the fixed factors alone, times one
+    base, as far as these factors don't follow s; the other factors compensate, as far as they can, for the
+    part that does. Both may predict worse than one flat premium; that is a consequence of the fixed factors.
 
-    It is fitted on the processor, where 100,000 rows take seconds: in float64, but for the way from the GLM
-    where there are more rows than `penalty_rows`.
+    Fitting runs on the CPU, where 100,000 rows take seconds, in float64 except for the descent from the GLM
+    if there are more rows than `penalty_rows`.
 
     Examples
     --------
@@ -236,9 +237,9 @@ class FairTariff(RegressorMixin, BaseEstimator):
         X : DataFrame or array, shape (n, p)
             Numbers, or in a DataFrame also booleans, categories and text. Missing cells are allowed.
         y : array, shape (n,)
-            Target, by unit of exposure where rows have exposures; not constant; with a log link 0 or more.
+            Target, per unit of exposure if rows have exposures; not constant; with a log link 0 or more.
         sensitive_features : array, Series or DataFrame, shape (n,) or (n, d)
-            What must not show, as numbers. Needed if λ > 0 and there are no `sensitive_columns`.
+            Sensitive features, as numbers. Needed if λ > 0 and there are no `sensitive_columns`.
         sample_weight : array, shape (n,)
             Row weights, such as exposures: 0 leaves a row out, 2 counts it twice.
 
@@ -252,7 +253,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         Warns
         -----
         ConvergenceWarning
-            The descent still had way to go after `max_iter` steps.
+            The descent had not converged after `max_iter` steps.
         """
         options = self._fit_options()
         given, y, s, weight = rows_to_fit(
@@ -297,7 +298,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> Array:
-        """Premiums (n,) of the rows of X, in the target's units.
+        """Return premiums (n,) for the rows of X, in the target's units.
 
         Columns of a DataFrame are matched by name. Further columns are ignored, and the sensitive ones may
         be missing.
@@ -310,8 +311,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
         Warns
         -----
         UserWarning
-            Cells of other factors hold levels that were not there in training, or are missing where none
-            were: they count as the base.
+            Cells of other factors have levels not seen in training, or are missing although none were in
+            training; they count as the base.
         """
         check_is_fitted(self)
         factors = [term for term in self.terms_ if isinstance(term, Factor)]
@@ -341,21 +342,21 @@ class FairTariff(RegressorMixin, BaseEstimator):
     def relativities(
         self, *, base: Literal["level", "average"] = "level", unpenalised: bool = False
     ) -> pd.DataFrame:
-        """The tariff as a table, from which :func:`fairdash.rate` gives the same premiums as :meth:`predict`.
+        """Return the table of relativities; :func:`fairdash.rate` turns it into the premiums of `predict`.
 
         Parameters
         ----------
         base
-            What has relativity 1 (0 points): a level of each factor, or the average over the training rows
-            (with a log link the geometric one). Interactions are always relative to a level; fixed
-            relativities stay as they were given, of the kind “fixed”.
+            Reference with relativity 1 (0 points): a level of each factor, or the average over the training
+            rows (geometric with a log link). Interactions are always relative to a level; fixed relativities
+            remain as given and have the kind “fixed”.
         unpenalised
-            Whether to give the tariff at λ = 0 of the same factors instead.
+            Return the tariff with the same factors at λ = 0 instead.
 
         Returns
         -------
         DataFrame
-            As :func:`fairdash.tariff.relativities.relativities_table` describes it.
+            Table described in :func:`fairdash.tariff.relativities.relativities_table`.
         """
         check_is_fitted(self)
         if base not in ("level", "average"):
@@ -377,7 +378,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         )
 
     def formula(self) -> str:
-        """Explanation of rating from the table, one sentence per line, with monotone constraints."""
+        """Explain how to rate from the table, including monotone constraints, one sentence per line."""
         words = in_words(self.relativities())
         if self.monotone_cost_ is None:
             return words
@@ -389,7 +390,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         Raises
         ------
         OptionError
-            Another ending.
+            The file has another extension.
         StorageError
             The file can't be written.
         """

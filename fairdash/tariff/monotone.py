@@ -31,7 +31,7 @@ def monotone_cost(
     sample_weight: Array | None,
     **given: Any,
 ) -> pd.DataFrame:
-    """The deviance of a monotone tariff, of the last λ, beside that of the same tariff left free.
+    """Compare the deviance of a monotone tariff, at the last λ, with that of the same tariff unconstrained.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def monotone_cost(
 
 
 def cost_in_words(monotone: Mapping[str, int], cost: pd.DataFrame) -> str:
-    """Sentences about monotone factors and their cost."""
+    """Describe monotone factors and their cost."""
     names = ", ".join(
         f"“{name}” may only {'rise' if sign > 0 else 'fall'}" for name, sign in monotone.items()
     )

@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 
 class NetworkPenalty:
-    """Ψ of a penalty's class on m rows.
+    """Penalty Ψ of a network method on m rows, for tariffs.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class NetworkPenalty:
         ).to("cpu", dtype)
 
     def value_and_slope(self, u: Array, _: Array) -> tuple[Array, Array]:
-        """Ψ (K,) of U (K, m) and its slope (K, m), whatever λ is."""
+        """Return Ψ (K,) of U (K, m) and its slope (K, m), for any λ."""
         given = torch.from_numpy(u)[:, :, None].requires_grad_()
         psi = self._penalty(given, self._v.expand(len(u), -1, -1), self._weight.expand(len(u), -1, -1))
         (slope,) = torch.autograd.grad(psi.sum(), given)

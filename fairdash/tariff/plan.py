@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 
 def lams_of_tariffs(dataset: Dataset, plan: Sweep, split: Split) -> Array:
-    """As many weights as the plan has, spread over the dependence of its tariffs; else its own."""
+    """Return the plan's number of weights, spread over its tariffs' dependence, or else its own weights."""
     count, seed = len(plan.lams), plan.random_state
     found = find_lams(dataset, split, _options_of(plan), count=count, random_state=seed)
     return np.array(plan.lams if found is None else found)
@@ -37,7 +37,7 @@ def tariffs_of_plan(
     on_step: Callable[[float], None] | None = None,
     unit: Unit = at_once,
 ) -> TrainedModels:
-    """The tariffs of a plan at these weights, as they stand on the front of its run."""
+    """Fit the tariffs of a plan at these weights, for the front of its run."""
     return fit_tariffs(
         dataset,
         splits,
@@ -64,7 +64,7 @@ def fit_path(
     on_step: Callable[[float], None] | None = None,
     unit: Unit = at_once,
 ) -> TrainedModels:
-    """The models of a plan whose front is that of tariffs; its standard model is the GLM, λ = 0.
+    """Fit the models of a plan for a front of tariffs, with the GLM, λ = 0, as the standard model.
 
     `splits` are the plan's; `confirms` and `unit` as :func:`fairdash.training.sweep.train_sweep` has them.
     """

@@ -49,33 +49,35 @@ _FEWEST_TO_STOP = 200
 
 
 class FairPostprocessor(RegressorMixin, BaseEstimator):
-    """Repair the prices of any model: fitted or not, a function, or a column of prices that exists.
+    """Repair prices from any source: a fitted or unfitted model, a function, or an existing price column.
 
-    ``predict(X, sensitive_features=s)`` moves each price to the value that its rank among customers with the
-    same s has in one law common to all (the Wasserstein barycentre). ``predict(X)`` does not know s: it
-    gives the projection of the repaired price on x, E[ŷ* | x], which may follow s where x tells part of it.
+    ``predict(X, sensitive_features=s)`` looks up each price's rank among customers with the same s, and
+    replaces the price by the value with that rank in one common law (the Wasserstein barycentre).
+    ``predict(X)`` does not use s: it returns the projection of the repaired price on x, E[ŷ* | x], which may
+    follow s if x predicts s.
 
     Parameters
     ----------
     estimator
-        What makes the price: a scikit-learn regressor; a function from X to prices (n,); or the name of the
-        column of X that holds them. A regressor that is fitted is used as it is; another one is fitted once
-        a fold, to the rows of the others, and the price is the mean of these models. None for boosted trees.
+        Source of the price: a scikit-learn regressor; a function from X to prices (n,); or the name of the
+        price column of X. A fitted regressor is used as it is. An unfitted one is fitted once per fold, on
+        the rows of the other folds, and the price is the mean of these models. None for boosted trees.
     objective
-        ``"demographic_parity"``: the price does not follow s; ``"equalized_residuals"``: its average error
-        does not. The spread of errors along s is that of the target: no price can change it.
+        ``"demographic_parity"``: the price does not follow s; ``"equalized_residuals"``: the average error
+        does not. The spread of errors along s comes from the target, and no price can change it.
     alpha
         Strength from 0, the original price, to 1, the repaired one; linear in between.
     sensitive_columns
-        Sensitive columns of X, by name or by position; None for none. Neither estimator nor projection uses
-        them.
+        Sensitive columns of X, by name or by position; None for none. Neither the estimator nor the
+        projection uses them.
     projection
         ``"trees"``, or ``"factors"``: the original price times a tariff of factors
-        (:class:`fairdash.FairTariff`, Poisson's deviance of the ratio), which :meth:`export` writes.
+        (:class:`fairdash.FairTariff`, fitted to the ratio with the Poisson deviance), which :meth:`export`
+        writes.
     monotone
-        Trees may only rise with the original price, other columns equal; factors always do.
+        Constrain the trees to rise with the original price, other columns equal; factors always do.
     n_folds
-        Folds of an estimator that is fitted here.
+        Number of folds for an unfitted estimator.
     random_state
         Seed of folds and trees.
 
@@ -129,16 +131,16 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Fit the repair, and the projection that does without s, to the rows of X.
+        """Fit the repair, and the projection that does not need s, to the rows of X.
 
         Parameters
         ----------
         X : DataFrame or array, shape (n, p)
-            What the estimator takes.
+            Input of the estimator.
         y : array, shape (n,)
-            Target; needed for an estimator that is fitted here, and for ``"equalized_residuals"``.
+            Target; needed for an unfitted estimator, and for ``"equalized_residuals"``.
         sensitive_features : array, Series or DataFrame, shape (n,) or (n, d)
-            Numbers or classes; they may lie in X instead, as `sensitive_columns`.
+            Numbers or classes; alternatively, name columns of X in `sensitive_columns`.
         sample_weight : array, shape (n,)
             Row weights: 0 leaves a row out.
         groups : array, shape (n,)
@@ -196,10 +198,10 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any, *, sensitive_features: Any = None, alpha: float | None = None) -> Array:
-        """Repaired prices (n,): exactly where s is given, else by the projection on x.
+        """Return repaired prices (n,): exactly if s is given, otherwise by the projection on x.
 
         Sensitive columns of X are not used: pass them as `sensitive_features` if the price may use them.
-        `alpha` is another strength than that of the fit, None for that; a projection on factors has one only.
+        `alpha` overrides the strength of the fit, None keeps it. A projection on factors has only one.
         """
         check_is_fitted(self)
         alpha = self.alpha_ if alpha is None else alpha
@@ -225,7 +227,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         return np.asarray((1 - alpha) * price + alpha * np.maximum(full, self.repair_.least))
 
     def factors(self) -> pd.DataFrame:
-        """The table of factors on the original price; see :meth:`fairdash.FairTariff.relativities`."""
+        """Return the table of factors on the original price; see :meth:`fairdash.FairTariff.relativities`."""
         return self._tariff().relativities()
 
     def export(self, path: str | PathLike[str]) -> None:

@@ -47,7 +47,7 @@ _FILL = "Fill the column “level”, or “at”."
 def relativities_table(
     terms: Sequence[Term], *, base: float, values: Sequence[Array], has_log_link: bool
 ) -> pd.DataFrame:
-    """The table of one tariff.
+    """Return the table of relativities of one tariff.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def _parts(factor: Factor) -> list[dict[str, Any]]:
 
 
 def in_words(table: pd.DataFrame) -> str:
-    """Explanation of rating from a table, one sentence per line.
+    """Explain how to rate from a table, one sentence per line.
 
     Examples
     --------
@@ -158,23 +158,24 @@ def in_words(table: pd.DataFrame) -> str:
 
 
 def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "error") -> Array:
-    """Premiums (n,) of the rows of X by a table of relativities.
+    """Return premiums (n,) for the rows of X from a table of relativities.
 
     Parameters
     ----------
     table
-        As :meth:`fairdash.tariff.model.FairTariff.relativities` gives it, or
+        Table from :meth:`fairdash.tariff.model.FairTariff.relativities` or
         :func:`fairdash.tariff.files.read_tariff`. Rows may be in any order.
     X : DataFrame, shape (n, p)
-        With the table's factors among its columns; an array's columns are called 0, 1, ….
+        Rows to rate, with the table's factors among the columns; columns of an array are called 0, 1, ….
     unknown
-        Treatment of a row with a level, or a missing cell, that the table does not have:
-        ``"error"``, or ``"base"``, which gives it the relativity 1 (0 points) of that factor.
+        Treatment of a level or missing cell that is not in the table: ``"error"``, or ``"base"``, which
+        assigns relativity 1 (0 points) for that factor.
 
     Raises
     ------
     DataError
-        The table can't rate, X lacks a factor or holds text for numbers, or something is unknown.
+        The table can't be used for rating, X lacks a factor or has text instead of numbers, or a level is
+        unknown.
 
     Examples
     --------
@@ -201,7 +202,7 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
 
 
 def named_features(X: Any, columns: Sequence[str], *, numbers: Sequence[str]) -> pd.DataFrame:
-    """These columns of X, named by text and clean; DataError if one is not there or not of its kind."""
+    """Select columns of X, named as text and cleaned; DataError if one is missing or of the wrong kind."""
     features = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     require_unique(features)
     features = features.set_axis([str(name) for name in features.columns], axis=1)
@@ -215,7 +216,7 @@ def named_features(X: Any, columns: Sequence[str], *, numbers: Sequence[str]) ->
 
 
 def read_terms(table: pd.DataFrame) -> tuple[list[Term], float, list[Array], bool]:
-    """A table of relativities as terms and their values again: checked, since people change tables.
+    """Convert a table of relativities back to terms and values, with checks, since people edit tables.
 
     Returns
     -------

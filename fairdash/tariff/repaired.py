@@ -32,7 +32,7 @@ def repaired_prices(
     on_step: Callable[[], None] = lambda: None,
     unit: Unit = at_once,
 ) -> tuple[pd.DataFrame, NDArray[np.float64]]:
-    """Fit trees to each split's training rows and repair them there, for every sensitive column.
+    """Fit trees to each split's training rows, and repair their predictions for every sensitive column.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ LEAST_STEP = 1e-9
 
 
 class Shape:
-    """β'Qβ + κ ‖min(Gβ, 0)‖²: the squared coefficients and second differences, and steps of the wrong sign.
+    """Penalty β'Qβ + κ ‖min(Gβ, 0)‖²: squared coefficients, second differences, steps of the wrong sign.
 
     Q is α I + γ S a number, and α I elsewhere; G takes coefficients to the steps of monotone factors from a
     value to the next, each positive where it goes the right way.
@@ -63,7 +63,7 @@ class Shape:
 
     @classmethod
     def ridge(cls, width: int, alpha: float) -> Self:
-        """α ‖β‖² alone, of P coefficients."""
+        """Return the penalty α ‖β‖² alone, for P coefficients."""
         return cls(np.diag(np.append(np.full(width, alpha), 0.0)), np.empty((0, width + 1)))
 
     @classmethod
@@ -75,7 +75,7 @@ class Shape:
         smooth: float | Mapping[str, float],
         monotone: Mapping[str, int],
     ) -> Self:
-        """The shape of these terms' curves, γ for all or by column; OptionError if one can't be monotone."""
+        """Make the penalty of these terms' curves, γ for all or by column; OptionError if impossible."""
         smooth = smooth if isinstance(smooth, Mapping) else even(terms, smooth)
         _require_curves(terms, smooth, monotone)
         squares, rises = [np.zeros((0, 0))], [np.zeros((0, 0))]
@@ -100,33 +100,33 @@ class Shape:
 
     @property
     def is_ridge(self) -> bool:
-        """Return whether it is α ‖β‖² alone, as scikit-learn has it."""
+        """Return whether the penalty is α ‖β‖² alone, as in scikit-learn."""
         ridge = Shape.ridge(len(self.quadratic) - 1, self.alpha)
         return not len(self.rises) and np.array_equal(self.quadratic, ridge.quadratic)
 
     @property
     def alpha(self) -> float:
-        """α, where it is that alone."""
+        """Weight α, if the penalty is α ‖β‖² alone."""
         return float(self.quadratic[0, 0])
 
     def times(self, numerator: float, denominator: float) -> Shape:
-        """The same shape, of more or less weight."""
+        """Return the same penalty with a scaled weight."""
         quadratic, force = self.quadratic * numerator / denominator, self.force * numerator / denominator
         return Shape(quadratic, self.rises, force, self.factors)
 
     def value_and_pull(self, beta: Array) -> tuple[Array, Array]:
-        """β'Qβ + κ ‖min(Gβ, 0)‖², (...), of β (..., P + 1), and half its slope, (..., P + 1)."""
+        """Return β'Qβ + κ ‖min(Gβ, 0)‖², (...), of β (..., P + 1), and half its slope, (..., P + 1)."""
         wrong = np.minimum(beta @ self.rises.T, 0.0)
         pull = beta @ self.quadratic + self.force * wrong @ self.rises
         return (pull * beta).sum(axis=-1), pull
 
     def stiffness(self, beta: Array) -> Array:
-        """κ G'G (P + 1, P + 1) of the steps that go the wrong way at β (P + 1,)."""
+        """Return κ G'G (P + 1, P + 1) of the steps with the wrong sign at β (P + 1,)."""
         wrong = self.rises[self.rises @ beta < 0]
         return self.force * wrong.T @ wrong
 
     def exact(self, beta: Array) -> Array:
-        """β (..., P + 1) without the little that still goes the wrong way: neighbours are then alike."""
+        """Remove the small remaining violations from β (..., P + 1), by making neighbours equal."""
         beta = beta.copy()
         rises = np.maximum(beta @ self.rises.T, 0.0)
         rises[rises < LEAST_STEP] = 0.0
@@ -142,12 +142,12 @@ class Shape:
 
 
 def is_curve(term: Term) -> TypeGuard[Factor]:
-    """Return whether it is a number's, whose values have neighbours."""
+    """Return whether the term is numeric, so that its values have neighbours."""
     return isinstance(term, Factor) and term.kind in (BREAKPOINT, BAND)
 
 
 def even(terms: Sequence[Term], smooth: float) -> dict[str, float]:
-    """The same γ for the column of every curve."""
+    """Assign the same γ to the column of every curve."""
     return {term.column: smooth for term in terms if is_curve(term)}
 
 

@@ -46,7 +46,7 @@ def choose_smooth(
     alpha: float,
     offset: Array | None,
 ) -> dict[str, float]:
-    """Each number's column to the weight γ of its second differences that the rows ask for; 0 for too few.
+    """Select each numeric column's weight γ of second differences by cross-validation; 0 for too few rows.
 
     Of :data:`SMOOTHS` it is the smoothest whose deviance on rows held out lies above the least by no more
     than half a standard error of that difference: within noise it predicts as well, and it turns

@@ -152,7 +152,7 @@ class TariffStack:
 
     @property
     def has_many_rows(self) -> bool:
-        """Return whether the penalty uses so few rows that a start on them saves time."""
+        """Return whether the penalty uses so few of the rows that a start on them saves time."""
         return self.z.shape[1] > 2 * self.z_seen.shape[1]
 
     def _curvature(self, eta: Array, x: Array, share: Array) -> Array:
@@ -165,12 +165,12 @@ class TariffStack:
         return np.asarray(np.linalg.cholesky(square).T, dtype=np.float64)
 
     def coefficients(self, z: Array) -> Array:
-        """β (K, P + 1) of coordinates (K, P + 1)."""
+        """Return β (K, P + 1) at coordinates (K, P + 1)."""
         found: Array = solve_triangular(self._root, z.T, check_finite=False).T
         return found
 
     def value_and_slope(self, z: Array, which: NDArray[np.int64]) -> tuple[Array, Array]:
-        """Objective of the tariffs `which` (M,), (M,), and its slope (M, P + 1) at coordinates z.
+        """Return the objective of the tariffs `which` (M,), (M,), and its slope (M, P + 1) at coordinates z.
 
         A step too far leads to numbers that are not finite: it is then tried shorter.
         """
@@ -240,7 +240,7 @@ def minimise(
     tol: float | Array = 1e-6,
     on_step: Callable[[float], None] | None = None,
 ) -> tuple[Array, NDArray[np.int64], NDArray[np.bool_]]:
-    """Descend from `start` (K, P) until the last five steps of a problem brought less than `tol` together.
+    """Descend from `start` (K, P) until the last five steps of a problem gained less than `tol` in total.
 
     `tol` is a number, or one a problem, (K,).
 
@@ -306,7 +306,7 @@ def minimise_monotone(
     tol: float | Array,
     on_step: Callable[[float], None] | None = None,
 ) -> tuple[Array, NDArray[np.int64], NDArray[np.bool_]]:
-    """As :func:`minimise`, of a stack whose steps (:class:`fairdash.tariff.shape.Shape`) are not below 0.
+    """Minimise as :func:`minimise` does, with steps (:class:`fairdash.tariff.shape.Shape`) of at least 0.
 
     An active set (Nocedal and Wright 2006, Section 16.5): steps that are held at 0 leave a smaller problem
     without bounds. Where it has settled, those that went below 0 are held, too, and those that it pushes up

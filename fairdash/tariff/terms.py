@@ -37,14 +37,14 @@ BASE, LEVEL, FIXED, BAND, BREAKPOINT, MISSING, INTERACTION = KINDS
 
 
 def level_text(cell: Any) -> str:
-    """A level as text; 3, 3.0 and "3" are one level."""
+    """Return a level as text; 3, 3.0 and "3" are one level."""
     if isinstance(cell, (float, np.floating)) and float(cell).is_integer():
         return str(int(cell))
     return str(cell)
 
 
 def positions(column: pd.Series, levels: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Place of each cell among the `levels`, −1 for none, and whether the cell is missing; (n,) each."""
+    """Return each cell's position among the `levels`, −1 for none, and whether it is missing; (n,) each."""
     codes, found = pd.factorize(column, use_na_sentinel=True)
     known = {level: place for place, level in enumerate(levels)}
     # The last one is for −1, a missing cell.
@@ -53,7 +53,7 @@ def positions(column: pd.Series, levels: Sequence[str]) -> tuple[NDArray[np.int6
 
 
 def levels_of(column: pd.Series) -> tuple[str, ...]:
-    """The levels that a column's cells have, in the order of its categories, or ascending."""
+    """Return the levels of a column's cells, in the order of its categories, or ascending."""
     there = column.dropna()
     if isinstance(column.dtype, pd.CategoricalDtype):
         ordered = there.cat.remove_unused_categories().cat.categories
@@ -63,12 +63,12 @@ def levels_of(column: pd.Series) -> tuple[str, ...]:
 
 
 def numbers_of(column: pd.Series) -> Array:
-    """A column's numbers (n,), NaN where a cell is missing."""
+    """Return a column's numbers (n,), NaN for missing cells."""
     return column.to_numpy(dtype=float, na_value=np.nan)
 
 
 def between(cells: Array, points: Sequence[float]) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
-    """The breakpoints below and above each cell, and how far it is from the one to the other, in [0, 1]."""
+    """Return the breakpoints below and above each cell, and its relative position between them, in [0, 1]."""
     place = np.interp(cells, points, np.arange(len(points)))
     below = np.minimum(place.astype(np.int64), max(len(points) - 2, 0))
     return below, np.minimum(below + 1, len(points) - 1), place - below
@@ -113,26 +113,26 @@ class Factor:
 
     @property
     def n_places(self) -> int:
-        """Breakpoints, bands or levels: the values without that of missing cells."""
+        """Number of breakpoints, bands or levels: the values without the one for missing cells."""
         return len(self.shares) - self.has_missing
 
     @property
     def parts(self) -> tuple[Factor, ...]:
-        """The factors that it looks at."""
+        """Factors that the term uses."""
         return (self,)
 
     @property
     def of_levels(self) -> bool:
-        """Return whether its cells are levels, not numbers."""
+        """Return whether the cells are levels, not numbers."""
         return self.kind in (LEVEL, FIXED)
 
     @property
     def width(self) -> int:
-        """Number of coefficients: one a value, but for the base; none where relativities are given."""
+        """Number of coefficients: one per value except the base; none for fixed relativities."""
         return 0 if self.kind == FIXED else len(self.shares) - 1
 
     def places(self, table: pd.DataFrame) -> NDArray[np.int64]:
-        """Index of each row's value, (n,), or of the breakpoint below it; −1 for none."""
+        """Return the index of each row's value, (n,), or of the breakpoint below it; −1 for none."""
         column = table[self.column]
         if self.of_levels:
             places, missing = positions(column, self.cells)
@@ -146,7 +146,7 @@ class Factor:
         return np.where(missing, self.n_places if self.has_missing else -1, places)
 
     def matrix(self, table: pd.DataFrame) -> Array:
-        """Design matrix, (n, width); a cell that has no value counts as the base."""
+        """Return the design matrix, (n, width); a cell without a value counts as the base."""
         if self.kind == FIXED:
             return np.empty((len(table), 0))
         if self.kind != BREAKPOINT:
@@ -160,7 +160,7 @@ class Factor:
         return np.column_stack([steps, missing]) if self.has_missing else steps
 
     def values(self, coefficients: Array) -> Array:
-        """Values (K, n_values) that these coefficients (K, width) stand for; 0 at the base, or at the first
+        """Return values (K, n_values) from coefficients (K, width); 0 at the base, or at the first
         breakpoint."""
         if self.kind == FIXED:
             return np.tile(np.log(self.relativities), (len(coefficients), 1))
@@ -171,7 +171,7 @@ class Factor:
         return np.concatenate([line, coefficients[:, steps:]], axis=1)
 
     def at(self, table: pd.DataFrame, values: Array) -> Array:
-        """Contribution of each row to η, (K, n), by values (K, n_values); 0 where it has no value."""
+        """Return each row's part of η, (K, n), by values (K, n_values); 0 for rows without a value."""
         places = self.places(table)
         found = np.insert(values, len(self.shares), 0.0, axis=1)[:, places]
         if self.kind != BREAKPOINT:
@@ -182,13 +182,13 @@ class Factor:
         return np.where(missing, found, found * (1 - part) + values[:, above] * part)
 
     def unknown(self, table: pd.DataFrame) -> NDArray[np.bool_]:
-        """Mask of rows without a value here, (n,)."""
+        """Return the mask of rows without a value, (n,)."""
         return self.places(table) < 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Interaction:
-    """A value a pair of parts of two columns, on top of what both add alone.
+    """Interaction of two columns: a value per pair of parts, added to their separate effects.
 
     Pairs with the base of either column have the value 0, and so have pairs that no training row has, cells
     that are missing, and what is not known.
@@ -207,12 +207,12 @@ class Interaction:
 
     @property
     def parts(self) -> tuple[Factor, ...]:
-        """The factors that it looks at."""
+        """Factors that the term uses."""
         return self.first, self.second
 
     @property
     def used(self) -> NDArray[np.int64]:
-        """The pairs that have a coefficient."""
+        """Pairs that have a coefficient."""
         first, second = np.divmod(np.arange(len(self.shares)), self.second.n_places)
         free = (first != self.first.base) & (second != self.second.base) & (np.array(self.shares) > 0)
         return np.flatnonzero(free)
@@ -223,23 +223,23 @@ class Interaction:
         return len(self.used)
 
     def places(self, table: pd.DataFrame) -> NDArray[np.int64]:
-        """Pair of each row, (n,); −1 for none."""
+        """Return each row's pair, (n,); −1 for none."""
         first, second = self.first.places(table), self.second.places(table)
         known = (first >= 0) & (first < self.first.n_places) & (second >= 0) & (second < self.second.n_places)
         return np.where(known, first * self.second.n_places + second, -1)
 
     def matrix(self, table: pd.DataFrame) -> Array:
-        """Design matrix, (n, width)."""
+        """Return the design matrix, (n, width)."""
         return (self.places(table)[:, None] == self.used).astype(float)
 
     def values(self, coefficients: Array) -> Array:
-        """Values (K, n_values) that these coefficients (K, width) stand for."""
+        """Return values (K, n_values) from coefficients (K, width); 0 at the base."""
         values = np.zeros((len(coefficients), len(self.shares)))
         values[:, self.used] = coefficients
         return values
 
     def at(self, table: pd.DataFrame, values: Array) -> Array:
-        """Contribution of each row to η, (K, n), by values (K, n_values); 0 where it has no value."""
+        """Return each row's part of η, (K, n), by values (K, n_values); 0 for rows without a value."""
         return np.insert(values, len(self.shares), 0.0, axis=1)[:, self.places(table)]
 
 
@@ -247,7 +247,7 @@ Term: TypeAlias = Factor | Interaction
 
 
 def design(terms: Sequence[Term], table: pd.DataFrame) -> Array:
-    """The matrix (n, P) of a table: a block a term, without an intercept."""
+    """Return the design matrix (n, P) of a table, one block per term, without an intercept."""
     blocks = blocks_of(terms)
     matrix = np.empty((len(table), blocks[-1].stop if blocks else 0))
     for term, block in zip(terms, blocks, strict=True):
@@ -256,7 +256,7 @@ def design(terms: Sequence[Term], table: pd.DataFrame) -> Array:
 
 
 def offset(terms: Sequence[Term], table: pd.DataFrame) -> Array | None:
-    """Offset of fixed relativities in η, (n,); None if no factor is fixed."""
+    """Return the offset of fixed relativities in η, (n,); None if no factor is fixed."""
     parts = [
         term.at(table, np.log(term.relativities)[None])[0]
         for term in terms
@@ -268,8 +268,8 @@ def offset(terms: Sequence[Term], table: pd.DataFrame) -> Array | None:
 def premiums(
     terms: Sequence[Term], table: pd.DataFrame, *, base: Array, values: Sequence[Array], multiplies: bool
 ) -> Array:
-    """Premiums of K tariffs for every row, (K, n), from bases (K,) and each term's values (K, n_values) on
-    the scale of η."""
+    """Return premiums of K tariffs for every row, (K, n), from bases (K,) and each term's values
+    (K, n_values) on the scale of η."""
     eta = np.repeat(base[:, None], len(table), axis=1)
     for term, own in zip(terms, values, strict=True):
         eta += term.at(table, own)
@@ -279,7 +279,7 @@ def premiums(
 def base_and_values(
     terms: Sequence[Term], *, intercept: Array, coefficients: Array, to_average: bool = False
 ) -> tuple[Array, list[Array]]:
-    """Components of tariffs: the base (K,), and the values (K, n_values) of each term relative to it.
+    """Split tariffs into their base (K,) and the values (K, n_values) of each term relative to it.
 
     Parameters
     ----------
@@ -300,5 +300,5 @@ def base_and_values(
 
 
 def blocks_of(terms: Sequence[Term]) -> list[slice]:
-    """Where each term's coefficients are among all."""
+    """Return the slice of each term's coefficients."""
     return [slice(*edge) for edge in pairwise(accumulate((term.width for term in terms), initial=0))]

@@ -54,7 +54,7 @@ def train_baselines(
     leave_out: Collection[str] = (),
     unit: Unit = at_once,
 ) -> tuple[pd.DataFrame, NDArray[np.float64]]:
-    """Fit every baseline to the training rows of each split; none sees a sensitive column.
+    """Fit every baseline to the training rows of each split; none uses a sensitive column.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def _level(
 def linear_predictions(
     rows: EncodedRows, weight: NDArray[np.float64], split: Split, inner: Split, loss: Loss
 ) -> NDArray[np.float64]:
-    """Predictions (n,) in the loss's units by the linear model that is best on `inner`'s validation rows."""
+    """Return predictions (n,), in the loss's units, of the linear model that validates best on `inner`."""
     x, held_out, model = rows.x.astype(float), inner.validation, _model(loss)
 
     def fit(alpha: float, train: NDArray[np.int64]) -> None:
@@ -148,7 +148,7 @@ def _model(loss: Loss) -> Any:
 
 
 def kind_of_trees(loss: Loss) -> str:
-    """Name of the same loss in scikit-learn's boosted trees."""
+    """Return the name of the same loss in scikit-learn's boosted trees."""
     return {0.0: "squared_error", 2.0: "gamma"}.get(loss.power, "poisson")
 
 

@@ -84,7 +84,7 @@ def cross_validate(
     progress: Callable[[float], None] | None = None,
     unit: Unit = at_once,
 ) -> OutOfFold:
-    """Train every candidate without each fold in turn, and predict that fold.
+    """Train every candidate without each fold in turn, and predict the rows of that fold.
 
     All models start from the same initial weights, so that candidates, and the folds of one candidate,
     differ in nothing but what is compared. Rows of one group of the data set are in one fold. Candidates of
@@ -151,13 +151,13 @@ def _for_as_many_steps(candidate: StackedModel, splits: Sequence[Split], *, n_ro
 
 
 def rows_of(dataset: Dataset, rows: NDArray[np.int64] | None) -> Dataset:
-    """The data set of these rows alone, so that nothing can be learned from the others; all if None."""
+    """Return the data set restricted to these rows, so that nothing is learned from others; all if None."""
     return dataset if rows is None else dataset.take(rows)
 
 
 @dataclass(frozen=True)
 class Dependence:
-    """Dependence of predictions, or residuals, on the sensitive column, and its floor; (K,) each.
+    """Dependence of predictions, or residuals, on the sensitive column, and its floor, (K,) each.
 
     With several sensitive columns these are the figures of the column with the largest excess. Signed
     measures count by their size.
@@ -174,7 +174,7 @@ class Dependence:
 
 
 def permutations_of(measure: str) -> int:
-    """Permutations behind a floor of all rows."""
+    """Return the number of permutations for a floor on all rows."""
     quick = get_entry(REGISTRY, measure, option="measure").quick
     return N_PERMUTATIONS if quick else N_PERMUTATIONS_IF_SLOW
 
@@ -191,7 +191,7 @@ def dependence_of(
     unit: Unit = at_once,
     name: str = "",
 ) -> Dependence:
-    """Measure K models' predictions (K, n) on some `rows`, each value beside its independence floor.
+    """Measure K models' predictions (K, n) on some `rows`, each with its independence floor.
 
     A model whose predictions are NaN has NaN. The floors come from `n_permutations` permutations;
     :func:`permutations_of` the measure if None. It is a unit called ``"dependence/<name>"``.
@@ -280,7 +280,7 @@ def _is_enough(dataset: Dataset, rows: NDArray[np.int64]) -> bool:
 
 
 def standard_error(by_fold: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Standard error of the mean over F folds, (..., F) to (...), whose training rows overlap."""
+    """Return the standard error of the mean over F folds, (..., F) to (...); training rows overlap."""
     n_folds = by_fold.shape[-1]
     error: NDArray[np.float64] = corrected_standard_error(
         by_fold.var(axis=-1, ddof=1), n_splits=n_folds, test_to_train=1 / (n_folds - 1)
@@ -338,7 +338,7 @@ def tune(
     progress: OnProgress | None = None,
     unit: Unit = at_once,
 ) -> tuple[pd.DataFrame, TrainedModels]:
-    """Compare the candidates on each split's validation rows, all of them in one stack.
+    """Compare the candidates on each split's validation rows, all in one stack.
 
     Parameters
     ----------
@@ -396,7 +396,7 @@ def tune(
 
 
 def settings_of_splits(tuning: pd.DataFrame, settings: TrainingSettings) -> tuple[TrainingSettings, ...]:
-    """Each split's settings, as a frame of :func:`tune` has chosen them."""
+    """Return each split's settings from a frame of :func:`tune`."""
     chosen = tuning[tuning["chosen"]].sort_values("split")
     return tuple(
         replace(settings, lr=float(lr), weight_decay=float(decay))
@@ -405,7 +405,7 @@ def settings_of_splits(tuning: pd.DataFrame, settings: TrainingSettings) -> tupl
 
 
 def tuned_settings(tuning: pd.DataFrame, settings: TrainingSettings) -> TrainingSettings:
-    """The settings for a model of all rows: the smallest loss on average over the splits."""
+    """Return the settings for a model on all rows: those with the smallest average loss over the splits."""
     means = tuning.groupby(["lr", "weight_decay"], as_index=False)["loss"].mean()
     lr, decay, _ = means.loc[means["loss"].idxmin()]
     return replace(settings, lr=float(lr), weight_decay=float(decay))
@@ -417,7 +417,7 @@ def held_out_losses(
     predictions: NDArray[np.float64],
     settings: TrainingSettings,
 ) -> NDArray[np.float64]:
-    """Loss of each row of `predictions` (K, n) on its split's validation rows; 1 is the training mean's."""
+    """Return each prediction's loss (K, n) on its split's validation rows; 1 is the training mean's loss."""
     loss = settings.loss_function
     y = dataset.target.to_numpy(dtype=float)
     weight = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)

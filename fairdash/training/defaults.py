@@ -47,7 +47,7 @@ MOST_NUMBERS = 15_000_000
 
 
 def default_methods(dataset: Dataset) -> tuple[str, ...]:
-    """Ids of the standard model and the fair methods that can take all sensitive columns of a data set."""
+    """Return the ids of the standard model and of the fair methods that accept all sensitive columns."""
     several = len(dataset.roles.sensitive) > 1
     fair = [
         method for method in (DEFAULT_METHOD, *METHODS_BESIDE) if METHODS[method].multivariate or not several
@@ -56,7 +56,7 @@ def default_methods(dataset: Dataset) -> tuple[str, ...]:
 
 
 def default_settings(dataset: Dataset, *, loss: str | None = None) -> TrainingSettings:
-    """Settings with the loss that suits the target, or a given one, and the schedule that suits the rows.
+    """Return settings with a suitable or given loss, and a schedule for the number of rows.
 
     Balanced where the loss has a log link.
     """
@@ -69,12 +69,12 @@ def default_settings(dataset: Dataset, *, loss: str | None = None) -> TrainingSe
 
 
 def default_n_splits(n_rows: int) -> int:
-    """The splits of a table of so many rows."""
+    """Return the number of splits for a table with so many rows."""
     return N_SPLITS if n_rows < MANY_ROWS else N_SPLITS_OF_MANY_ROWS
 
 
 def training_rows(n_rows: int) -> int:
-    """About how many of a table's rows each split of a default plan trains on; at least 1."""
+    """Return the approximate number of training rows per split of a default plan; at least 1."""
     return max(round((1 - TEST_SHARE) * (1 - VALIDATION_SHARE) * n_rows), 1)
 
 
@@ -91,7 +91,7 @@ _TITLES = {
 
 
 def current_defaults() -> dict[str, Any]:
-    """The defaults of a run that do not depend on its data, as JSON, with the version whose they are."""
+    """Return the defaults of a run that do not depend on its data, as JSON, with their version."""
     settings = to_plain(TrainingSettings())
     return {
         "fairdash": __version__,
@@ -106,7 +106,7 @@ def current_defaults() -> dict[str, Any]:
 
 
 def other_defaults(plan: Mapping[str, Any], then: Mapping[str, Any]) -> str:
-    """Say which values in a plan were defaults when it was made and are not today.
+    """Describe values of a plan that were defaults when it was made and no longer are.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def _in_words(value: object) -> str:
 
 
 def share_of_rows(n_rows: int, *, tariff_columns: int = 0) -> float:
-    """The share of a table's rows that its preview sees, 1 for all of them.
+    """Return the share of a table's rows that its preview uses, 1 for all of them.
 
     It sees more of them where it fits tariffs to so many columns, and not networks.
     """
@@ -186,7 +186,7 @@ _SPREAD_OF_AVERAGES = 0.5
 
 
 def suggested_loss(target: NDArray[np.float64], weight: NDArray[np.float64] | None = None) -> tuple[str, str]:
-    """Suggest a loss that the target can have.
+    """Suggest a loss that suits the target.
 
     Poisson for counts, and for rates that are counts once the exposure is put back; Tweedie for amounts of
     which half or more are zero, or that have zeros and spread as widely as their mean; gamma for positive

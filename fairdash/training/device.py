@@ -25,7 +25,7 @@ TITLES = {"cuda": "the GPU (CUDA)", "mps": "the GPU (Apple)", "cpu": "the CPU"}
 
 @dataclass(frozen=True)
 class Device:
-    """A device to train on.
+    """Device for training.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Device:
 
 
 def resolve_device(name: str) -> Device:
-    """The device called `name`; ``"auto"`` takes CUDA, then MPS, then the CPU.
+    """Return the device called `name`; ``"auto"`` prefers CUDA, then MPS, then the CPU.
 
     A GPU that was asked for and is not there gives the CPU, with a note that says so.
 
@@ -84,7 +84,7 @@ ROWS_AT_ONCE = 4096
 
 @dataclass(frozen=True, kw_only=True)
 class StackMemory:
-    """Bytes that the models of a stack take, all alike.
+    """Memory, in bytes, of a stack's models, which all have the same size.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class StackMemory:
     def of(
         cls, method: str, settings: TrainingSettings, *, n_inputs: int, n_rows: int, n_sensitive: int
     ) -> StackMemory:
-        """Of such models, on a table of so many rows, encoded inputs and sensitive columns."""
+        """Estimate the memory for models on a table of this many rows, inputs and sensitive columns."""
         weights = sum(a * b for a, b in itertools.pairwise([n_inputs, *settings.hidden, 1]))
         trained_by = get_entry(METHODS, method, option="method")
         batch = min(max(settings.batch_size, trained_by.rows_a_step), n_rows)
@@ -135,16 +135,16 @@ class StackMemory:
         return int(np.clip(most, 1, MOST_MODELS_PER_STACK))
 
     def bytes_of(self, n_models: int, *, n_splits: int) -> float:
-        """The most that such a stack takes at any time."""
+        """Return the peak memory of such a stack."""
         return n_splits * self.rows + n_models * max(self.training, self.predicting)
 
 
 class OutOfMemoryError(Exception):
-    """The device can't hold a stack; distinct from other failures so that a smaller one is tried."""
+    """Stack too large for the device; a separate type so that a smaller stack can be tried."""
 
 
 def too_little_memory() -> DeviceError:
-    """Memory error in words for the user, if no smaller training is tried."""
+    """Return the memory error for the user, when no smaller training is left to try."""
     return DeviceError.of(
         "Not enough memory to train these models, even in smaller groups",
         "Choose smaller batches or networks, or another device.",
@@ -153,7 +153,7 @@ def too_little_memory() -> DeviceError:
 
 @contextmanager
 def naming_lack_of_memory() -> Iterator[None]:
-    """Turn what torch raises for lack of memory, another type on each device, into OutOfMemoryError."""
+    """Convert torch's memory errors, which differ between devices, into OutOfMemoryError."""
     import torch
 
     try:

@@ -30,7 +30,7 @@ from fairdash.utils.rounding import settled, varies
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FeatureEncoder:
-    """Encoding of each column as numbers, learned from training rows; the output has the numbers first.
+    """Encoder of columns as numbers, fitted on training rows; numeric outputs come first.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class FeatureEncoder:
         sample_weight: NDArray[np.float64] | None = None,
         embedding: str | None = None,
     ) -> FeatureEncoder:
-        """Learn from `features`, (n, p).
+        """Fit the encoder to `features`, (n, p).
 
         Medians, means and scales come from `rows` alone, all of them if None. The levels are those of a
         column's categorical dtype, or of the whole column: every split of a table then has the same width
@@ -109,12 +109,12 @@ class FeatureEncoder:
 
     @property
     def columns(self) -> tuple[Hashable, ...]:
-        """The columns that are looked at."""
+        """Columns that the encoder uses."""
         return self.numbers + self.categories
 
     @property
     def blocks(self) -> dict[Hashable, slice]:
-        """Each column's outputs, as a slice of those of :meth:`transform`."""
+        """Outputs of each column, as a slice of the outputs of :meth:`transform`."""
         of_number = 1 if self.heights is None else 1 + self.heights.shape[2]
         widths = [of_number] * len(self.numbers) + [len(levels) for levels in self.levels]
         edges = np.cumsum([0, *widths]).tolist()
@@ -123,7 +123,7 @@ class FeatureEncoder:
         }
 
     def transform(self, features: pd.DataFrame) -> NDArray[np.float64]:
-        """Encode a table, (n, p): each number, then each level. It may have more columns, in any order."""
+        """Encode a table, (n, p): numbers first, then levels. Extra columns, and any order, are allowed."""
         table = _numbers(features, self.numbers)
         table = np.where(np.isnan(table), self.median, table)
         parts = [(table - self.mean) / self.scale]
@@ -136,7 +136,7 @@ class FeatureEncoder:
         return np.concatenate(parts, axis=1)
 
     def only(self, number: Hashable) -> FeatureEncoder:
-        """The encoder of one of the numbers, whose outputs are its block of those of all."""
+        """Return the encoder of one numeric column, whose outputs are its block of all outputs."""
         place = [self.numbers.index(number)]
         return replace(
             self,
@@ -151,7 +151,7 @@ class FeatureEncoder:
         )
 
     def unknown_levels(self, features: pd.DataFrame) -> dict[Hashable, int]:
-        """Count the cells of each column with an unknown level; columns without any are left out."""
+        """Count cells with an unknown level, by column; columns without any are left out."""
         counts = {
             column: int(((_codes(features[column], levels) < 0) & features[column].notna()).sum())
             for column, levels in zip(self.categories, self.levels, strict=True)
@@ -195,7 +195,7 @@ def _median(column: NDArray[np.float64], sample_weight: NDArray[np.float64] | No
 
 @dataclass(frozen=True)
 class TargetScale:
-    """The target in the units of a loss, and back: ``(y - shift) / unit``.
+    """Scale of the target in the units of a loss, ``(y - shift) / unit``, and its inverse.
 
     Squared error has the training rows' mean 0 and standard deviation 1; the losses with a log link have
     mean 1, since only a factor leaves a deviance's meaning alone.
@@ -206,7 +206,7 @@ class TargetScale:
 
     @classmethod
     def of(cls, y: NDArray[np.float64], loss: Loss, sample_weight: NDArray[np.float64] | None) -> TargetScale:
-        """The scale of some training rows, (n,); a constant target keeps its own unit."""
+        """Fit the scale to training rows, (n,); a constant target keeps its own unit."""
         mean = float(np.average(y, weights=sample_weight))
         if loss.has_log_link:
             return cls(0.0, mean if mean > 0 else 1.0)
@@ -222,7 +222,7 @@ class TargetScale:
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """All rows of a data set as one split's training rows scale them.
+    """Rows of a data set, scaled by one split's training rows.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ class EncodedRows:
 def encode_rows(
     dataset: Dataset, train: NDArray[np.int64], loss: Loss, *, embedding: str | None = None
 ) -> EncodedRows:
-    """Encode every row; only the rows `train` are learned from. `embedding` as the encoder has it."""
+    """Encode every row, fitted on the rows `train` only; see the encoder for `embedding`."""
     weight = None if dataset.weight is None else dataset.weight.to_numpy()[train]
     encoder = FeatureEncoder.fit(dataset.features, rows=train, sample_weight=weight, embedding=embedding)
     y = dataset.target.to_numpy(dtype=float)
@@ -262,7 +262,7 @@ _KNOTS, _BINS = 33, 8
 
 
 def evaluate(numbers: Array, knots: Array, heights: Array) -> Array:
-    """The d functions of each of q columns: (n, q), (q, m) and (q, m, d) to (n, q, d)."""
+    """Evaluate d functions for each of q columns: (n, q), (q, m) and (q, m, d) to (n, q, d)."""
     found = np.empty((*numbers.shape, heights.shape[2]))
     for j, (column, at) in enumerate(zip(numbers.T, knots, strict=True)):
         for k, values in enumerate(heights[j].T):

@@ -31,7 +31,7 @@ N_PERMUTATIONS = 3
 
 @dataclass(frozen=True)
 class PermutationPlan:
-    """The test rows that are looked at, and how they are permuted: the same for all models of a split.
+    """Test rows for the importance, and their permutations, shared by all models of a split.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class PermutationPlan:
         )
 
     def shuffle(self, split: int, *, feature: int) -> list[NDArray[np.int64]]:
-        """The permutations of a split's m rows for one feature."""
+        """Return the permutations of a split's m rows for one feature."""
         rng = rng_of(Stream.IMPORTANCE, self.random_state, split, then=(feature,))
         return [rng.permutation(len(self.rows[split])) for _ in range(N_PERMUTATIONS)]
 
@@ -73,7 +73,7 @@ def permutation_importance(
     shuffles: Callable[[int], Sequence[Sequence[NDArray[np.int64]]]],
     on_feature: Callable[[], None] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Permutation importance of every feature in every model.
+    """Compute the permutation importance of every feature in every model.
 
     The importance of a feature is the loss with its cells permuted among the rows, less the loss as it is
     (Breiman 2001, "Random Forests", section 10; as a property of one given model: Fisher, Rudin and Dominici
@@ -153,7 +153,7 @@ def importance_of_stack(
     blocks: Mapping[Hashable, slice],
     on_feature: Callable[[], None],
 ) -> Found:
-    """Names of the ``features``, and ``error`` and ``reliance`` of a stack's models.
+    """Return the ``features``, and ``error`` and ``reliance`` of a stack's models.
 
     `x` has the rows of the splits that it uses, (S, n, p).
 
@@ -194,7 +194,7 @@ def importance_of_stack(
 
 
 def importance_of_all(parts: Sequence[Found], members: pd.DataFrame) -> pd.DataFrame:
-    """One table in the models' order, from what :func:`importance_of_stack` found of some of them each.
+    """Combine results of :func:`importance_of_stack` into one table, in the models' order.
 
     Columns ``method``, ``lam``, ``split``, ``feature``, ``importance``, ``reliance``; a row a model and
     feature. `members` tells of each model's ``method``, ``lam``, ``split`` and whether it ``diverged``; those

@@ -44,18 +44,19 @@ _HOW_TO_WRITE = "Write it like hgr_kde<=0.05, hgr_kde<=floor+0.02 or error<=+10%
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A bound on dependence or on error.
+    """Bound on dependence or on error.
 
     Parameters
     ----------
     kind
         ``"measure"``: the measure is at most `at_most`. ``"excess"``: the measure is at most `at_most`
-        above its independence floor (the same estimator on the same rows, the sensitive column permuted).
-        ``"error"``: the error is at most the share `at_most` above the standard model's.
+        above its independence floor (the same estimator on the same rows, with the sensitive column
+        permuted). ``"error"``: the error exceeds the standard model's by at most the share `at_most`.
     at_most
-        0 or more, finite.
+        Bound, finite and at least 0.
     measure
-        Id in :data:`fairdash.dependence.REGISTRY`; empty for ``"error"``. Signed measures count by size.
+        Id in :data:`fairdash.dependence.REGISTRY`; empty for ``"error"``. The bound applies to the absolute
+        value of signed measures.
 
     Raises
     ------
@@ -88,10 +89,9 @@ class Target:
 
     @classmethod
     def parse(cls, text: str) -> Target:
-        """Read a target; ``error`` may be called ``mse``, and ``<=`` may be ``≤``.
+        """Parse a target; ``error`` may be written ``mse``, and ``<=`` may be written ``≤``.
 
-        The error is the loss that the models are trained on: the mean squared error unless the settings
-        say otherwise.
+        The error is the training loss: the mean squared error, unless the settings choose another loss.
         """
         match = _TEXT.fullmatch(text.strip())
         if match is None:
@@ -111,7 +111,7 @@ class Target:
 
     @property
     def words(self) -> str:
-        """The target as a person says it: "HGR_KDE at most 0.05"."""
+        """Return the target in words, such as "HGR_KDE at most 0.05"."""
         if self.kind == ERROR:
             return f"an error at most {100 * self.at_most:g} % above the standard model's"
         above = " above its noise floor" if self.kind == EXCESS else ""
@@ -130,7 +130,7 @@ def _refused(what: str) -> OptionError:
 
 @dataclass(frozen=True, kw_only=True)
 class LamSearch(SearchPlan):
-    """A plan: which weights λ to compare, and what is wanted of them.
+    """Plan of a search for a weight λ: the candidates, and the target.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ class LamSearch(SearchPlan):
 
     @property
     def measure(self) -> str:
-        """Id of the measure that the weights are compared by: the target's, or the method's own."""
+        """Id of the measure for comparison: the target's, or the method's own."""
         return self.target.measure or METHODS[self.method].selection_measure
 
 
@@ -291,7 +291,7 @@ def _pilot(dataset: Dataset, plan: LamSearch) -> units.Found:
 
 
 def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
-    """The weight of `frame` that :func:`search_lam` takes, whether it meets the target, and why it.
+    """Return the weight that :func:`search_lam` selects from `frame`, whether it meets the target, and why.
 
     Parameters
     ----------

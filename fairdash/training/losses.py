@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Loss:
-    """A loss of the Tweedie family (Jørgensen 1987): its variance is proportional to μ to the `power`.
+    """Loss of the Tweedie family (Jørgensen 1987), with variance proportional to μ to the `power`.
 
     Parameters
     ----------
@@ -52,11 +52,11 @@ class Loss:
         return self.power > 0
 
     def prediction(self, eta: Numbers) -> Numbers:
-        """μ from the network's η, any shape."""
+        """Return μ from the network's η, any shape."""
         return _exp(eta) if self.has_log_link else eta
 
     def unit_deviance(self, eta: Numbers, y: Numbers) -> Numbers:
-        """Deviance of each row at the network's η: 0 where μ = y, and above 0 elsewhere; any shape.
+        """Return each row's deviance at the network's η: 0 if μ = y, otherwise above 0; any shape.
 
         Squared error has 1 and the others the usual 2 in front, as scikit-learn's
         ``mean_tweedie_deviance``.
@@ -75,7 +75,7 @@ class Loss:
         )
 
     def slope(self, eta: Numbers, y: Numbers) -> Numbers:
-        """Derivative of :meth:`unit_deviance` by η; any shape. Shorter than the way through autograd."""
+        """Return the derivative of :meth:`unit_deviance` by η, without autograd; any shape."""
         if not self.has_log_link:
             return 2 * (eta - y)
         if self.power == 1:
@@ -86,7 +86,7 @@ class Loss:
         return 2 * (_exp(eta * (2 - p)) - y * _exp(eta * (1 - p)))
 
     def deviances(self, y: NDArray[np.float64], y_pred: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Deviance of each row, y (n,) and y_pred (..., n): what :meth:`mean_deviance` averages."""
+        """Return each row's deviance, for y (n,) and y_pred (..., n): :meth:`mean_deviance` averages them."""
         return self.unit_deviance(np.log(y_pred) if self.has_log_link else y_pred, y)
 
     def mean_deviance(
@@ -95,7 +95,7 @@ class Loss:
         y_pred: NDArray[np.float64],
         sample_weight: NDArray[np.float64] | None = None,
     ) -> float:
-        """Weighted mean of the rows' deviances, y and y_pred of shape (n,); by scikit-learn."""
+        """Return the weighted mean deviance of y and y_pred, both (n,), by scikit-learn."""
         from sklearn.metrics import mean_tweedie_deviance
 
         return float(mean_tweedie_deviance(y, y_pred, sample_weight=sample_weight, power=self.power))
@@ -109,7 +109,7 @@ class Loss:
         rows: NDArray[np.int64],
         train: NDArray[np.int64],
     ) -> float:
-        """Mean deviance divided by the constant model's on the same rows: 0 is perfect, 1 is what it reaches.
+        """Return the mean deviance relative to the constant model's on the same rows: 0 is perfect.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Loss:
         rows: NDArray[np.int64],
         train: NDArray[np.int64],
     ) -> list[float]:
-        """:meth:`relative` of each model's predictions, (K, n): the constant model is measured once."""
+        """Return :meth:`relative` for each model's predictions, (K, n), with one constant model."""
         constant = np.full((1, len(rows)), np.average(y[train], weights=weight[train]))
         together = np.concatenate([constant, predictions[:, rows]])
         unit, *own = np.average(self.deviances(y[rows], together), axis=1, weights=weight[rows]).tolist()
@@ -140,7 +140,7 @@ class Loss:
         return [each / unit if unit > 0 else 1.0 for each in own]
 
     def prediction_problem(self, y_pred: pd.Series) -> Problem | None:
-        """Why these predictions (n,) can't be judged by this loss; None if they can."""
+        """Explain why this loss can't assess these predictions (n,); None if it can."""
         count = int((y_pred.to_numpy() <= 0).sum()) if self.has_log_link else 0
         if not count:
             return None
@@ -152,7 +152,7 @@ class Loss:
         )
 
     def target_problem(self, y: NDArray[np.float64], *, column: str) -> Problem | None:
-        """Why this target can't have this loss; None if it can."""
+        """Explain why this loss does not allow this target; None if it does."""
         if not self.has_log_link:
             return None
         above_zero = self.power == 2
@@ -212,7 +212,7 @@ LOSSES: Mapping[str, Loss] = by_id(
 
 
 def find_loss(name: str, *, tweedie_power: float = 1.5) -> Loss:
-    """The loss called `name`; `tweedie_power` is the power of ``"tweedie"``, strictly between 1 and 2.
+    """Return the loss called `name`; `tweedie_power` is the power of ``"tweedie"``, strictly between 1 and 2.
 
     Raises
     ------

@@ -25,7 +25,7 @@ DEFAULT_METHOD = "hgr_spline"
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """A way to train a regressor.
+    """Training method for a regressor.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Method:
     rows_a_step: int = 0
 
     def penalty_class(self) -> type[BasePenalty] | None:
-        """The class of Ψ, for its ``encode`` and to build it; None for no penalty."""
+        """Class of Ψ, which encodes and computes it; None without a penalty."""
         if self.penalty is None:
             return None
         module, name = self.penalty.split(":")

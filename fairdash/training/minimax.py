@@ -28,7 +28,7 @@ _STEPS = 8
 
 @dataclass(frozen=True)
 class Batch:
-    """Some rows of every split, or, once they are handed out, of every model.
+    """Rows of every split or, once distributed, of every model.
 
     Parameters
     ----------
@@ -52,13 +52,13 @@ class Batch:
     masks: list[Tensor] | None = None
 
     def take(self, rows_of: Callable[[Tensor], Tensor]) -> Batch:
-        """The rows that `rows_of` takes from each part."""
+        """Return the rows that `rows_of` selects from each part."""
         weight = None if self.weight is None else rows_of(self.weight)
         return Batch(rows_of(self.x), rows_of(self.y), rows_of(self.s), weight)
 
 
 class Tables:
-    """Rows of S splits, handed to the K models of a stack.
+    """Rows of S splits, distributed to the K models of a stack.
 
     Parameters
     ----------
@@ -77,20 +77,20 @@ class Tables:
         self.shared = list(which_split) == [j for j in range(n_splits) for _ in range(each)]
 
     def inputs(self, rows: Tensor) -> Tensor:
-        """Inputs of the predictors from (S, b, p) rows: those rows, or a copy for each model."""
+        """Return the predictors' inputs from (S, b, p) rows: the rows themselves, or one copy per model."""
         return rows if self.shared else rows.index_select(0, self.which_split)
 
     def each(self, rows: Tensor) -> Tensor:
-        """(K, b, …) from (S, b, …): every model's own rows."""
+        """Return every model's own rows: (K, b, …) from (S, b, …)."""
         return rows.index_select(0, self.which_split)
 
     def hand_out(self, batch: Batch) -> Batch:
-        """Each model's own rows of a batch that has each split's."""
+        """Return each model's own rows from a batch with every split's rows."""
         return replace(batch.take(self.each), x=self.inputs(batch.x))
 
 
 class Batches:
-    """Draws the mini-batches of each epoch.
+    """Generator of the mini-batches of each epoch.
 
     Parameters
     ----------
@@ -138,11 +138,11 @@ class Batches:
 
     @property
     def all_generators(self) -> list[torch.Generator]:
-        """Random generators of the order of rows and of dropout: their state is all that changes here."""
+        """Random generators of row order and dropout; their state is all that changes here."""
         return [*self.generators, *self.dropout_generators]
 
     def epoch(self) -> Iterator[Batch]:
-        """All mini-batches of the next epoch."""
+        """Draw all mini-batches of the next epoch."""
         used = self.per_epoch * self.batch_size
         order = torch.stack(
             [
@@ -180,7 +180,7 @@ def _take(rows: Tensor, part: Tensor) -> Tensor:
 
 
 class MinimaxTrainer:
-    """The predictors, their adversaries, and the optimisers of both.
+    """Trainer of the predictors and their adversaries, with the optimisers of both.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ class MinimaxTrainer:
         )
 
     def step(self, batch: Batch, *, lr_factor: float, fair: bool) -> Tensor:
-        """One step of the predictors on a batch, with the adversaries' steps; (loss, Ψ), (2, K).
+        """Update predictors and adversaries on one batch; return (loss, Ψ), (2, K).
 
         `fair` is False in the warm-up: the penalty has no say.
         """
@@ -248,7 +248,7 @@ class MinimaxTrainer:
 
     @torch.no_grad()
     def score(self, batch: Batch) -> Tensor:
-        """L + λ max(Ψ, 0) of each model on rows that were not trained on, (K,); smaller is better."""
+        """Return L + λ max(Ψ, 0) of each model on rows outside training, (K,); smaller is better."""
         eta = self.predictor(batch.x)
         error = self._error(eta, batch)
         if self.penalty is None:
@@ -300,7 +300,7 @@ class MinimaxTrainer:
 
 
 class BestEpoch:
-    """The weights of each model's best epoch on the validation rows, found with some patience."""
+    """Weights of each model's best epoch on the validation rows, with patience."""
 
     def __init__(self, trainer: MinimaxTrainer, validation: Batch, *, patience: int) -> None:
         self.trainer = trainer
@@ -317,7 +317,7 @@ class BestEpoch:
         return self.score, self.epoch, self.weights
 
     def look(self, epoch: int) -> None:
-        """Look at the validation rows, and keep the weights of the models that have become better.
+        """Evaluate the validation rows, and store the weights of models that have improved.
 
         A model whose patience has run out is closed, so that its result does not depend on how long the
         others go on.
@@ -330,11 +330,11 @@ class BestEpoch:
         self.weights.copy_(torch.where(better[:, None], self.trainer.descent.weights, self.weights))
 
     def is_over_after(self, epoch: int) -> bool:
-        """Return whether no model is left to wait for."""
+        """Return whether every model has run out of patience."""
         return bool(((epoch - self.epoch >= self.patience) | ~self.trainer.alive).all())
 
     def restore(self) -> Tensor:
-        """Put the best weights back; the epoch of each, (K,)."""
+        """Restore the best weights, and return the epoch of each, (K,)."""
         found = self.epoch > 0
         weights = self.trainer.descent.weights
         weights.copy_(torch.where(found[:, None], self.weights, weights))

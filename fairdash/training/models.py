@@ -276,7 +276,7 @@ class StackTrainer:
         self._encoded: dict[tuple[int, float, str | None], EncodedRows] = {}
 
     def encoded(self, model: StackedModel) -> EncodedRows:
-        """Encoded rows for the model's split, loss and architecture."""
+        """Return the encoded rows for the model's split, loss and architecture."""
         loss, embedding = model.settings.loss_function, model.settings.network.embedding
         key = (model.split, loss.power, embedding)
         if key not in self._encoded:
@@ -292,7 +292,7 @@ class StackTrainer:
         state: State | None = None,
         until: int | None = None,
     ) -> Found:
-        """Train one stack, or a leg of it; :class:`OutOfMemoryError` if the device can't hold it.
+        """Train one stack, or a leg of it; raise :class:`OutOfMemoryError` if it does not fit the device.
 
         Parameters
         ----------
@@ -351,7 +351,7 @@ class StackTrainer:
         return {**found, **leaning}
 
     def models_per_stack(self, model: StackedModel) -> int:
-        """Number of models like this one: limited by a CPU's cache or a share of a GPU's memory."""
+        """Return how many such models fit a stack, limited by a CPU's cache or a GPU's memory."""
         rows = self.encoded(model).x
         memory = StackMemory.of(
             model.method,
@@ -405,7 +405,7 @@ def train_in_legs(
 
 
 def work_of(models: Sequence[StackedModel]) -> float:
-    """The models' share of the time, roughly: the adversary's steps are what takes it."""
+    """Return the models' approximate share of the time, which the adversary's steps dominate."""
     total = 0.0
     for model in models:
         if model.method == FAIR_TARIFF:
@@ -421,7 +421,7 @@ def work_of(models: Sequence[StackedModel]) -> float:
 
 
 def seconds_of(models: Sequence[StackedModel], n_rows: int) -> float:
-    """Estimated time of their training on a slow core, for the given rows."""
+    """Estimate the training time on a slow core, for the given rows."""
     return work_of(models) * n_rows * _SECONDS_A_ROW
 
 

@@ -13,7 +13,7 @@ Array = TypeVar("Array")  # numpy array or torch tensor
 
 @dataclass(frozen=True, kw_only=True)
 class Objective:
-    """A fairness objective: the variable U that should be independent of the sensitive features V = S.
+    """Fairness objective: the variable U that should be independent of the sensitive features V = S.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Objective:
     uses_target: bool
 
     def audit(self, y_pred: Array, y: Array) -> Array:
-        """U: ŷ, or ŷ − y (paper, generic optimisation problem); shapes as given, broadcast."""
+        """Return U: ŷ, or ŷ − y (paper, generic optimisation problem); shapes as given, broadcast."""
         return y_pred - y if self.uses_target else y_pred  # type: ignore[operator]
 
 

@@ -44,7 +44,7 @@ def find_lams(
     device: str,
     progress: Callable[[float], None] | None = None,
 ) -> Array | None:
-    """Weights of a method spread over dependence, from the standard model's to the independence floor.
+    """Find a method's weights, spread over dependence from the standard model's to the independence floor.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def lams_by_dependence(
     objective: str,
     random_state: int,
 ) -> Array | None:
-    """Result of :func:`find_lams` for given models: `predictions` (L, n) at `lams` (L,), 0 first.
+    """Return the result of :func:`find_lams` for given models: `predictions` (L, n) at `lams` (L,), 0 first.
 
     Those of a model that diverged are NaN; `rows` are measured, by the measure that compares the method's
     models.
@@ -117,14 +117,14 @@ def lams_by_dependence(
 
 
 def is_auto(lams: Sequence[float] | str) -> bool:
-    """Return whether weights are to be found; OptionError for another text than “auto”."""
+    """Return whether a pilot finds the weights; OptionError for text other than “auto”."""
     if isinstance(lams, str) and lams != "auto":
         raise OptionError.of(f"“{lams}” is no grid of weights", "Give numbers, or “auto”.", column="lams")
     return isinstance(lams, str)
 
 
 def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array:
-    """Weights whose models' dependence is spread evenly from the standard model's down to the floor.
+    """Return weights whose models' dependence is spread evenly from the standard model's to the floor.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def _with_one_more(lams: Sequence[float]) -> list[float]:
 
 
 def rows_of_pilot(dataset: Dataset, split: Split, random_state: int, *, most: int | None = None) -> Split:
-    """The rows that a pilot trains on, `most` at most, and the validation rows that it is measured on."""
+    """Return at most `most` training rows for a pilot, and the validation rows that assess it."""
     split = with_held_out(split, random_state=random_state, groups=dataset.groups)
     rng = rng_of(Stream.PILOT_ROWS, random_state)
     train, validation = (

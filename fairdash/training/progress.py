@@ -48,7 +48,7 @@ OnProgress = Callable[[SweepProgress], None]
 
 
 class StackReporter:
-    """Tells the caller how far the stack in training has come.
+    """Reporter of the current stack's progress to the caller.
 
     Parameters
     ----------
@@ -89,28 +89,28 @@ class StackReporter:
         self.curves: list[pd.DataFrame] = []
 
     def begin(self) -> None:
-        """Forget what was told: a leg begins."""
+        """Reset the report at the start of a leg."""
         self.curves, self._untold = [], []
 
     def leg(self, curves: pd.DataFrame, *, share: float) -> None:
-        """Tell of a leg that ends at this share of the steps, unless it was heard of as it was trained."""
+        """Report a leg that ends at this share of the steps, unless its training was reported."""
         if not self.curves:
             self.share = share
             self._report(curves)
         self.curves = []
 
     def end(self) -> pd.DataFrame:
-        """The curves of the leg, which ends here."""
+        """Return the curves of the leg that ends here."""
         self._tell()
         return pd.concat(self.curves, ignore_index=True)
 
     def step(self, share: float) -> None:
-        """Tell that this share of the stack's steps is done."""
+        """Report the completed share of the stack's steps."""
         self.share = share
         self._report(None)
 
     def epoch(self, number: int, error: NDArray[np.float64], dependence: NDArray[np.float64]) -> None:
-        """Tell where the stack stands after an epoch, short ones several at once."""
+        """Report the stack's state after an epoch; short epochs are grouped."""
         self._untold.append((number, error, dependence))
         if time.monotonic() - self._told > SECONDS_BETWEEN_CURVES:
             self._tell()

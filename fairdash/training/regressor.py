@@ -44,11 +44,11 @@ _DEFAULT = TrainingSettings()
 
 
 class FairRegressor(RegressorMixin, BaseEstimator):
-    """A network whose predictions, or whose errors, do not depend on sensitive features.
+    """Network whose predictions, or whose errors, do not depend on sensitive features.
 
-    It minimises L + λ Ψ (paper, generic optimisation problem): L is the loss, 1 for the constant model, and
-    Ψ the method's measure of dependence between U and the sensitive features s. λ = 0 is the standard
-    network; the larger λ, the fairer and the less accurate.
+    Training minimises L + λ Ψ (paper, generic optimisation problem): L is the loss, 1 for the constant model,
+    and Ψ the method's measure of dependence between U and the sensitive features s. λ = 0 gives the standard
+    network; the larger λ, the fairer and the less accurate the network.
 
     Training uses s, but no predictor does. Pass it as ``fit(…, sensitive_features=s)``, or name columns of X
     in `sensitive_columns`.
@@ -60,7 +60,7 @@ class FairRegressor(RegressorMixin, BaseEstimator):
     objective
         ``"demographic_parity"``: U is the prediction ŷ; ``"equalized_residuals"``: U is ŷ − y.
     lam
-        Weight λ ≥ 0 of the penalty. The method ``"standard"`` has none, whatever λ.
+        Weight λ ≥ 0 of the penalty; ignored by the method ``"standard"``.
     sensitive_columns
         Sensitive columns of X, by name or by position from 0; None for none. The predictor uses the others.
     random_state
@@ -68,7 +68,8 @@ class FairRegressor(RegressorMixin, BaseEstimator):
     device
         ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"mps"``.
     validation_fraction
-        Share of the rows set aside for `patience`; without it, all rows are training rows.
+        Share of the rows set aside as validation rows for `patience`; without `patience`, all rows are
+        training rows.
     architecture, hidden, lr, weight_decay, batch_size, n_epochs, warm_up_epochs, adversary_hidden, \
 adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         As in :class:`fairdash.training.settings.TrainingSettings`. ``"auto"`` uses
@@ -83,25 +84,25 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
     lam_ : float
         The weight λ used: 0 for ``"standard"``.
     settings_ : TrainingSettings
-        Settings used, every ``"auto"`` replaced by its number.
+        Settings used, with every ``"auto"`` replaced by its number.
     n_iter_ : int
-        Epochs trained.
+        Number of epochs trained.
     best_epoch_ : int
-        The epoch whose weights predict: with `patience` the best on the validation rows, else the last.
+        Epoch whose weights are used: with `patience` the best on the validation rows, otherwise the last.
     device_ : str
-        Device of the training.
+        Device used for training.
     sensitive_names_ : tuple
-        The sensitive columns of X: names, or positions where X has none.
+        Sensitive columns of X: names, or positions if X has no names.
     predictor_ : Predictor
-        The model, as arrays.
+        Fitted model, as arrays.
 
     Notes
     -----
-    One model is trained in float64, which takes no longer than float32 (MPS has float32 only). Predictions
-    are NumPy's, in float64 and without torch.
+    Training uses float64, which takes no longer than float32 for a single model (MPS has float32 only).
+    Predictions are computed by NumPy in float64, without torch.
 
-    A missing number is replaced by the training rows' median; a missing category has no level, and neither
-    has a level not seen in training, of which :meth:`predict` warns.
+    A missing number is replaced by the median of the training rows. Missing categories, and levels not seen
+    in training, are encoded as no level; :meth:`predict` warns of unseen levels.
 
     Examples
     --------
@@ -177,7 +178,7 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         sensitive_features: Any = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Train on the rows of X.
+        """Train the network on the rows of X.
 
         Parameters
         ----------
@@ -185,7 +186,7 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
             Numbers, or in a DataFrame (of pandas, polars or arrow) also booleans, categories and text.
             Missing cells are allowed.
         y : array, shape (n,)
-            Target, not constant; for the losses with a log link 0 or more.
+            Target, not constant; at least 0 for losses with a log link.
         sensitive_features : array, Series or DataFrame, shape (n,) or (n, d)
             Sensitive features: numbers, or text for classes. Needed if λ > 0 and there are no
             `sensitive_columns`.
@@ -202,12 +203,12 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         Warns
         -----
         ConvergenceWarning
-            The training stopped being finite; the last finite weights predict.
+            Training diverged to non-finite values; the last finite weights are used.
         """
         return fit_regressor(self, X, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Predictions (n,) for the rows of X, in the target's units.
+        """Return predictions (n,) for the rows of X, in the target's units.
 
         Columns of a DataFrame are matched by name. Further columns are ignored, and the sensitive ones may
         be missing.
@@ -249,12 +250,12 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """Load a model written by :meth:`save`; its predictions are equal to the last bit.
+        """Load a model written by :meth:`save`; its predictions are exactly the same.
 
         Raises
         ------
         StorageError
-            The file can't be read, is damaged or of another kind, or a newer version wrote it.
+            The file can't be read, is damaged, has another format, or was written by a newer version.
         """
         arrays, metadata = _read(Path(path))
         kind, _, number = metadata.get("format", "").partition("/")

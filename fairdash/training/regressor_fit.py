@@ -50,7 +50,7 @@ def fit_regressor(
     sample_weight: ArrayLike | None,
     on_step: Callable[[float], None] | None = None,
 ) -> Regressor:
-    """Fit `model`, as :meth:`fairdash.training.regressor.FairRegressor.fit` does, and give it back.
+    """Fit `model`, as :meth:`fairdash.training.regressor.FairRegressor.fit` does, and return it.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def rows_to_fit(
     method: Method,
     option: str = "method",
 ) -> tuple[pd.DataFrame, NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.float64] | None]:
-    """Input of an estimator's fit, checked and split into its parts.
+    """Check the input of an estimator's fit, and split it into its parts.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def _refuse_constants(y: NDArray[np.float64], s: NDArray[np.float64] | None, los
 
 
 def seed_to_fit(random_state: int | np.random.RandomState | None) -> int:
-    """The seed of a fit: the number itself, or one that is drawn."""
+    """Return the seed of a fit: the given number, or a random one."""
     if isinstance(random_state, Integral):
         check_random_state(random_state)
         return int(random_state)
@@ -253,7 +253,7 @@ def rows_to_predict(
     numbers: Collection[Hashable],
     has_text: bool,
 ) -> pd.DataFrame:
-    """The fitted columns of X, in their order and clean.
+    """Return the fitted columns of X, cleaned and in order.
 
     Parameters
     ----------
@@ -297,12 +297,12 @@ def rows_to_predict(
 
 
 def in_columns(counts: Mapping[Hashable, int]) -> str:
-    """Columns with how many of their cells are meant: “zone” (3), “roof” (12)."""
+    """List columns with cell counts: “zone” (3), “roof” (12)."""
     return ", ".join(f"“{name}” ({count:,})" for name, count in counts.items())
 
 
 def settings_of(params: dict[str, Any], *, n_rows: int) -> TrainingSettings:
-    """The training settings among an estimator's parameters; OptionError naming all that can't be used.
+    """Return the training settings from an estimator's parameters; OptionError names all invalid ones.
 
     A list serves where a tuple is meant, and ``"auto"`` for what follows from the number of training rows.
     """
@@ -346,7 +346,7 @@ def _is_number(value: Any) -> bool:
 
 
 def check_options(*, lam: Any, validation_fraction: Any) -> None:
-    """OptionError if the weight λ or the share of validation rows can't be used."""
+    """Raise OptionError if the weight λ or the validation share is invalid."""
     checks = Checks(OptionError)
     checks.require(
         _is_number(lam) and math.isfinite(lam) and lam >= 0,
@@ -364,7 +364,7 @@ def check_options(*, lam: Any, validation_fraction: Any) -> None:
 
 
 def find_columns(wanted: Any, columns: Sequence[Hashable]) -> list[Hashable]:
-    """The columns that `wanted` names, or counts from 0; each once, in the order of `wanted`.
+    """Return the columns in `wanted`, given by name or position from 0; each once, in that order.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from fairdash.utils.registry import get_entry
 
 
 class DependenceScorer(BaseEstimator):
-    """A scorer ``f(estimator, X, y)``: minus the dependence of predictions on the sensitive columns.
+    """Scorer ``f(estimator, X, y)``: minus the dependence of predictions on the sensitive columns.
 
     Larger is fairer, as scikit-learn wants it: 0 is no dependence found. Made by :func:`make_scorer`, whose
     parameters are this one's. With metadata routing, s goes along as ``sensitive_features`` (after
@@ -57,7 +57,7 @@ class DependenceScorer(BaseEstimator):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> float:
-        """Minus the measure of ``estimator.predict(X)``, or of the residuals, with s; of its absolute value.
+        """Return minus the absolute measure of predictions on X, or of residuals, with s.
 
         Parameters
         ----------
@@ -123,27 +123,29 @@ def make_scorer(
     random_state: int = 0,
     **options: Any,
 ) -> DependenceScorer:
-    """A scorer for scikit-learn: minus the dependence of an estimator's predictions on sensitive columns.
+    """Make a scikit-learn scorer: minus the dependence of an estimator's predictions on sensitive columns.
 
     Parameters
     ----------
     measure
         A key of :data:`fairdash.dependence.REGISTRY`.
     sensitive
-        Sensitive columns of X, by name or by position from 0. None: they come as
-        ``sensitive_features`` by scikit-learn's metadata routing.
+        Sensitive columns of X, by name or by position from 0. If None, pass them as ``sensitive_features``
+        through scikit-learn's metadata routing.
     objective
-        ``"demographic_parity"``: predictions are evaluated; ``"equalized_residuals"``: ŷ − y.
+        Variable to evaluate: the prediction for ``"demographic_parity"``, ŷ − y for
+        ``"equalized_residuals"``.
     random_state
-        Seed of measures that draw.
+        Seed of measures that draw random numbers.
     **options
         Options of the measure.
 
     Returns
     -------
     DependenceScorer
-        ``scorer(estimator, X, y)``: from minus the measure's upper end to 0; 0 is no dependence found. A
-        constant predictor has 0, so that a search should weigh it against the error.
+        ``scorer(estimator, X, y)`` returns a score between minus the measure's upper limit and 0; 0 means
+        that no dependence was found. A constant predictor scores 0, so a search should also consider the
+        error.
 
     Raises
     ------

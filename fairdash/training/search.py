@@ -33,14 +33,15 @@ from fairdash.training.sweep import STANDARD, SearchPlan
 
 @dataclass(frozen=True, kw_only=True)
 class SearchGrid:
-    """Values to try for some of the settings; every combination is a candidate.
+    """Grid of values for some of the settings; every combination is a candidate.
 
-    The default has the paper's ranges: 3 to 5 hidden layers of 8 to 32 units, with and without dropout.
+    The default uses the paper's ranges: 3 to 5 hidden layers of 8 to 32 units, with and without dropout.
 
     Parameters
     ----------
     hidden
-        Units of the predictor's hidden layers. Each architecture is its own stack; the values below share it.
+        Units of the predictor's hidden layers. Each architecture is trained as a separate stack, which the
+        values below share.
     dropout, lr, weight_decay
         As in :class:`fairdash.training.settings.TrainingSettings`.
 
@@ -80,7 +81,7 @@ class SearchGrid:
         checks.finish()
 
     def candidates(self, base: TrainingSettings) -> tuple[TrainingSettings, ...]:
-        """All combinations, otherwise like `base`; OptionError for an unusable value."""
+        """Return all combinations, otherwise like `base`; raise OptionError for an unusable value."""
         names = [each.name for each in fields(self)]
         combinations = itertools.product(*(getattr(self, name) for name in names))
         return tuple(replace(base, **dict(zip(names, values, strict=True))) for values in combinations)
@@ -94,7 +95,7 @@ GRIDS: Mapping[str, SearchGrid] = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class SettingsSearch(SearchPlan):
-    """A plan: which settings to compare, and how.
+    """Plan of a search for settings: candidates and comparison.
 
     Parameters
     ----------
@@ -128,30 +129,30 @@ class SettingsSearch(SearchPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class SearchResult:
-    """Result of a search.
+    """Result of a search for settings or for a weight.
 
     Parameters
     ----------
     best
-        The settings with the smallest score; None in a search for a weight.
+        Settings with the smallest score; None in a search for a weight.
     lam
-        The weight λ found; None in a search for settings. 0 if the standard model already meets the target.
-        If the target was not reached, the nearest weight within noise.
+        Weight λ found; None in a search for settings. 0 if the standard model already meets the target. If no
+        weight meets the target, the one that comes nearest, up to noise.
     reached
-        Whether the target is met on the held-out rows; True for settings, which have none.
+        True if the target is met on the held-out rows; always True for settings, which have no target.
     frame
-        One row a candidate, as :func:`search_settings` or :func:`fairdash.training.lam_search.search_lam`
-        describes it.
+        Table with one row per candidate; see :func:`search_settings` or
+        :func:`fairdash.training.lam_search.search_lam`.
     rule
-        The choice and its rule, in words.
+        Selection and its rule, in words.
     measure
-        Id of the measure of dependence used.
+        Id of the dependence measure used.
     seconds
         Wall time.
     device
-        Device of the training.
+        Device used for training.
     notes
-        Sentences that the user should read.
+        Messages for the user.
 
     Examples
     --------

@@ -31,31 +31,31 @@ class TrainingSettings:
     weight_decay
         L2 penalty of the predictor, as torch.optim.Adam understands it.
     batch_size
-        Rows per mini-batch; at most the number of training rows.
+        Number of rows per mini-batch; at most the number of training rows.
     n_epochs
-        Passes over the training rows.
+        Number of passes over the training rows.
     warm_up_epochs
-        Number of these epochs without the penalty, at the start.
+        Number of initial epochs without the penalty.
     adversary_hidden
         Units of the hidden layers of the adversary's networks.
     adversary_lr
-        Learning rate of the adversary, constant.
+        Constant learning rate of the adversary.
     adversary_steps
-        Steps of the adversary for each step of the predictor, on the same mini-batch.
+        Number of adversary steps per predictor step, on the same mini-batch.
     dropout
-        Share of each hidden layer's units that are left out at random at every step of the predictor,
-        0 to below 1.
+        Share of each hidden layer's units that are dropped at random in every step of the predictor, at least
+        0 and below 1.
     loss
         Id in :data:`fairdash.training.losses.LOSSES`.
     tweedie_power
         Power of the variance for ``loss="tweedie"``, between 1 and 2.
     balance
-        Shift the predictions (scale them, with a log link) so that over the training rows they add up to
-        the target.
+        Shift predictions (scale them, with a log link) so that they add up to the target over the training
+        rows.
     patience
-        Epochs without a better score on the validation rows after which a model's training counts as
-        over; it keeps the weights of its best epoch. The score is the loss plus λ Ψ. None trains every
-        epoch and keeps the last weights.
+        Number of epochs without a better score on the validation rows after which training stops; the model
+        keeps the weights of its best epoch. The score is the loss plus λ Ψ. None trains for every epoch and
+        keeps the last weights.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class TrainingSettings:
 
     @property
     def network(self) -> Architecture:
-        """Architecture of this id."""
+        """Architecture with this id."""
         return get_entry(ARCHITECTURES, self.architecture, option="architecture")
 
     @property
@@ -122,10 +122,9 @@ class TrainingSettings:
         return batches_an_epoch(n_rows, self.batch_size)
 
     def with_steps_of(self, n_rows: int, *, on: int) -> Self:
-        """The settings whose training on `on` rows has as many steps as these have on `n_rows`.
+        """Return settings whose training on `on` rows has as many steps as these settings have on `n_rows`.
 
-        The phases keep their shares: warm-up and patience are stretched as the epochs are. Rounded to whole
-        epochs.
+        Warm-up and patience are scaled like the epochs. All are rounded to whole epochs.
         """
         stretch = self.steps_an_epoch(n_rows) / self.steps_an_epoch(on)
         return replace(
@@ -137,9 +136,9 @@ class TrainingSettings:
 
     @property
     def stack_key(self) -> tuple[object, ...]:
-        """Equal for settings whose models can be trained in one stack.
+        """Return a key that is equal for settings whose models can be trained in one stack.
 
-        What is left out of it may differ from model to model: learning rates, weight decay, dropout.
+        It omits settings that may differ between models: learning rates, weight decay and dropout.
         """
         return tuple(getattr(self, field.name) for field in fields(self) if field.name not in _PER_MODEL)
 

@@ -50,7 +50,7 @@ def train_single(
     validation_share: float,
     on_step: Callable[[float], None] | None = None,
 ) -> tuple[Predictor, TrainedStack, int]:
-    """Train on these rows, checked; without s, or with λ = 0, the standard network.
+    """Train one model on these rows, after checks; without s, or with λ = 0, the standard network.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ _ACTIVATIONS: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Predictor:
-    """From rows of a table to predictions in the target's units: ``factor * h(x) + shift``.
+    """Fitted predictor: from a table's rows to predictions in the target's units, ``factor * h(x) + shift``.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class Predictor:
         target_scale: TargetScale,
         settings: TrainingSettings,
     ) -> Predictor:
-        """The only model of a stack."""
+        """Return the only model of a stack."""
         weights, biases = (
             tuple(layer.detach()[0].double().cpu().numpy().copy() for layer in layers)
             for layers in (trained.predictor.weights, trained.predictor.biases)
@@ -185,11 +185,11 @@ class Predictor:
         )
 
     def predict(self, features: pd.DataFrame) -> NDArray[np.float64]:
-        """Predictions (n,) for a table (n, p) that has the encoder's columns, in any order."""
+        """Return predictions (n,) for a table (n, p) with the encoder's columns, in any order."""
         return self.predict_encoded(self.encoder.transform(features))
 
     def predict_encoded(self, h: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The same for rows as the encoder gives them, (n, q)."""
+        """Return predictions (n,) for rows encoded by the encoder, (n, q)."""
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             h = _ACTIVATIONS[self.activation](h @ weight.T + bias)
         eta = (h @ self.weights[-1].T + self.biases[-1])[:, 0]

@@ -32,7 +32,7 @@ _LEAST_BEFORE = 0.2
 
 @dataclass(frozen=True, kw_only=True)
 class SplitKind:
-    """A way to divide the rows.
+    """Way to divide the rows.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class SplitKind:
     role: str = ""
 
     def mean_of(self, count: int) -> str:
-        """Basis of the means, for a chart's subtitle: "mean of 5 random splits"."""
+        """Describe the means for a chart's subtitle: "mean of 5 random splits"."""
         return f"1 {self.phrase} split" if count == 1 else f"mean of {count} {self.phrase} splits"
 
 
@@ -72,7 +72,7 @@ def draw_splits(
     validation_share: float = 0.0,
     set_aside: Rows | None = None,
 ) -> tuple[Split, ...]:
-    """Splits of a kind, a key of :data:`SPLITS`.
+    """Draw splits of a kind, a key of :data:`SPLITS`.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def draw_splits(
 
 
 def checked_kind(dataset: Dataset, kind: str) -> str:
-    """The kind, if the data set has the column that it goes by; an OptionError otherwise."""
+    """Return the kind if the data set has the column that it needs; otherwise raise an OptionError."""
     role = get_entry(SPLITS, kind, option="split").role
     if role and getattr(dataset, role) is None:
         raise _fault(
@@ -109,18 +109,18 @@ def checked_kind(dataset: Dataset, kind: str) -> str:
 
 
 def default_kind(dataset: Dataset) -> str:
-    """By group where the data set has groups: they would leak from training into test rows otherwise."""
+    """Return "group" if there are groups, which random splits would leak into test rows, else "random"."""
     return RANDOM if dataset.group is None else GROUP
 
 
 def kinds_for(dataset: Dataset) -> list[str]:
-    """The kinds that the data set has columns for, the default first."""
+    """Return the kinds for which the data set has columns, the default first."""
     able = [kind.id for kind in SPLITS.values() if not kind.role or getattr(dataset, kind.role) is not None]
     return sorted(able, key=lambda each: each != default_kind(dataset))
 
 
 def with_groups(dataset: Dataset, groups: ArrayLike | None) -> Dataset:
-    """The data set with these groups, (n,), in place of its own; as it is for None."""
+    """Return the data set with these groups, (n,), instead of its own; unchanged for None."""
     if groups is None:
         return dataset
     as_groups(groups, dataset.n_rows)
@@ -131,7 +131,7 @@ def with_groups(dataset: Dataset, groups: ArrayLike | None) -> Dataset:
 
 
 def check_groups(dataset: Dataset) -> None:
-    """Refuse groups that no test could exchange, before anything is trained."""
+    """Reject groups that no test could exchange, before any training."""
     codes = as_groups(dataset.groups, dataset.n_rows)
     if codes is not None:
         for column in dataset.sensitive.columns:
@@ -254,7 +254,7 @@ SHARE, FROM_ROWS, MOST_ROWS = 0.2, 5_000, 10_000
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SetAside:
-    """The rows set aside, and what models of all other rows predict for them; nobody has looked at either.
+    """Holdout rows, and predictions for them by models of all other rows, not yet evaluated.
 
     The models are those closest to a refit: one a method and weight, trained on every row that is not
     set aside, with the refit's settings and seed. The mean over the splits' models would be another
@@ -290,7 +290,7 @@ class SetAside:
     def of(
         cls, dataset: Dataset, rows: Rows, *, members: pd.DataFrame, predictions: NDArray[np.float64]
     ) -> SetAside:
-        """From the data set that they are set aside of, and predictions (K, n) for all of its rows."""
+        """Make the holdout from its data set, and predictions (K, n) for all rows of that."""
         codes = as_groups(dataset.groups, dataset.n_rows)
         return cls(
             rows=rows,
@@ -304,12 +304,12 @@ class SetAside:
 
 
 def default_share(n_rows: int) -> float:
-    """Share of so many rows that is set aside where nobody says otherwise: 0 of few rows."""
+    """Return the default holdout share for so many rows: 0 for small tables."""
     return SHARE if n_rows >= FROM_ROWS else 0.0
 
 
 def draw_set_aside(dataset: Dataset, share: float, *, latest: bool) -> Rows:
-    """Numbers of the rows to set aside, sorted; none for a share of 0.
+    """Draw the numbers of the holdout rows, sorted; none for a share of 0.
 
     They follow from the data set alone and from no seed: another run on the same table, with another seed,
     sets the same rows aside, and can't train or choose on what the first one keeps for its confirmation.

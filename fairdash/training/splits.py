@@ -20,7 +20,7 @@ TEST_SHARE = 0.2
 
 @dataclass(frozen=True)
 class Split:
-    """Row numbers of one split; arrays sorted, no row in two of them. Splits by time leave rows out.
+    """Row numbers of one split, sorted and disjoint. Splits by time leave some rows out.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Split:
 
     @property
     def parts(self) -> dict[str, NDArray[np.int64]]:
-        """The parts that hold rows, by name: ``"train"``, ``"validation"``, ``"test"``."""
+        """Non-empty parts by name: ``"train"``, ``"validation"``, ``"test"``."""
         parts = {"train": self.train, "validation": self.validation, "test": self.test}
         return {name: rows for name, rows in parts.items() if len(rows)}
 
@@ -51,7 +51,7 @@ def random_splits(
     test_share: float = TEST_SHARE,
     validation_share: float = 0.0,
 ) -> tuple[Split, ...]:
-    """Random splits, 80/20 unless told otherwise, as in the paper's experiments.
+    """Draw random splits, 80/20 by default, as in the paper's experiments.
 
     The j-th split depends on `random_state` and j alone: asking for more splits keeps the first ones.
     `validation_share` of the rows that are not test rows are set aside for choices; the test rows stay
@@ -70,7 +70,7 @@ def random_splits(
 def folds(
     rows: NDArray[np.int64], *, n_folds: int, random_state: int, groups: ArrayLike | None = None
 ) -> tuple[Split, ...]:
-    """Cross-validation within `rows`: each of them is a validation row once, and there is no test part.
+    """Return cross-validation splits within `rows`: each row is a validation row once; no test part.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def folds(
 
 
 def with_held_out(split: Split, *, random_state: int, groups: ArrayLike | None = None) -> Split:
-    """The split without its test rows; validation rows are a fifth of the training rows if it has none.
+    """Return the split without test rows; a fifth of the training rows become validation rows if none exist.
 
     Rows of the same of the `groups`, (n,) for the whole table, stay together.
     """
@@ -121,12 +121,12 @@ def with_held_out(split: Split, *, random_state: int, groups: ArrayLike | None =
 
 
 def initial_seed(random_state: int, split: int) -> int:
-    """Seed of the initial weights of all models of a split, so that its λ differ in nothing but λ."""
+    """Return the seed of the initial weights, shared by all models of a split, so that only λ differs."""
     return seed_of(Stream.INITIAL_WEIGHTS, random_state, split)
 
 
 def corrected_standard_error(variance: Figures, *, n_splits: Any, test_to_train: float) -> Figures:
-    """Standard error of a mean over J overlapping random splits: √((1/J + n_test/n_train) σ²).
+    """Return the standard error of a mean over J overlapping random splits: √((1/J + n_test/n_train) σ²).
 
     Nadeau and Bengio (2003), "Inference for the generalization error", eq. 9. `variance` is the sample
     variance over the splits (J − 1 in the denominator).

@@ -74,7 +74,7 @@ class StackData:
     weight: Tensor | None = None
 
     def to(self, device: str) -> StackData:
-        """The same rows on `device`."""
+        """Return the same rows on `device`."""
         return StackData(
             x=self.x.to(device),
             y=self.y.to(device),
@@ -87,7 +87,7 @@ class StackData:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainedStack:
-    """K trained predictors.
+    """Stack of K trained predictors.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class TrainedStack:
     state: State | None = None
 
     def predict(self, x: Tensor) -> NDArray[np.float64]:
-        """Predictions (K, N) on the scale of the target given, for encoded rows x (S, N, p)."""
+        """Return predictions (K, N) on the scale of the given target, for encoded rows x (S, N, p)."""
         raw = _predictions(self.predictor, x, self.which_split, self.loss)
         return self.factor[:, None] * raw + self.shift[:, None]
 
@@ -353,7 +353,7 @@ State: TypeAlias = "Mapping[str, NDArray[np.generic]]"
 
 
 def state_of(trainer: MinimaxTrainer, batches: Batches, best: Sequence[Tensor], *, epoch: int) -> State:
-    """The state after an epoch; `best` is what stopping early remembers, empty without it."""
+    """Return the state after an epoch; `best` is the memory of early stopping, empty without it."""
     found: dict[str, NDArray[np.generic]] = {
         name: tensor.cpu().numpy().copy() for name, tensor in _tensors(trainer, best)
     }
@@ -363,7 +363,7 @@ def state_of(trainer: MinimaxTrainer, batches: Batches, best: Sequence[Tensor], 
 
 
 def go_on(state: State, trainer: MinimaxTrainer, batches: Batches, best: Sequence[Tensor]) -> int:
-    """Put a stack that was built anew where the other one stood; the epoch after which that was."""
+    """Restore a rebuilt stack to a saved state, and return the epoch of that state."""
     for name, tensor in _tensors(trainer, best):
         tensor.copy_(torch.from_numpy(state[name]))
     for generator, numbers in zip(batches.all_generators, state["random"], strict=True):

@@ -105,14 +105,14 @@ class TrainingPlan:
         """Note what is wrong with the options that a plan adds to these."""
 
     def set_aside(self, dataset: Dataset) -> NDArray[np.int64]:
-        """Numbers of the rows set aside; errors as :func:`fairdash.training.split_kinds.draw_set_aside`."""
+        """Draw the holdout rows; see :func:`fairdash.training.split_kinds.draw_set_aside` for errors."""
         checked_kind(dataset, self.split)
         return draw_set_aside(dataset, self.confirmation_share, latest=self.split == TIME)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchPlan(TrainingPlan):
-    """Shared fields of every search: candidates of one method are compared by cross-validation.
+    """Shared fields of searches, which compare candidates of one method by cross-validation.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class SearchPlan(TrainingPlan):
 
 
 def check_lams(checks: Checks, lams: Sequence[float], *, needed: bool) -> None:
-    """Note why these weights can't be used as a grid; an empty one can if none is `needed`."""
+    """Note why these weights can't be used as a grid; an empty grid is allowed unless one is `needed`."""
     usable = all(math.isfinite(lam) and lam >= 0 for lam in lams)
     checks.require(lams or not needed, "lams", "The λ grid is empty", "Give at least one weight λ.")
     checks.require(usable, "lams", "A weight λ is negative or not a number", "Use numbers from 0 up.")
@@ -152,7 +152,7 @@ def check_lams(checks: Checks, lams: Sequence[float], *, needed: bool) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep(TrainingPlan):
-    """A plan: which models to train on a data set.
+    """Plan of a sweep: the models to train on a data set.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ class Sweep(TrainingPlan):
         )
 
     def splits(self, dataset: Dataset) -> tuple[Split, ...]:
-        """The splits of a data set; errors as :func:`fairdash.training.split_kinds.draw_splits`."""
+        """Draw the splits of a data set; errors as in :func:`fairdash.training.split_kinds.draw_splits`."""
         return draw_splits(
             dataset,
             self.split,
@@ -225,11 +225,11 @@ class Sweep(TrainingPlan):
         )
 
     def other_defaults(self, then: Mapping[str, Any]) -> str:
-        """Sentence about values that were defaults `then` but are not today; empty for none."""
+        """Describe values that were defaults `then` and no longer are; empty if there are none."""
         return other_defaults({**vars(self), **vars(self.settings)}, then)
 
     def models(self, settings: Sequence[TrainingSettings] | None = None) -> tuple[StackedModel, ...]:
-        """Every model of the plan: methods in their order, then splits, then λ.
+        """List every model of the plan: methods in order, then splits, then λ.
 
         `settings` are each split's own; None for the plan's in all of them.
         """
@@ -257,7 +257,7 @@ def default_plan(
     tariff: bool | None = None,
     device: str = "auto",
 ) -> Sweep:
-    """The sweep of a data set; what is None follows from the data, as :func:`fairdash.sweep` says."""
+    """Return the sweep of a data set; None derives a value from the data, as :func:`fairdash.sweep` says."""
     own = default_settings(dataset) if settings is None else settings
     own_methods = default_methods(dataset) if methods is None else tuple(methods)
     find_lams = is_auto(lams)
@@ -280,7 +280,7 @@ def default_plan(
 
 
 def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
-    """Plan of a preview: one split of the sweep's first fair method.
+    """Return the plan of a preview: one split of the sweep's first fair method.
 
     Tariffs instead where the plan has some: they see all rows in seconds, and a price's link may need all.
     `n_rows` is how many rows it sees, if they are a sample: their schedule is another.
@@ -304,7 +304,7 @@ def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
 
 
 def quicker(plan: Sweep) -> Sweep | None:
-    """The plan with its first fair method alone and the fewest splits of an interval; None if it is that."""
+    """Return a plan with the first fair method and the fewest splits for an interval; None if it is that."""
     fair = next((method for method in plan.methods if method != STANDARD), None)
     if fair is None:
         return None
@@ -323,7 +323,7 @@ def train_sweep(
     progress: OnProgress | None = None,
     unit: Unit = at_once,
 ) -> TrainedModels:
-    """Train every model of `sweep` on `dataset`; errors as :func:`fairdash.training.models.train_models`.
+    """Train every model of `sweep` on `dataset`; errors as in :func:`fairdash.training.models.train_models`.
 
     Parameters
     ----------

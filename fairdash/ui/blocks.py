@@ -21,7 +21,7 @@ from fairdash.utils.text import unbroken, visible
 
 
 def show_blocks(blocks: Iterable[Block], keys: Keys) -> None:
-    """Draw sentences, facts, pictures and tables in their order; a table that is a file can be downloaded.
+    """Show sentences, facts, pictures and tables in order; tables that are files can be downloaded.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def show_blocks(blocks: Iterable[Block], keys: Keys) -> None:
 
 
 def show_table(table: Table, keys: Keys) -> None:
-    """A table under its title, with what stands below it."""
+    """Show a table below its title, with its note."""
     if not table.file:
         st.markdown(f"**{safe(table.title)}**")
     share = st.column_config.NumberColumn(format="percent", help="Of the mean price.")
@@ -74,7 +74,7 @@ def show_stage(
     presented_share: float = 0.5,
     presented_text: int = ENLARGED,
 ) -> None:
-    """A slider with the pictures, cards and table that follow it.
+    """Show a slider with the pictures, cards and table that follow it.
 
     Parameters
     ----------

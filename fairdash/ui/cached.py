@@ -58,7 +58,7 @@ class _Seen:
 
 
 def forget_what_was_deleted() -> None:
-    """Take everything out of memory if a file was deleted in this home since, by whatever process.
+    """Clear the caches if any process has deleted a file in this home since.
 
     Tables are found here by what they are made from, not by whether it is still there.
     """
@@ -135,7 +135,7 @@ def _load(source: DatasetSource) -> Dataset:
 
 
 def dataset_of(source: DatasetSource, *, owner: str | None = None) -> Dataset:
-    """The data set that a source describes, read once a server.
+    """Return a source's data set, read once per server.
 
     `owner` is the current user by default: a thread that makes a file does not know its browser.
     """
@@ -146,13 +146,13 @@ def dataset_of(source: DatasetSource, *, owner: str | None = None) -> Dataset:
 
 @_once_a_server(2, shared=True)
 def table_of(source: DatasetSource) -> pd.DataFrame:
-    """All columns of a source's table, whatever their roles."""
+    """Return all columns of a source's table, whatever their roles."""
     with bounded():
         return source.table()
 
 
 def roles_of(source: DatasetSource) -> Roles:
-    """The roles that a source gives its columns; the data set is made only where it brings its own."""
+    """Return the roles that a source assigns; the data set is built only if it brings its own roles."""
     return dataset_of(source).roles if source.roles is None else source.roles
 
 
@@ -164,13 +164,13 @@ def result_of(run: Run) -> SweepResult:
 
 @_once_a_server(12, shared=True)
 def fronts_of(run: Run, *, sensitive: str) -> dict[str, Front]:
-    """The figures of a run's paths by objective."""
+    """Return the figures of a run's paths by objective."""
     return fronts.fronts_of(result_of(run), sensitive=sensitive)
 
 
 @_once_a_server(12, shared=True, by_view=lambda c: (c.objective, c.sensitive, c.measure, c.b.method, c.a))
 def stops_of(run: Run, comparison: Comparison) -> Stops:  # noqa: ARG001 (the run is the cache's key)
-    """The figures of all stops of the path on which a comparison's point B lies."""
+    """Return the figures of all points on the path of a comparison's point B."""
     # Charts take long to import.
     from fairdash.reports import stage
 
@@ -201,14 +201,14 @@ def _cap_cost(
 
 
 def cap_cost_of(run: Run, job: ModelJob, comparison: Comparison, max_change: float) -> pd.DataFrame | None:
-    """Cost of a cap on a fitted tariff; None if its test premiums are not stored."""
+    """Return the cost of a cap on a fitted tariff; None if its test premiums are not stored."""
     dataset = dataset_of(run.spec.source)
     premiums = job.test_premiums(n_splits=len(comparison.result.splits), n_rows=dataset.n_rows)
     return None if premiums is None else _cap_cost(job.id, comparison, max_change, premiums, dataset)
 
 
 def upload_of(digest: str, name: str, reading: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
-    """The table in an uploaded file, and how it was read, parsed once a server."""
+    """Return an uploaded file's table and how it was read, parsed once per server."""
     forget_what_was_deleted()
     check_kept(digest, owner=current_owner())
     with bounded():
@@ -222,7 +222,7 @@ def _contents(digest: str) -> tuple[str, tuple[str, ...]]:
 
 
 def contents_of(digest: str) -> tuple[str, tuple[str, ...]]:
-    """Format of an uploaded file, and its sheets or tables."""
+    """Return the format of an uploaded file, and its sheets or tables."""
     forget_what_was_deleted()
     check_kept(digest, owner=current_owner())
     return _contents(digest)
@@ -234,7 +234,7 @@ def columns_of_classes(
     *,
     table: str,  # noqa: ARG001 (the cache's key)
 ) -> tuple[str, ...]:
-    """The columns of a table that can be audited as classes; `table` stands for the frame."""
+    """Return the columns that can be audited as classes; `table` identifies the frame."""
     found = {str(name): as_classes(_frame[name]) for name in _frame}
     return tuple(name for name, each in found.items() if each is not None and why_no_classes(each) is None)
 
@@ -246,7 +246,7 @@ def suggestion_of(
     table: str,  # noqa: ARG001 (the cache's key)
     target: str | None = None,
 ) -> tuple[Suggestion, tuple[PricingTarget, ...]]:
-    """The roles that a table's columns may have, and what it can price.
+    """Return suggested roles for a table's columns, and its possible pricing targets.
 
     `table` identifies the frame: another frame needs another text.
     """
@@ -263,7 +263,7 @@ def check_of(
     exposure: str | None,
     columns: tuple[str, ...],
 ) -> DataCheck:
-    """The columns that give the target away or may; `table` as for :func:`suggestion_of`."""
+    """Return columns that certainly or possibly give the target away; `table` as in :func:`suggestion_of`."""
     return check_data(_frame, target=target, sensitive=sensitive, exposure=exposure, columns=columns)
 
 
@@ -280,7 +280,7 @@ def _ways(_frame: pd.DataFrame, *, table: str) -> tuple[Problem, ...]:  # noqa: 
 
 @_once_a_server(8)
 def summary_of(source: DatasetSource) -> Summary:
-    """Notes on a source's data set."""
+    """Return notes on a source's data set."""
     dataset = dataset_of(source)
     ways: tuple[Problem, ...] = ()
     if isinstance(source, UploadSource):
@@ -303,7 +303,7 @@ ROWS_MEASURED = 5000
 
 @_once_a_server(8, spinner="Measuring how the target depends on it…")
 def link_of(dataset: Dataset, sensitive: str) -> tuple[float, float, int]:
-    """Dependence of the target on a sensitive column, before any model.
+    """Return the dependence of the target on a sensitive column, before any model.
 
     The default measure by the rows' exposure, the p-value of the one test that verdicts are made by, and
     the rows that were used: at most ROWS_MEASURED.
@@ -323,7 +323,7 @@ def link_of(dataset: Dataset, sensitive: str) -> tuple[float, float, int]:
 
 @_once_a_server(8)
 def rank_link_of(dataset: Dataset, sensitive: str) -> RankLink:
-    """The rank correlation of target and sensitive column on all rows, by their exposure."""
+    """Return the rank correlation of target and sensitive column on all rows, weighted by exposure."""
     return rank_link(*_columns(dataset, sensitive))
 
 

@@ -24,7 +24,7 @@ SECONDS_TO_ASK = 5.0
 
 
 class Making:
-    """A file made once, on the first request by the download or by the page.
+    """File made once, on the first request by the download or by the page.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Making:
         self._failure: str | None = None
 
     def content(self) -> bytes:
-        """The file; RunError without a word of the cause, which the page says, if it can't be made."""
+        """Return the file; if it can't be made, raise a RunError without its cause, which the page shows."""
         self._asked.set()
         self.failure()
         if self._content is None:
@@ -48,11 +48,11 @@ class Making:
         return self._content
 
     def wait_until_asked(self, seconds: float) -> None:
-        """Return once the browser has asked for the file, or after so many seconds."""
+        """Wait until the browser requests the file, or until a timeout."""
         self._asked.wait(seconds)
 
     def failure(self) -> str | None:
-        """Why it can't be made, in Markdown; None if it is there."""
+        """Explain, in Markdown, why the file can't be made; None if it exists."""
         with self._lock:
             if self._content is None and self._failure is None:
                 try:
@@ -73,7 +73,7 @@ def download_file(
     key: str,
     icon: str = ":material/download:",
 ) -> None:
-    """A button that makes a file and gives it.
+    """Show a button that makes and downloads a file.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def download_file(
 
 
 def download(frame: pd.DataFrame | Callable[[], pd.DataFrame], *, label: str, name: str, key: str) -> None:
-    """A button that gives a table, or what makes it, as CSV that is safe to open in a spreadsheet."""
+    """Show a button that downloads a table, or a function's table, as CSV that is safe in a spreadsheet."""
     download_file(
         lambda: safe_csv(frame() if callable(frame) else frame),
         label=label,
@@ -108,7 +108,7 @@ def download(frame: pd.DataFrame | Callable[[], pd.DataFrame], *, label: str, na
 
 
 def download_of(run: Run, make: Callable[[], bytes], **button: str) -> None:
-    """A button that makes a file of the run for its owner, and has the run's log say so."""
+    """Show a button that makes a file of the run for its owner, and log the download."""
     owner = current_owner()
 
     def made() -> bytes:

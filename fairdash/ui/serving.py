@@ -26,7 +26,7 @@ def app_folder() -> Path:
 
 
 def arguments_to_serve(port: int) -> list[str]:
-    """Streamlit options that serve the app on this machine alone."""
+    """Return Streamlit options that serve the app on this machine alone."""
     settings = tomllib.loads((app_folder() / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     values = {name: settings[name.split(".")[0]][name.split(".")[1]] for name in _PRIVATE}
     values |= dict.fromkeys(_ON, True)
@@ -35,7 +35,7 @@ def arguments_to_serve(port: int) -> list[str]:
 
 
 def keep_terms() -> Callable[[], None]:
-    """Enforce the terms of uploads as long as the server runs; the function that is returned ends it."""
+    """Enforce the terms of uploads while the server runs; return the function that stops it."""
     from fairdash.runs.deletion import keep_enforcing
     from fairdash.ui.cached import forget_what_was_deleted
 
@@ -43,7 +43,7 @@ def keep_terms() -> Callable[[], None]:
 
 
 def enter_app_folder() -> None:
-    """Leave the folder in which the app was started: Streamlit would heed another app's settings there.
+    """Change to the app's folder, because Streamlit would read another app's settings elsewhere.
 
     And have it compute in one thread unless told: what pages compute is small, and a second thread costs more
     than it gives.

@@ -28,7 +28,7 @@ _UNSAVED = KEY("unsaved")
 
 
 def chosen_source() -> DatasetSource:
-    """The data set in use: the address names it, or the session, or it is the default one."""
+    """Return the data set in use: named by the address, by the session, or the default one."""
     name = st.query_params.get(Address.DATASET) or st.session_state.get(Address.DATASET)
     if name is None:
         return DEFAULT_SOURCE
@@ -47,7 +47,7 @@ def is_source_chosen() -> bool:
 
 
 def source_title() -> str:
-    """Name of the data set in use, for the sidebar; empty if it is gone."""
+    """Return the name of the data set in use, for the sidebar; empty if it is gone."""
     name = st.query_params.get(Address.DATASET) or st.session_state.get(Address.DATASET)
     if name is None:
         return DEFAULT_SOURCE.title
@@ -58,7 +58,7 @@ def source_title() -> str:
 
 
 def choose_source(source: DatasetSource) -> None:
-    """Put a data set into use; a run of another one leaves the view."""
+    """Use a data set; deselect a run of another one."""
     try:
         name = save_source(source, owner=current_owner())
     except StorageError as error:
@@ -74,7 +74,7 @@ def choose_source(source: DatasetSource) -> None:
 
 
 def chosen_run() -> Run | None:
-    """The run in view: the address names it, or the session; None if there is none.
+    """Return the selected run, named by the address or the session; None if there is none.
 
     RunError if it is gone; the next call then gives None.
     """
@@ -82,27 +82,27 @@ def chosen_run() -> Run | None:
 
 
 def choose_run(run: Run | None) -> None:
-    """Bring a run into view, or none."""
+    """Select a run, or none."""
     _choose(run, Address.RUN)
 
 
 def chosen_search() -> SearchJob | None:
-    """The search in view, likewise."""
+    """Return the selected search; None if there is none."""
     return _chosen(SearchJob, Address.SEARCH)
 
 
 def choose_search(search: SearchJob | None) -> None:
-    """Bring a search into view, or none."""
+    """Select a search, or none."""
     _choose(search, Address.SEARCH)
 
 
 def chosen_audit() -> AuditJob | None:
-    """The audit in view, likewise."""
+    """Return the selected audit; None if there is none."""
     return _chosen(AuditJob, Address.AUDIT)
 
 
 def choose_audit(audit: AuditJob | None) -> None:
-    """Bring an audit into view, or none."""
+    """Select an audit, or none."""
     _choose(audit, Address.AUDIT)
 
 
@@ -159,7 +159,7 @@ def choose(
     place: Any = st,
     hidden_label: bool = False,
 ) -> str:
-    """A segmented control of `options`; the address keeps the id of what is chosen.
+    """Show a segmented control of `options`; the address stores the selected id.
 
     A control that Streamlit binds keeps its title there instead, and falls back in silence on one that it
     does not know. Here an unknown id is named above the control, which shows the first option, until
@@ -214,7 +214,7 @@ _MOST_POINTS = 40
 
 
 def points_from_address() -> tuple[tuple[float, float], ...]:
-    """The points that the address holds as ``points=-10:0,-5:6``; the default ones if it holds none."""
+    """Return the points in the address, as ``points=-10:0,-5:6``; the default ones if there are none."""
     pairs = [pair.split(":") for pair in st.query_params.get(Address.POINTS, "").split(",")[:_MOST_POINTS]]
     try:
         points = tuple((float(u), float(f)) for u, f in pairs)
@@ -224,7 +224,7 @@ def points_from_address() -> tuple[tuple[float, float], ...]:
 
 
 def points_to_address(points: tuple[tuple[float, float], ...]) -> None:
-    """Keep the points in the address, so that it can be sent."""
+    """Store the points in the address, so that it can be shared."""
     text = ",".join(f"{u:g}:{f:g}" for u, f in points)
     if st.query_params.get(Address.POINTS) != text:
         st.query_params[Address.POINTS] = text

@@ -17,7 +17,7 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&=^@/])")
 
 
 def safe(name: object) -> str:
-    """A user's name as Markdown that shows it as it is: no link, image, formula or HTML comes alive.
+    """Escape a user's name for Markdown: no link, image, formula or HTML is rendered.
 
     Characters that can't be seen are written out.
     """
@@ -25,7 +25,7 @@ def safe(name: object) -> str:
 
 
 def fixed(value: float, decimals: int = 3) -> str:
-    """A number with so many decimals, rounded as the browser rounds what tables and charts show.
+    """Format a number with so many decimals, rounded as the browser does in tables and charts.
 
     Python rounds ties to even, JavaScript away from 0: 0.5625 would be 0.562 in a sentence and 0.563
     in the table below it.
@@ -49,10 +49,10 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(
 
 
 def in_lines(*terms: str) -> str:
-    """Meaning of these symbols, one line each; the whole glossary if none is named."""
+    """Return the meaning of these symbols, one line each; the whole glossary if none is named."""
     return "  \n".join(GLOSSARY[each] for each in terms or GLOSSARY)
 
 
 def explain(*terms: str) -> None:
-    """Say it on the page."""
+    """Show the meaning of symbols on the page."""
     st.caption(in_lines(*terms))

@@ -34,7 +34,7 @@ OTHERS = "all others"
 
 
 class Classes(NamedTuple):
-    """The class of each row.
+    """Class of each row.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Classes(NamedTuple):
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """Rows of each class, (k,)."""
+        """Number of rows of each class, (k,)."""
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.names))
 
     def columns(self, name: str) -> dict[str, Array]:
@@ -66,7 +66,7 @@ class Classes(NamedTuple):
         }
 
     def sentences(self, name: str) -> list[str]:
-        """Note on a column of this name: the meaning of 0 and 1, and rare classes."""
+        """Return notes on a column of this name: the meaning of 0 and 1, and rare classes."""
         if len(self.names) == 2:
             said = [f"“{name}” is 1 for “{self.names[1]}” and 0 for “{self.names[0]}”."]
         else:
@@ -85,7 +85,7 @@ class Classes(NamedTuple):
 
 
 def classes_of(values: ArrayLike | pd.Series, *, fewest: int = FEWEST_ROWS) -> Classes:
-    """The class of each value.
+    """Return the class of each value.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def classes_of(values: ArrayLike | pd.Series, *, fewest: int = FEWEST_ROWS) -> C
 
 
 def class_columns(values: ArrayLike | pd.Series, *, as_codes: bool = False) -> Array:
-    """Classes as numbers: two as 0 and 1, (n,); more as columns of 0 and 1, (n, k), or as their places, (n,).
+    """Return classes as numbers: two as 0 and 1, (n,); more as columns of 0 and 1, (n, k), or as codes, (n,).
 
     None are taken together; NaN where a value is missing.
     """
@@ -151,7 +151,7 @@ def holds_text(values: Any) -> bool:
 
 
 def why_no_classes(classes: Classes) -> str | None:
-    """Why these are too many or too small to be compared; None if they are not."""
+    """Explain why there are too many classes, or too small ones, to compare; None if they are usable."""
     n_known, n_merged = int((classes.codes >= 0).sum()), sum(classes.merged.values())
     if len(classes.names) > MOST_CLASSES:
         return f"it has more than {MOST_CLASSES} classes of {FEWEST_ROWS} rows and more"
@@ -161,7 +161,7 @@ def why_no_classes(classes: Classes) -> str | None:
 
 
 def column_of(name: str, columns: tuple[str, ...]) -> str:
-    """Original column of a 0/1 column; itself if there is none.
+    """Return the original column of a 0/1 column, or the column itself.
 
     >>> column_of("region: north", ("sex", "region")), column_of("age", ("age",))
     ('region', 'age')
@@ -170,7 +170,7 @@ def column_of(name: str, columns: tuple[str, ...]) -> str:
 
 
 def attributes_of(columns: pd.DataFrame) -> dict[str, list[str]]:
-    """Sensitive attribute to its columns: those of 0 and 1 that are one set of classes, or the column itself.
+    """Return a map of sensitive attributes to columns: the 0/1 columns of one attribute, or one column.
 
     Columns belong together where their names say so and every row has 1 in exactly one of them.
 

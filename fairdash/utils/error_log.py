@@ -10,7 +10,7 @@ import traceback
 
 
 def trace_of(error: BaseException) -> str:
-    """The exceptions that led to `error` and the lines of code that they went through, no message.
+    """Return the exceptions behind `error` and the lines of code they passed, without messages.
 
     >>> try:
     ...     float("Zoe")

@@ -45,7 +45,7 @@ def has(package: str) -> bool:
 
 
 def name_missing_packages() -> None:
-    """Have fairdash's own imports say which extra brings a package that is not there."""
+    """Make fairdash's own imports name the extra that installs a missing package."""
     sys.meta_path.append(_MissingPackages())
 
 

@@ -44,7 +44,7 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
 
 def names_of_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """A package's ``__getattr__``, ``__dir__`` and ``__all__``: its names are those that its stub imports.
+    """Return a package's ``__getattr__``, ``__dir__`` and ``__all__`` for the names that its stub imports.
 
     So they are in one list, for the package and for tools that read types.
 
@@ -59,14 +59,14 @@ def names_of_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callab
 
 
 def homes_of_stub(file: str) -> dict[str, str]:
-    """Return each name that the stub beside a package's file imports, with the module that it stands in."""
+    """Return each name that the stub beside a package's file imports, with its module."""
     stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
     imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
     return {name.name: str(node.module) for node in imports for name in node.names}
 
 
 def moved_modules(moved: Mapping[str, str]) -> None:
-    """Have modules imported under their old names too, with a warning; what stands below them likewise.
+    """Keep old module names importable, with a warning, including their submodules.
 
     They stay until the version after next.
 

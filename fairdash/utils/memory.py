@@ -20,7 +20,7 @@ _CONTAINERS = tuple(map(Path, ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memo
 
 
 def most_memory() -> int:
-    """Bytes that a run, or the reading of a table, may take beyond what the process has already."""
+    """Return the bytes that a run, or reading a table, may take beyond the current memory of the process."""
     wanted = os.environ.get("FAIRDASH_MEMORY")
     if wanted:
         return int(float(wanted) * 1e9)
@@ -44,12 +44,12 @@ def can_limit() -> bool:
 
 
 def beyond() -> str:
-    """Text of the exceeded limit, after "takes more"."""
+    """Describe the exceeded limit, as continuation of "takes more"."""
     return f"than {most_memory() / 1e9:,.1f} GB of memory" if can_limit() else "memory than there is"
 
 
 def limit_memory() -> None:
-    """Let this process take :func:`most_memory` from now on; what goes beyond raises MemoryError."""
+    """Limit this process to :func:`most_memory` from now on; beyond it, MemoryError is raised."""
     if can_limit():
         _set(_taken() + most_memory())
 
@@ -110,7 +110,7 @@ _SIGNS = ("can't allocate memory", "alloc of size", "Failed to launch worker thr
 
 
 def is_out_of_memory(error: BaseException | None) -> bool:
-    """Return whether an exception, or its cause, is a lack of memory."""
+    """Return whether an exception, or its cause, reports a lack of memory."""
     seen = 0
     while error is not None and seen < 20:
         if isinstance(error, MemoryError) or any(sign in str(error) for sign in _SIGNS):

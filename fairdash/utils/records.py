@@ -21,7 +21,7 @@ LARGEST_WHOLE = 2**63 - 1
 
 
 def to_plain(record: object, *, own_way: bool = True) -> dict[str, Any]:
-    """A dataclass as numbers, texts, lists and dicts, field by field, those within it too.
+    """Convert a dataclass to numbers, texts, lists and dicts, recursively.
 
     A record that has a ``to_json`` of its own is written by that, unless `own_way` is False: that is how the
     ``to_json`` itself asks for its fields.
@@ -37,7 +37,7 @@ def to_plain(record: object, *, own_way: bool = True) -> dict[str, Any]:
 
 
 def from_plain(kind: type[Record], values: Mapping[str, Any], *, own_way: bool = True) -> Record:
-    """The dataclass that :func:`to_plain` wrote, `own_way` as there; missing fields take their defaults.
+    """Restore a dataclass written by :func:`to_plain`, with the same `own_way`; missing fields get defaults.
 
     Raises
     ------

@@ -12,7 +12,7 @@ Entry = TypeVar("Entry")
 
 
 class HasId(Protocol):
-    """An entry that knows its name."""
+    """Entry with an id."""
 
     @property
     def id(self) -> str: ...
@@ -22,12 +22,12 @@ Named = TypeVar("Named", bound=HasId)
 
 
 def by_id(*entries: Named) -> Mapping[str, Named]:
-    """The registry of these entries, each under its ``id`` and in their order; nobody can change it."""
+    """Return an immutable registry of these entries, by ``id`` and in order."""
     return MappingProxyType({entry.id: entry for entry in entries})
 
 
 def get_entry(registry: Mapping[str, Entry], name: str, *, option: str) -> Entry:
-    """The entry called `name`; OptionError naming `option` and the ids there are otherwise."""
+    """Return the entry called `name`, or raise an OptionError that names `option` and the available ids."""
     if name not in registry:
         raise OptionError.of(
             f"“{name}” is not a known {option}", f"Choose one of: {', '.join(registry)}.", column=option

@@ -71,6 +71,6 @@ def settled(
     eps: float | None = None,
     unit: float | None = None,
 ) -> NDArray[np.float64]:
-    """The stack, each row that :func:`varies` by rounding alone as one number: its ranks would show it."""
+    """Return the stack with rows that vary by rounding alone set constant, because ranks would show it."""
     real = varies(x, weight, eps=eps, unit=unit)
     return x if real.all() else np.where(real[..., None], x, x[..., :1])

@@ -19,7 +19,7 @@ import numpy as np
 
 
 class Stream(IntEnum):
-    """Purposes of streams of random numbers."""
+    """Purposes of random streams."""
 
     #: Initial weights of the models of a split; and permutations behind a floor of one pair of columns.
     INITIAL_WEIGHTS = 1
@@ -72,7 +72,7 @@ class Stream(IntEnum):
 def rng_of(
     stream: Stream, random_state: int | None, *place: int, then: tuple[int, ...] = ()
 ) -> np.random.Generator:
-    """A stream's generator; a fresh one without a seed.
+    """Return a stream's generator, or a fresh one without a seed.
 
     Parameters
     ----------
@@ -85,5 +85,5 @@ def rng_of(
 
 
 def seed_of(stream: Stream, random_state: int, *place: int) -> int:
-    """The same as a number, for what takes a seed of its own."""
+    """Return a stream as a number, for functions with a seed of their own."""
     return int(np.random.SeedSequence([random_state, *place, stream]).generate_state(1)[0])

@@ -14,7 +14,7 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 def visible(text: str, *, keep: str = "\t\n\r") -> str:
-    """A user's text with characters that can't be seen written out, as JSON writes them.
+    """Write out the invisible characters of a user's text, as JSON does.
 
     Two columns can't look alike then, nor a text read otherwise than it is written. JSON may be given as a
     whole: it means the same afterwards.
@@ -49,7 +49,7 @@ def counted(count: int, word: str) -> str:
 
 
 def amount(value: float) -> str:
-    """Write a sum or a mean: four digits at least, and never a power of ten for what is counted or paid.
+    """Format a sum or a mean with at least four digits, never in scientific notation for counts or money.
 
     >>> amount(2953412.25), amount(0.33107), amount(12.5)
     ('2,953,412', '0.3311', '12.5')
@@ -58,7 +58,7 @@ def amount(value: float) -> str:
 
 
 def number(value: float, *, error: float | None = None) -> str:
-    """A number with the digits it deserves: two significant ones of its standard error, else three."""
+    """Format a number with two significant digits of its standard error, or else three digits."""
     if not math.isfinite(value):
         return "–"
     if error is not None and math.isfinite(error) and error > 0:
@@ -72,27 +72,27 @@ def number(value: float, *, error: float | None = None) -> str:
 
 
 def with_unit(text: str, unit: str) -> str:
-    """The number with its unit behind it; a unit of several words is for axes only."""
+    """Append a unit to a number; units of several words are for axes only."""
     return f"{text} {unit}" if unit and " " not in unit else text
 
 
 def signed(value: float, *, error: float | None = None) -> str:
-    """A number as :func:`number` has it, with its sign in front: a true minus."""
+    """Format a number as :func:`number` does, with a leading sign (a true minus)."""
     return ("−" if value < 0 else "+") + number(abs(value), error=error)
 
 
 def p_value(value: float) -> str:
-    """A p-value with two significant digits."""
+    """Format a p-value with two significant digits."""
     return f"{value:.2g}"
 
 
 def label(name: str, unit: str) -> str:
-    """An axis title: the name, and the unit in brackets if there is one."""
+    """Return an axis title: the name, and the unit in brackets if there is one."""
     return f"{name} ({unit})" if unit else name
 
 
 def error_change(before: float, after: float, *, of_average: float, unit: str) -> str:
-    """Say how the root mean squared error changes, in the words of home page, lesson and reports.
+    """Describe the change of the root mean squared error, as home page, lesson and reports do.
 
     A percentage is one of the average's error, never of the error before, which may be near 0.
 
@@ -129,7 +129,7 @@ def few(names: Collection[object]) -> str:
 
 
 def at_lines(lines: Iterable[int], count: int, *, word: str = "line") -> str:
-    """Say where something is, by the first five lines of `count`, or of what else is counted.
+    """Describe a location by the first five lines of `count`, or of another kind of item.
 
     >>> at_lines([2, 3, 5, 7, 11, 13], 6), at_lines([4], 1, word="row")
     ('lines 2, 3, 5, 7, 11, …', 'row 4')
@@ -139,7 +139,7 @@ def at_lines(lines: Iterable[int], count: int, *, word: str = "line") -> str:
 
 
 def percent(share: float, *, decimals: int = 1) -> str:
-    """A share in per cent.
+    """Format a share in per cent.
 
     >>> percent(0.0512), percent(-0.0001), percent(0.25, decimals=0)
     ('5.1 %', '0.0 %', '25 %')
@@ -149,7 +149,7 @@ def percent(share: float, *, decimals: int = 1) -> str:
 
 
 def to_decimals(value: float, count: int = 2, *, sign: bool = False) -> str:
-    """A number with so many decimals and a true minus; what rounds to 0 has none.
+    """Format with a fixed number of decimals and a true minus; zero after rounding has no sign.
 
     >>> to_decimals(-0.314), to_decimals(-0.001), to_decimals(1234.5, 1, sign=True)
     ('−0.31', '0.00', '+1,234.5')
@@ -158,7 +158,7 @@ def to_decimals(value: float, count: int = 2, *, sign: bool = False) -> str:
 
 
 def span(low: float, high: float) -> str:
-    """A range of values, or the one value that it is.
+    """Format a range of values, or the only value.
 
     >>> span(18.0, 25.52), span(3.0, 3.0)
     ('18 to 25.5', '3')
@@ -168,7 +168,7 @@ def span(low: float, high: float) -> str:
 
 
 def megabytes(n_bytes: float, *, decimals: int = 1) -> str:
-    """A size in megabytes.
+    """Format a size in megabytes.
 
     >>> megabytes(2_340_000)
     '2.3 MB'
@@ -177,7 +177,7 @@ def megabytes(n_bytes: float, *, decimals: int = 1) -> str:
 
 
 def utc_time(iso: str) -> str:
-    """A time of ISO 8601, to the minute.
+    """Format an ISO 8601 time to the minute.
 
     >>> utc_time("2026-03-01T13:05:00+01:00")
     '2026-03-01 12:05 UTC'
@@ -186,12 +186,12 @@ def utc_time(iso: str) -> str:
 
 
 def unbroken(text: str) -> str:
-    """A sentence in which no line ends between a number and its per cent."""
+    """Keep a number and its per cent sign on one line."""
     return text.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def duration(seconds: float) -> str:
-    """A time that a person reads.
+    """Format a duration for people.
 
     >>> duration(5), duration(200), duration(7500)
     ('5 s', '3 min', '2 h 5 min')
@@ -207,7 +207,7 @@ _UNSURE = 0.3
 
 
 def time_left(seconds: float) -> str:
-    """An estimate of the time left, with its range.
+    """Format an estimate of the remaining time, with its range.
 
     >>> time_left(300), time_left(80), time_left(1), time_left(8000)
     ('4–6 min', '56 s – 2 min', '1 s', '1 h 33 min – 2 h 53 min')

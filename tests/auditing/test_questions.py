@@ -46,7 +46,8 @@ def test_every_figure_of_an_audit_is_of_a_table_that_a_question_or_a_comparison_
 
 def test_no_file_imports_one_that_imports_it():
     uses = {path.stem: imports(path) for path in AUDIT.glob("*.py")}
-    assert len(uses) <= 18
+    # Eleven more since the audit has classes, models, filings and robustness.
+    assert len(uses) <= 29
     while uses:
         free = [name for name, others in uses.items() if not others & set(uses)]
         assert free, f"a circle among {sorted(uses)}"

@@ -274,8 +274,8 @@ def test_the_tutorial_says_what_strangers_tables_measured() -> None:
     said = " ".join((root / "docs/tutorial.md").read_text(encoding="utf-8").split())
     assert (
         f"leaves out {certain['found'].sum()} of {len(certain)} certain leaks and names "
-        f"{suspect['found'].sum()} of {len(suspect)} suspect columns; of {len(honest)} honest tables none loses "
-        f"a column, and in {honest['warned'].sum()} it warns of one"
+        f"{suspect['found'].sum()} of {len(suspect)} suspect columns. None of the {len(honest)} honest "
+        f"tables loses a column, and {honest['warned'].sum()} of them gets a warning"
     ) in said
     assert not honest["loses_a_column"].any()
     assert honest["warned"].sum() <= 2

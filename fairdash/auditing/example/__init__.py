@@ -14,5 +14,5 @@ FOLDER = Path(__file__).parent
 
 
 def example_audit() -> AuditResult:
-    """Result."""
+    """Return the result of the example audit."""
     return AuditResult.load(FOLDER)

@@ -28,7 +28,7 @@ READ: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class Heading:
-    """A heading of a template.
+    """Heading of a template.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Heading:
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A rule, guideline or standard on the fairness of prices or models.
+    """Rule, guideline or standard on the fairness of prices or models.
 
     Parameters
     ----------
@@ -76,12 +76,12 @@ class Rule:
 
     @property
     def looked_up(self) -> str:
-        """When and how it was looked up, in words."""
+        """Statement of when and how the rule was looked up."""
         return f"{self.looked.isoformat()}, {READ[self.read]}"
 
     @property
     def row(self) -> dict[str, Any]:
-        """Entry of a list of rules."""
+        """Row for a list of rules."""
         facts = {name: getattr(self, name) for name in ("id", "title", "authority", "version", "source")}
         facts |= {"looked": self.looked.isoformat(), "read": READ[self.read], "cannot": list(self.cannot)}
         return facts | {"template": bool(self.headings)}
@@ -106,6 +106,6 @@ TEMPLATES: Mapping[str, Rule] = by_id(*(each for each in RULES.values() if each.
 
 
 def template_of(name: str) -> Rule:
-    """The rule with a template of this id; OptionError with those there are."""
+    """Return the rule with this template id; OptionError lists the available ids."""
     rule: Rule = get_entry(TEMPLATES, name, option="template")
     return rule

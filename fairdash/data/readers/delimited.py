@@ -152,7 +152,7 @@ Cut = tuple[list[str], list[Any], np.ndarray, list[str]]
 def cut_plain(
     content: bytes, encoding: str, *, delimiter: str, header_row: int | None = None, keep_below: bool = False
 ) -> Cut | None:
-    """The same as :func:`cut`, ten times as quick, of a text without quotes: then a line is a row.
+    """Split a text without quotes like :func:`cut`, ten times as fast, because each line is a row.
 
     None where it can't be told to be such a text, or a row is not as wide as the header; :func:`cut` then
     says what is wrong with it. Nor without pyarrow, which is what makes it quick.
@@ -209,7 +209,7 @@ def cut_plain(
 def cut(
     text: io.TextIOBase, *, delimiter: str, header_row: int | None = None, keep_below: bool = False
 ) -> Cut:
-    """Cut a text into rows of equal width.
+    """Split a text into rows of equal width.
 
     Cells may stand in double quotes, then with delimiters and line ends inside and ``""`` for a quote.
 

@@ -49,12 +49,12 @@ _TO_CSV = "Save the table as CSV (or tab-separated text) and open that file."
 
 
 def encoding_name(encoding: str) -> str:
-    """Name an encoding as people know it."""
+    """Return an encoding's common name."""
     return _NAMES.get(encoding, encoding.upper())
 
 
 def text_encoding(content: bytes, chosen: str | None) -> str:
-    """The canonical name of a text's encoding: the one that the user chose, or the one that is found.
+    """Return the canonical name of a text's encoding, as selected by the user or as detected.
 
     It is found by its byte order mark, else it is UTF-8, else Windows-1252.
 

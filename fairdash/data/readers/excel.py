@@ -62,12 +62,12 @@ _NO_RESULT = re.compile(
 
 
 def is_workbook(names: Sequence[str]) -> bool:
-    """Say whether an archive with these members is a workbook that can be read here."""
+    """Return whether an archive with these members is a workbook that can be read here."""
     return _WORKBOOK in names
 
 
 def read_excel(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read one sheet of a workbook: the one that is named, else the first that is not hidden.
+    """Read one sheet of a workbook: the named one, or else the first that is not hidden.
 
     Its first row that is not empty is the header, unless that is a title.
 
@@ -113,7 +113,7 @@ class Sheet:
 
 
 def read_sheet(content: bytes, name: str | None) -> Sheet:
-    """Read the cells of a sheet as they are, once its size is known; errors as :func:`read_excel`."""
+    """Read the cells of a sheet unchanged, once its size is known; errors as in :func:`read_excel`."""
     import python_calamine
 
     parts = _parts(content)
@@ -144,7 +144,7 @@ def _which_sheet(sheets: Collection[str], hidden: Collection[str], chosen: str) 
 
 
 def sheet_names(content: bytes) -> tuple[str, ...]:
-    """Names of a workbook's sheets in their order, hidden ones too; ReadingError if it is damaged."""
+    """Return the sheet names in order, hidden ones included; ReadingError for a damaged workbook."""
     return tuple(_sheets(_parts(content))[0])
 
 
@@ -313,7 +313,7 @@ def _place_of(row: int, filled: list[int]) -> int:
 
 
 def refuse_formulas(sheet: bytes) -> None:
-    """Refuse formulas whose results the program that wrote the sheet has not kept."""
+    """Reject formulas without stored results."""
     without: dict[str, list[int]] = {}
     if b"<f" in sheet or b":f" in sheet:
         for column, line in _NO_RESULT.findall(sheet):

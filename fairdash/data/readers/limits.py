@@ -16,12 +16,12 @@ _PER_CELL, _PER_ROW = 24, 16
 
 
 def too_large(what: str) -> ReadingError:
-    """The error of a table beyond a limit."""
+    """Return the error for a table beyond a limit."""
     return ReadingError.of(what, "Take a sample of the rows, or leave columns out.")
 
 
 def check_file(size: int) -> None:
-    """Refuse a file by its bytes.
+    """Check a file's size in bytes.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def check_file(size: int) -> None:
 
 
 def check_shape(rows: int, columns: int, *, about: str = "") -> None:
-    """Refuse a table by its rows and columns, before its cells are read.
+    """Check a table's rows and columns before its cells are read.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def check_shape(rows: int, columns: int, *, about: str = "") -> None:
 
 
 def check_memory(rows: int, columns: int) -> None:
-    """Refuse a table by what its cells take in memory, however little its file has.
+    """Check the memory that a table's cells take, however small the file.
 
     Raises
     ------

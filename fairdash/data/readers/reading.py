@@ -97,12 +97,12 @@ def read_table(
     header_row: int | None = None,
     keep_below: bool = False,
 ) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read text, Parquet, Excel, R's .rda, SAS, Stata or SPSS files, packed (gzip, zip) or by themselves.
+    """Read text, Parquet, Excel, R's .rda, SAS, Stata or SPSS files, compressed (gzip, zip) or not.
 
-    What a file is is told by its content, not by its name. In a text, a column becomes numbers only if all
-    its cells are numbers, written in one way; codes with leading zeros and whole numbers above 2⁵³ stay
-    text. Columns of only "true" and "false" become booleans; dates become dates, unless their day and month
-    are ambiguous. The other formats declare the type of their cells.
+    The format is detected from the content, not from the name. In a text file, a column becomes numeric only
+    if all its cells are numbers written the same way; codes with leading zeros and integers above 2⁵³ stay
+    text. Columns with only "true" and "false" become booleans, and dates become dates unless day and month
+    are ambiguous. The other formats declare the types of their cells.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def read_table(
     DataFrame
         Rows in the file's order, numbered from 0.
     ReadingReport
-        How it was read.
+        Report on how the file was read.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def read_content(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame,
 
 
 def file_contents(content: bytes) -> tuple[str, tuple[str, ...]]:
-    """Tell a file's format, as :attr:`ReadingReport.format` has it, and the sheets of a workbook.
+    """Detect a file's format, as in :attr:`ReadingReport.format`, and the sheets of a workbook.
 
     Raises
     ------
@@ -213,7 +213,7 @@ def _kind_of(content: bytes) -> str:
 
 
 def bytes_of(source: str | Path | bytes) -> bytes:
-    """The bytes of a file; ReadingError if it can't be opened, or is too large."""
+    """Return the bytes of a file; ReadingError if it can't be opened or is too large."""
     if isinstance(source, bytes):
         return source
     try:
@@ -230,7 +230,7 @@ def bytes_of(source: str | Path | bytes) -> bytes:
 
 
 def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
-    """Give the one file in an archive of these kinds; anything else is given back as it is.
+    """Extract the single file of a supported archive; return anything else unchanged.
 
     Parameters
     ----------

@@ -127,7 +127,7 @@ class ReadingReport:
     units: Mapping[str, str] = field(default_factory=dict)
 
     def sentences(self) -> tuple[str, ...]:
-        """Say it in plain words, the most important first."""
+        """Describe the reading in plain words, most important first."""
         way = FORMATS.get(self.format, "")
         if self.encoding is not None and self.delimiter is not None:
             way = f"{encoding_name(self.encoding)} with {_delimiter_name(self.delimiter)}s between the cells"
@@ -164,7 +164,7 @@ def _delimiter_name(delimiter: str) -> str:
 
 @contextmanager
 def heard_by(listener: Callable[[str], None]) -> Iterator[None]:
-    """Have the readers that run inside tell a listener what they are at, in words that end a sentence.
+    """Let readers inside this context report to a listener what they do, as the end of a sentence.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def heard_by(listener: Callable[[str], None]) -> Iterator[None]:
 
 
 def tell(what: str) -> None:
-    """Say what is being read, if anybody listens."""
+    """Report what is being read, if there is a listener."""
     listener = _LISTENER.get()
     if listener is not None:
         listener(what)

@@ -18,11 +18,11 @@ _SAVE_AGAIN = "Save the file again, or export it as CSV."
 
 
 class Refused(Exception):
-    """Says what is wrong with the file, and what helps."""
+    """Raised with what is wrong with the file, and a hint."""
 
 
 class TooLarge(Exception):
-    """Has the rows and columns of a table beyond the limits."""
+    """Raised with the rows and columns of a table beyond the limits."""
 
 
 def main(parser: str, source: str, target: str, most_columns: int, most_cells: int, most_memory: int) -> None:

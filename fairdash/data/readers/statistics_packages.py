@@ -35,7 +35,7 @@ _SPSS = (b"$FL2", b"$FL3")
 
 
 def parser_of(content: bytes) -> tuple[str, str] | None:
-    """The package that wrote a file, and pyreadstat's function that reads it; None if it was none of them."""
+    """Return the package that wrote a file, and pyreadstat's function for it; None for other files."""
     if content.startswith(_SAS_TABLE):
         return SAS, "read_sas7bdat"
     if content.startswith(_SAS_TRANSPORT):
@@ -48,7 +48,7 @@ def parser_of(content: bytes) -> tuple[str, str] | None:
 
 
 def read_statistics(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read a file of SAS (.sas7bdat, .xpt), Stata (.dta) or SPSS (.sav, .zsav).
+    """Read a SAS (.sas7bdat, .xpt), Stata (.dta) or SPSS (.sav, .zsav) file.
 
     A column whose codes all have a text (a value label) becomes text, dates become dates, times text. What
     the file declares as missing is missing.

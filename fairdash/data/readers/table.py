@@ -39,7 +39,7 @@ _FEWEST_FOR_NOTE = 3
 
 
 class TableBuilder:
-    """Takes a table's columns in, whichever format they come from, and gives the frame and the report.
+    """Builder that takes a table's columns in any format, and returns the frame and the report.
 
     Parameters
     ----------
@@ -80,16 +80,16 @@ class TableBuilder:
         self._said: list[str] = []
 
     def add(self, name: str, values: np.ndarray | pd.Series, *notes: str) -> None:
-        """Take a column in: int64, float64, bool, datetime64 or text; missing cells are NaN or NaT."""
+        """Add a column: int64, float64, bool, datetime64 or text; missing cells are NaN or NaT."""
         self._columns[name] = pd.Series(values, name=name, copy=False)
         self._said += notes
 
     def add_empty(self, name: str) -> None:
-        """Take in a column in which every cell is missing."""
+        """Add a column in which every cell is missing."""
         self.add(name, np.full(len(self.lines), np.nan))
 
     def add_whole_numbers(self, name: str, numbers: pd.Series) -> None:
-        """A column of whole numbers: int64, float64 where cells are missing, text where neither is exact.
+        """Add integers: int64, float64 with missing cells, or text if neither is exact.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class TableBuilder:
             self.add(name, numbers.to_numpy(np.int64))
 
     def add_truth_values(self, name: str, values: pd.Series) -> None:
-        """A column of truth values: bool, or 0 and 1 where cells are missing, with a note."""
+        """Add truth values: bool, or 0 and 1 if cells are missing, with a note."""
         if not values.isna().any():
             self.add(name, values.to_numpy(bool))
             return
@@ -118,19 +118,19 @@ class TableBuilder:
         self.add(name, values.to_numpy(float, na_value=np.nan), note)
 
     def places(self, rows: np.ndarray, what: str = "") -> str:
-        """Say how many cells are meant and where the first are; `rows` is a mask of shape (n,)."""
+        """Describe how many cells are concerned and where the first are; `rows` is a mask of shape (n,)."""
         count = int(rows.sum())
         word = f"{counted(count, 'cell')}{f' with {what}' if what else ''}"
         return f"{word}, {at_lines(self.lines[rows], count)}" if count else word
 
     def count_missing(self) -> None:
-        """Count the missing cells of a file that has them without marks."""
+        """Count the missing cells of a file that has no markers for them."""
         n_missing = sum(int(values.isna().sum()) for values in self._columns.values())
         if n_missing:
             self.missing_found[""] = n_missing
 
     def leave_out(self, names: Sequence[str], why: str) -> None:
-        """Note columns that are not read, if there are any."""
+        """Note columns that are not read, if any."""
         if names:
             self.notes.append(f"{counted(len(names), 'column')} not read: {why} ({few(names)}).")
 
@@ -143,7 +143,7 @@ class TableBuilder:
         sheet: str | None = None,
         sheets: Sequence[str] = (),
     ) -> tuple[pd.DataFrame, ReadingReport]:
-        """The frame, and how it was read; see :class:`~fairdash.data.readers.report.ReadingReport`.
+        """Return the frame and its :class:`~fairdash.data.readers.report.ReadingReport`.
 
         Raises
         ------
@@ -173,12 +173,12 @@ class TableBuilder:
 
 
 def empty_file(what: str = "the file", hint: str = "Choose another file.") -> ReadingError:
-    """The error of a file in which nothing stands."""
+    """Return the error for an empty file."""
     return ReadingError.of(f"{what} is empty: it has no data rows", hint)
 
 
 def no_such_header(line: int) -> OptionError:
-    """The error of a line that is to hold the names and holds nothing."""
+    """Return the error for an empty header line."""
     return OptionError.of(
         f"line {line}, chosen for the column names, is empty",
         "Choose another line, or leave it as found.",
@@ -186,12 +186,12 @@ def no_such_header(line: int) -> OptionError:
 
 
 def no_rows(what: str = "the file") -> ReadingError:
-    """The error of a table without rows."""
+    """Return the error for a table without rows."""
     return ReadingError.of(f"{what} has a header but no data rows", "Choose a file with rows.")
 
 
 def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str], Renamed, list[str]]:
-    """Make a header into unique names; give those that were changed, and notes.
+    """Make headers unique; return the names, those that were changed, and notes.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def _numbered(names: Sequence[str]) -> list[str]:
 
 
 def header_at(rows: Sequence[Sequence[str]]) -> int:
-    """Index of the row, among a table's first rows, that holds the names, from 0.
+    """Return the index, from 0, of the row that holds the names among a table's first rows.
 
     The first, unless at most half as many of its cells are filled as is usual, and a row further down has
     names: more than half of its cells filled, with different texts that are no numbers.
@@ -287,7 +287,7 @@ def header_at(rows: Sequence[Sequence[str]]) -> int:
 
 
 def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
-    """Number of last rows that do not belong to the table: totals, and notes such as a source.
+    """Count the last rows that are not part of the table: totals, and notes such as a source.
 
     Parameters
     ----------
@@ -348,13 +348,13 @@ def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -
 
 
 def said_above(line: int, n_above: int) -> str:
-    """A sentence on the header's place where it is not the first row."""
+    """Describe the header's position if it is not the first row."""
     rows = "row above it is" if n_above == 1 else f"{n_above} rows above it are"
     return f"The column names are on line {line}; the {rows} not used."
 
 
 def said_below(lines: Sequence[int]) -> str:
-    """A sentence on the rows under the table that are left out."""
+    """Describe the rows below the table that are left out."""
     where = ", ".join(str(line) for line in lines)
     one = len(lines) == 1
     return (

@@ -26,7 +26,7 @@ MISSING_MARKS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "?")
 
 
 class TextColumn:
-    """A column of text, with what its distinct cells look like.
+    """Column of text, with a classification of its distinct cells.
 
     Every question is asked of the distinct cells and counted over the rows, which is what makes large
     files quick: a code or an age has few of them.
@@ -107,11 +107,11 @@ class TextColumn:
         return self._matches(grammar.INFINITE)
 
     def all_known(self, *kinds: np.ndarray) -> bool:
-        """Say whether every cell that is not missing is of one of these kinds."""
+        """Return whether every cell that is not missing is of one of these kinds."""
         return bool(np.all(self.is_missing | np.logical_or.reduce(kinds)))
 
     def decimal_evidence(self) -> tuple[bool, bool]:
-        """Say whether a number here has a decimal comma for sure, and whether one has a point."""
+        """Return whether a number here certainly has a decimal comma, and whether one has a point."""
         return self._surely(",", self.comma), self._surely(".", self.dot)
 
     def _surely(self, mark: str, fractions: np.ndarray) -> bool:
@@ -123,7 +123,7 @@ class TextColumn:
         return self._matches(grammar.AMBIGUOUS.format(mark=mark), holding=mark)
 
     def add(self, *, marks: Sequence[str] = (".", ","), doubted: Sequence[str] = (",", ".")) -> None:
-        """Give the column its type and put it into the table.
+        """Convert the column to its type, and add it to the table.
 
         Parameters
         ----------
@@ -317,7 +317,7 @@ class TextColumn:
 
 
 def add_text_columns(columns: Sequence[TextColumn], *, decimal: str | None, prefers_comma: bool) -> None:
-    """Put all columns of a text into their table, by the decimal marks that it may use.
+    """Add all columns of a text to their table, with the decimal marks that it may use.
 
     Parameters
     ----------

@@ -22,43 +22,43 @@ Mask = np.ndarray
 
 
 class Texts(Protocol):
-    """The m distinct cells of a column, in the order in which they come; masks have the shape (m,)."""
+    """Distinct cells of a column, m in order of appearance; masks have the shape (m,)."""
 
     @classmethod
     def of(cls, texts: list[str]) -> Self:
-        """From a list."""
+        """Make from a list."""
 
     def __len__(self) -> int: ...
 
     def __getitem__(self, place: int) -> str: ...
 
     def to_list(self) -> list[str]:
-        """All of them."""
+        """Return all texts as a list."""
 
     def trimmed(self) -> Self:
-        """The same without blanks around them."""
+        """Return the texts without surrounding blanks."""
 
     def is_in(self, words: Collection[str]) -> Mask:
-        """Mask of texts that are one of these words."""
+        """Return the mask of texts that are one of these words."""
 
     def hold(self, text: str) -> Mask:
-        """In which a text stands."""
+        """Return the mask of texts that contain a given text."""
 
     def match(self, pattern: str, *, whole: bool = True) -> Mask:
-        """Mask of texts that match a pattern of :mod:`fairdash.data.grammar`, or a part of which does."""
+        """Return the mask of texts that match a pattern of :mod:`fairdash.data.grammar`, whole or in part."""
 
     def replaced(self, old: str, new: str, where: Mask | None = None) -> Self:
-        """The same with one text in place of another."""
+        """Return the texts with one text replaced by another."""
 
     def floats(self, known: Mask) -> np.ndarray:
-        """Numbers, NaN where a text is not known; all that are known must be written as numbers."""
+        """Return numbers, NaN where a text is not known; all known texts must be numbers."""
 
     def column(self, codes: np.ndarray, known: Mask) -> pd.Series:
-        """The cells of all rows, NaN where a text is not known."""
+        """Return the cells of all rows, NaN where a text is not known."""
 
 
 def texts_of(cells: Sequence[str]) -> Any:
-    """A part of a column's cells, as :func:`distinct` takes them."""
+    """Return part of a column's cells in the form that :func:`distinct` takes."""
     if not has("pyarrow"):
         return cells
     import pyarrow as pa
@@ -67,7 +67,7 @@ def texts_of(cells: Sequence[str]) -> Any:
 
 
 def joined(parts: Sequence[Any]) -> Any:
-    """Parts of a column, each as :func:`texts_of` gives it, as one."""
+    """Join parts of a column, each from :func:`texts_of`."""
     if not has("pyarrow"):
         return list(chain.from_iterable(parts))
     import pyarrow as pa
@@ -76,7 +76,7 @@ def joined(parts: Sequence[Any]) -> Any:
 
 
 def distinct(cells: Any) -> tuple[np.ndarray, Texts]:
-    """The place (n,) of each cell among the distinct ones, and these; `cells` is a list, or pyarrow's."""
+    """Return each cell's place (n,) among the distinct cells, and these; `cells` is a list, or pyarrow's."""
     if has("pyarrow"):
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -89,7 +89,7 @@ def distinct(cells: Any) -> tuple[np.ndarray, Texts]:
 
 
 def as_text(texts: pd.Series) -> pd.Series:
-    """Text as the reading of delimited text makes it; missing cells are NaN."""
+    """Return text as the reader of delimited text does; missing cells are NaN."""
     if not has("pyarrow"):
         return pd.Series(texts.astype(object).where(texts.notna(), np.nan).tolist())
     import pyarrow as pa
@@ -98,7 +98,7 @@ def as_text(texts: pd.Series) -> pd.Series:
 
 
 class ArrowTexts:
-    """Distinct texts, held and asked by pyarrow."""
+    """Distinct texts, stored and searched by pyarrow."""
 
     def __init__(self, texts: pa.Array) -> None:
         self._texts = texts

@@ -35,7 +35,7 @@ R_MARKS = (b"RDX2\nX\n", b"RDX3\nX\n")
 
 
 def read_parquet(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read a Parquet file, its footer's counts first.
+    """Read a Parquet file, after a check of the counts in its footer.
 
     Texts count as missing, besides the missing cells that the file has, only where the user says so.
 
@@ -220,7 +220,7 @@ def _integer_types() -> dict[pa.DataType, object]:
 
 
 def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read a data frame of an unpacked ``.rda`` file: the one that is named, else the first.
+    """Read a data frame of an unpacked ``.rda`` file: the named one, or else the first.
 
     Raises
     ------
@@ -255,7 +255,7 @@ def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, Rea
 
 
 def frame_names(content: bytes) -> tuple[str, ...]:
-    """Names of the data frames in a file; ReadingError if it is damaged."""
+    """Return the names of the data frames in a file; ReadingError if it is damaged."""
     return tuple(_frames(content))
 
 

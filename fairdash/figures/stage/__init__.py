@@ -16,7 +16,7 @@ _MODULES = "array color format interpolate path selection shape time time-format
 
 @cache
 def d3_script() -> str:
-    """JavaScript with D3 as ``d3``, a constant that no other script of the page shares; and its licence."""
+    """Return JavaScript with D3 as ``d3``, private to the stage's scripts, and its licence."""
     # Addresses in it would be taken for ones that a report loads.
     modules = [_read(f"d3/d3-{name}.min.js").replace("https://d3js.org/", "") for name in _MODULES]
     scoped = ["const d3 = (globalThis => {", *modules, "return globalThis.d3;", "})({});", ""]
@@ -25,13 +25,13 @@ def d3_script() -> str:
 
 @cache
 def stage_script() -> str:
-    """JavaScript with ``mount`` in it; it asks for nothing from elsewhere."""
+    """Return JavaScript with ``mount``, which requests nothing from elsewhere."""
     return d3_script() + _read("plot.js") + _read("stage.js")
 
 
 @cache
 def stage_style() -> str:
-    """CSS of what is in ``.stage``; colours and font are those of Streamlit's variables, ``--st-…``."""
+    """Return CSS for ``.stage``; colours and font are Streamlit's variables, ``--st-…``."""
     return _read("stage.css")
 
 

@@ -42,7 +42,7 @@ HOUSEHOLD_STANDARD_HGR = 0.61
 
 
 def table1() -> pd.DataFrame:
-    """Table 1 as printed: ``dataset``, ``method``, ``objective``, ``mse`` and a column a fairness measure.
+    """Return Table 1 as printed: ``dataset``, ``method``, ``objective``, ``mse`` and fairness measures.
 
     The MSE is that of the standardised target; FairQuant is in standard deviations of the target.
     """
@@ -50,7 +50,7 @@ def table1() -> pd.DataFrame:
 
 
 def row_of(dataset: str, method: str, objective: str) -> pd.Series:
-    """The row of Table 1; a stand-in has the row of the data set that it stands for.
+    """Return the row of Table 1; a stand-in uses the row of the data set that it represents.
 
     A method that the paper does not have is compared with its Fair HGR NN.
     """
@@ -66,7 +66,7 @@ def row_of(dataset: str, method: str, objective: str) -> pd.Series:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyResult:
-    """Result of a study, and its provenance.
+    """Result of a study, with its provenance.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class StudyResult:
 
     @property
     def about(self) -> dict[str, Any]:
-        """All but the tables, as plain values."""
+        """Everything but the tables, as plain values."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "tables"}
 
 
@@ -127,5 +127,5 @@ def read_result(study: str, folder: Path = COMMITTED) -> StudyResult:
 
 
 def committed(prefix: str = "", folder: Path = COMMITTED) -> tuple[str, ...]:
-    """Names of the studies whose results come with fairdash, that begin with `prefix`."""
+    """Return the names of committed studies that begin with `prefix`."""
     return tuple(sorted(path.parent.name for path in folder.glob(f"{prefix}*/about.json")))

@@ -47,12 +47,12 @@ HOLDS, FAILS, UNRESOLVED = "holds", "fails", "unresolved"
 
 
 def unfairness(frame: pd.DataFrame, paper: pd.Series) -> pd.Series:
-    """Mean of the quick fairness columns, each as a multiple of the paper's value."""
+    """Return the mean of the quick fairness columns, each as a multiple of the paper's value."""
     return sum((frame[id] / paper[id] for id in QUICK), start=pd.Series(0.0, frame.index)) / len(QUICK)
 
 
 def summary(result: StudyResult) -> pd.DataFrame:
-    """Means over the splits with their Nadeau–Bengio standard errors, floors beside them.
+    """Return means over the splits with their Nadeau–Bengio standard errors, beside floors.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def summary(result: StudyResult) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Cell:
-    """One value of ours under the paper's protocol beside the paper's.
+    """Value of ours under the paper's protocol, beside the paper's.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class Cell:
 
     @property
     def printed(self) -> float:
-        """Ours with as many digits as the paper prints: it can't be compared beyond them."""
+        """Our value with as many digits as the paper prints, which limits the comparison."""
         return round(self.ours, 3)
 
     @property
@@ -125,7 +125,7 @@ class Cell:
 
 
 def cells(result: StudyResult, dataset: str, method: str, objective: str) -> list[Cell]:
-    """The error and all fairness columns of one row, in the paper's order."""
+    """Return the error and all fairness columns of one row, in the paper's order."""
     table = summary(result)
     own = table[(table["method"] == method) & (table["objective"] == objective)].iloc[0]
     paper = row_of(dataset, method, objective)
@@ -165,7 +165,7 @@ class Count:
         return sum(len(cells) - 1 for cells in self.cells.values())
 
     def missed(self, objective: str) -> list[tuple[Cell, str]]:
-        """The other cells, each with the reason in words."""
+        """Remaining cells, each with the reason in words."""
         error, *fairness = self.cells[objective]
         counted = self.counts(objective)
         return [(cell, _reason(cell, error)) for cell in fairness if cell not in counted]
@@ -187,12 +187,12 @@ def _reason(cell: Cell, error: Cell) -> str:
 
 
 def constant_error(result: StudyResult) -> float:
-    """Error of a constant prediction on the test rows, mean over the splits; it is 1 on the training rows."""
+    """Return a constant prediction's test error, mean over the splits; it is 1 on the training rows."""
     return float(result.tables["splits"].groupby("split")["constant"].first().mean())
 
 
 def count(result: StudyResult, dataset: str, *, as_share: bool = False) -> Count:
-    """Choose a method for each objective by held-out rows, and compare it with the paper's Fair HGR NN.
+    """Select a method for each objective on held-out rows, and compare it with the paper's Fair HGR NN.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def chosen_method(result: StudyResult, dataset: str, objective: str) -> str:
 
 
 def why_not_comparable(result: StudyResult, dataset: str) -> str | None:
-    """Why a result's values can't be counted against the paper's; None where they can."""
+    """Explain why a result can't be compared with the paper's; None if it can."""
     if dataset == "census_county":
         # So few rows that their estimators can't read as little as the paper prints.
         values = [cell for each in OBJECTIVES for cell in cells(result, dataset, "hgr_nn", each)[1:]]
@@ -245,7 +245,7 @@ def why_not_comparable(result: StudyResult, dataset: str) -> str | None:
 
 
 def central_range(values: Array, *, random_state: int = 0) -> tuple[float, float] | None:
-    """The central 90 % of means of five, drawn with replacement from the values of our splits.
+    """Return the central 90 % of means of five, drawn with replacement from our splits' values.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def equivalent(result: StudyResult, dataset: str, found: Count) -> int | None:
 
 
 def of_equivalence(result: StudyResult, dataset: str, found: Count) -> str:
-    """The same as a sentence, or what it would take."""
+    """State the result of :func:`equivalent` in a sentence, or what it would require."""
     n_splits, reached = result.tables["splits"]["split"].nunique(), equivalent(result, dataset, found)
     meaning = (
         f"the paper's value lies in the central {CENTRAL:.0%} of the means of five splits drawn from ours"
@@ -295,7 +295,7 @@ def of_equivalence(result: StudyResult, dataset: str, found: Count) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Sentence:
-    """One statement of the paper and what our data say.
+    """Statement of the paper, and what our data say about it.
 
     ``quote`` has the paper's words; it ``holds`` if it does in every place where it can be looked at.
     """
@@ -434,7 +434,7 @@ def sides_of_bound(values: pd.DataFrame, exact: pd.DataFrame, *, bound: str, abo
 
 
 def in_words(sides: pd.DataFrame) -> str:
-    """Result of :func:`sides_of_bound`."""
+    """State the result of :func:`sides_of_bound` in words."""
     at, named = {}, {}
     for side in (HOLDS, FAILS, UNRESOLVED):
         at[side] = [f"{rho:g}" for rho in sides.loc[sides["side"] == side, "rho"]]

@@ -20,7 +20,7 @@ from fairdash.training.settings import TrainingSettings
 
 
 class HGRPenalty(BasePenalty):
-    """Ψ = J(θ_f, θ_g): the batch correlation of the adversary's standardised f(U) and g(S)."""
+    """Penalty Ψ = J(θ_f, θ_g): the batch correlation of the adversary's standardised f(U) and g(S)."""
 
     def __init__(
         self, *, seeds: Sequence[int], s: Tensor, which_split: Tensor, settings: TrainingSettings
@@ -34,7 +34,7 @@ class HGRPenalty(BasePenalty):
         return 3.5 * sum(settings.adversary_hidden)
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """J of shape (K,), between −1 and 1: below 0 the adversary lags behind."""
+        """Return J of shape (K,), between −1 and 1; negative if the adversary lags behind."""
         j: Tensor = self.networks(u, v, sample_weight)
         return j
 
@@ -47,7 +47,7 @@ _BIAS_SPREAD = 1.0
 
 
 class RatioPenalty(BasePenalty):
-    """The network h and the bound that it climbs; a class of this kind says what Ψ is."""
+    """Adversary network h with the bound that it maximises; subclasses define Ψ."""
 
     def __init__(
         self, *, seeds: Sequence[int], s: Tensor, which_split: Tensor, settings: TrainingSettings
@@ -58,7 +58,7 @@ class RatioPenalty(BasePenalty):
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """Normal quantiles of the mid-ranks: both divergences are the same for any increasing map of S."""
+        """Return normal quantiles of the mid-ranks; increasing maps of S change neither divergence."""
         return normal_scores(s, train, weight)
 
     @staticmethod
@@ -67,7 +67,7 @@ class RatioPenalty(BasePenalty):
         return 2.5 * (1 + _PAIRS) * sum(settings.adversary_hidden)
 
     def adversary_objective(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """The bound of Donsker and Varadhan, E_P[h] − ln E_Q[eʰ], (K,).
+        """Return the bound of Donsker and Varadhan, E_P[h] − ln E_Q[eʰ], (K,).
 
         At most the mutual information in nats, on average.
         """
@@ -78,7 +78,7 @@ class RatioPenalty(BasePenalty):
     def log_ratios(
         self, u: Tensor, v: Tensor, sample_weight: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
-        """h at the pairs of the joint law, (K, b), and at those of the product of the margins, (K, m).
+        """Return h at pairs from the joint law, (K, b), and from the product of the margins, (K, m).
 
         The former are the rows of the batch, the latter each row's u with the v of a few others. Then the
         weights of the pairs of either, with sum 1; None for equal ones.
@@ -97,14 +97,14 @@ class RatioPenalty(BasePenalty):
 
 
 def log_mean_exp(x: Tensor, share: Tensor | None) -> Tensor:
-    """ln E[eˣ] over dimension 1, under shares with sum 1 or equal ones; (K, m) -> (K,)."""
+    """Return ln E[eˣ] over dimension 1, with shares that sum to 1 or equal ones; (K, m) -> (K,)."""
     if share is None:
         return torch.logsumexp(x, dim=1) - math.log(x.shape[1])
     return torch.logsumexp(x + share.log(), dim=1)
 
 
 class Chi2Penalty(RatioPenalty):
-    """Ψ = E_P[f] − E_Q[f + f²/4] of the batch, with f = 2(c eʰ − 1) and the scale c that is best for it.
+    """Penalty Ψ = E_P[f] − E_Q[f + f²/4] of the batch, with f = 2(c eʰ − 1) and its optimal scale c.
 
     Then Ψ = E_P[eʰ]² / E_Q[e²ʰ] − 1. The adversary climbs the steadier bound of Donsker and Varadhan, of
     which the same ratio eʰ is the best: climbing Ψ itself, as published, is ruled by the largest ratio of
@@ -114,7 +114,7 @@ class Chi2Penalty(RatioPenalty):
     climbs_itself = False
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """Ψ of shape (K,), above −1: 0 for independence, below 0 where the adversary lags behind."""
+        """Return Ψ of shape (K,), above −1: 0 for independence, negative if the adversary lags behind."""
         h_joint, h_product, joint_share, product_share = self.log_ratios(u, v, sample_weight)
         # A batch of b rows can show no larger ratio than b: beyond, one pair would outweigh all others.
         rows = math.log(u.shape[1])
@@ -125,7 +125,7 @@ class Chi2Penalty(RatioPenalty):
 
 
 class MINEPenalty(RatioPenalty):
-    """Ψ = E_P[h] − ln E_Q[eʰ] of the batch, in nats: the bound that the adversary climbs."""
+    """Penalty Ψ = E_P[h] − ln E_Q[eʰ] of the batch, in nats: the bound that the adversary maximises."""
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Ψ of shape (K,): 0 for independence, below 0 where the adversary lags behind; no upper end."""

@@ -15,7 +15,7 @@ from fairdash.utils.rounding import is_rounding, precision
 
 
 class BasePenalty(nn.Module):
-    """Interface of a penalty to the training loop, for K models at once; here without an adversary.
+    """Interface between a penalty and the training loop, for K models at once; no adversary by default.
 
     A closed-form penalty has to say only ``forward(u, v, sample_weight)``: Ψ of shape (K,), differentiable
     in u (K, batch, 1). v (K, batch, q) is encoded; sample_weight is (K, batch, 1), and a weight of 2 counts a
@@ -48,7 +48,7 @@ class BasePenalty(nn.Module):
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """Encoding of each row's sensitive features for the penalty, independent of their units.
+        """Encode each row's sensitive features for the penalty, independently of their units.
 
         Here every column with mean 0 and standard deviation 1 on the training rows; a constant one is 0.
 
@@ -84,7 +84,7 @@ class BasePenalty(nn.Module):
         return 16.0
 
     def adversary_objective(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """Objective of the adversary, (K,): Ψ itself, or a bound that is more stable to maximise."""
+        """Return the adversary's objective, (K,): Ψ itself, or a bound that is more stable to maximise."""
         psi: Tensor = self(u, v, sample_weight)
         return psi
 
@@ -98,7 +98,7 @@ def of_ranks(
     functions: Callable[[Array], Array],
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Functions of the ranks of every column, side by side; (S, N, d) -> (S, N, q).
+    """Return functions of the ranks of every column, side by side; (S, N, d) -> (S, N, q).
 
     A row that isn't among the training rows lies on the straight line between its neighbours there, or
     at the end of them. Functions that are 0 at every row of every split are left out, except one.
@@ -129,7 +129,7 @@ def of_ranks(
 
 
 def normal_scores(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-    """Normal quantiles of the mid-ranks of every column, (S, N, d): the same for any increasing map of s."""
+    """Return normal quantiles of every column's mid-ranks, (S, N, d), invariant to increasing maps of s."""
     from scipy.special import ndtri
 
     # A constant column has the mid-rank ½, and so scores 0 everywhere.

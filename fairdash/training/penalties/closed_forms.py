@@ -29,14 +29,14 @@ _RIDGE_OF_COLUMNS = 1e-4
 
 
 class PearsonPenalty(BasePenalty):
-    """Ψ = |ρ(U, S)|, or the multiple correlation R = √(cᵀC⁻¹c) of U with several columns of S.
+    """Penalty Ψ = |ρ(U, S)|, or the multiple correlation R = √(cᵀC⁻¹c) of U with several columns of S.
 
     c holds the correlations of U with each column, C those among the columns, all of the batch. Between 0
     and 1; independent batches of b rows give about √(2 / (π b)), or √(d / b) with d columns.
     """
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """Ψ of shape (K,), from 0 to 1."""
+        """Return Ψ of shape (K,), from 0 to 1."""
         share = shares(sample_weight)
         part = torch.full_like(u, 1 / u.shape[1]) if share is None else share
         columns = standardise(v, share).transpose(1, 2)
@@ -64,7 +64,7 @@ _NO_MASS = 1e-12
 
 
 class KDEPenalty(BasePenalty):
-    """Ψ = χ²_KDE(U, S) = Σ p(i, j)² / (p(i) p(j)) − 1 on a grid, for one sensitive column.
+    """Penalty Ψ = χ²_KDE(U, S) = Σ p(i, j)² / (p(i) p(j)) − 1 on a grid, for one sensitive column.
 
     At least 0, without an upper end; independent batches of 256 rows give about 0.05. As
     :func:`fairdash.dependence.kde.chi2_kde` with its covering grid, one bandwidth between its lines, except
@@ -75,7 +75,7 @@ class KDEPenalty(BasePenalty):
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """Normal quantiles of the mid-ranks.
+        """Return normal quantiles of the mid-ranks.
 
         The kernels have one bandwidth for all rows. On a standardised S with a heavy tail it would be wider
         than the bulk of the rows, and would not see them differ.
@@ -83,7 +83,7 @@ class KDEPenalty(BasePenalty):
         return normal_scores(s, train, weight)
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """Ψ of shape (K,), at least 0."""
+        """Return Ψ of shape (K,), at least 0."""
         share = shares(sample_weight)
         # Silverman's rule in two dimensions, for Kish's effective number of rows.
         if share is None:
@@ -137,18 +137,18 @@ _TINY = 1e-6
 
 @dataclass(frozen=True)
 class Bumps:
-    """Functions of the standardised U: as many Gaussian bumps, evenly spaced on ± `reach`."""
+    """Basis of Gaussian bumps on the standardised U, evenly spaced on ± `reach`."""
 
     count: int
     reach: float
 
     @property
     def width(self) -> float:
-        """Their standard deviation: the distance between their centres."""
+        """Standard deviation of a bump, equal to the distance between centres."""
         return 2 * self.reach / (self.count - 1)
 
     def distances(self, inside: Tensor) -> Tensor:
-        """To every bump's centre, (K, count, batch) for values (K, 1, batch) within the reach."""
+        """Return distances to every bump's centre, (K, count, batch), of values (K, 1, batch) in reach."""
         centres = torch.linspace(
             -self.reach, self.reach, self.count, dtype=inside.dtype, device=inside.device
         )
@@ -159,7 +159,7 @@ _BUMPS = Bumps(10, 2.5)
 
 
 class SplineHGRPenalty(BasePenalty):
-    """Ψ = the first singular value of A^(−½) C B^(−½), of the batch.
+    """Penalty Ψ: the first singular value of A^(−½) C B^(−½) on the batch.
 
     C is the covariance of the bumps of U with the splines of S; A and B are their own covariances, each
     with its ridge. Between 0 (no correlation between any of the functions) and 1, which the ridge keeps
@@ -168,7 +168,7 @@ class SplineHGRPenalty(BasePenalty):
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """Splines of the mid-ranks of each column, uncorrelated with variance 1 on the training rows.
+        """Return splines of each column's mid-ranks, uncorrelated with variance 1 on the training rows.
 
         Of several columns the functions stand side by side, so that g is a sum of one of each. Functions
         that ties leave nothing to are left out: a binary S has one.
@@ -176,14 +176,14 @@ class SplineHGRPenalty(BasePenalty):
         return of_ranks(s, train, smooth_functions, weight)
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """Ψ of shape (K,), from 0 to 1."""
+        """Return Ψ of shape (K,), from 0 to 1."""
         share = shares(sample_weight)
         psi: Tensor = _CanonicalCorrelation.apply(standardise(u, share), v, share)
         return psi
 
 
 class Moments(NamedTuple):
-    """Both players' functions on a batch and their covariances, each with its ridge.
+    """Functions of both players on a batch, and their covariances, each with its ridge.
 
     (K, count, batch) for the bumps, so that every pass over these numbers runs along the batch; `part` is the
     rows' share, `mean` that of v, and a, b, c are A, B and C of :class:`SplineHGRPenalty`.
@@ -201,7 +201,7 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, bumps: Bumps, z: Tensor, v: Tensor, share: Tensor | None) -> Moments:
-        """From standardised z (K, batch, 1) and v (K, batch, q)."""
+        """Compute the moments from standardised z (K, batch, 1) and v (K, batch, q)."""
         inside = z.transpose(1, 2).clamp(-bumps.reach, bumps.reach)
         if share is None:
             part = torch.full_like(z[:1], 1 / z.shape[1]).transpose(1, 2)
@@ -277,7 +277,7 @@ _WIDE_BUMPS = Bumps(12, 3.5)
 
 
 class CanonicalPenalty(SplineHGRPenalty):
-    """Ψ = tr A⁻¹ C B⁻¹ Cᵀ of the batch, at least 0 and below the number of functions of S.
+    """Penalty Ψ = tr A⁻¹ C B⁻¹ Cᵀ of the batch, at least 0 and below the number of functions of S.
 
     A, B and C are those of :class:`SplineHGRPenalty`. The functions of S are scaled so that the ridge leaves
     1 / (1 + 0.3 j²) of the j-th, from smooth to rough: what the rough ones show is mostly chance.
@@ -285,11 +285,11 @@ class CanonicalPenalty(SplineHGRPenalty):
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """As HGR_spline's, each function divided by its place from smooth to rough, and scaled."""
+        """Encode as HGR_spline does, with each function divided by its smoothness order, and scaled."""
         return of_ranks(s, train, scaled_functions, weight)
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """Ψ of shape (K,)."""
+        """Return Ψ of shape (K,)."""
         share = shares(sample_weight)
         psi: Tensor = _SquaredCorrelations.apply(standardise(u, share), v, share)
         return psi

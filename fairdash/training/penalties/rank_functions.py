@@ -22,12 +22,12 @@ _ROUGHNESS = 0.3
 
 
 def smooth_functions(mass: Array) -> Array:
-    """The smoothest functions of the ranks, from the masses of the distinct values; (m,) to (m, q)."""
+    """Return the smoothest functions of the ranks, from the masses of the distinct values; (m,) to (m, q)."""
     return orthonormal(splines(axis_of(mass))[:, :_SPLINES], mass)
 
 
 def scaled_functions(mass: Array) -> Array:
-    """The same, scaled so that the ridge leaves 1 / (1 + 0.3 j²) of the j-th, from smooth to rough."""
+    """Return the functions, scaled so that the ridge leaves 1 / (1 + 0.3 j²) of the j-th, in order."""
     functions = smooth_functions(mass)
     return functions / (np.sqrt(_ROUGHNESS / RIDGE) * np.arange(1, functions.shape[1] + 1))
 
@@ -40,14 +40,14 @@ def of_column(
     *,
     eps: float = DOUBLE,
 ) -> Array:
-    """Functions of the ranks of a column (N,), learned on its training rows of these masses; (N, P)."""
+    """Return functions of a column's ranks (N,), fitted on its training rows with these masses; (N, P)."""
     values, which = np.unique(settled(column[train], eps=eps), return_inverse=True)
     table = functions(np.bincount(which, weights=mass) / mass.sum())
     return np.stack([np.interp(column, values, function) for function in table.T], axis=1)
 
 
 def side_by_side(columns: list[Array]) -> Array:
-    """Functions (…, P) of several columns, less those that are 0 everywhere, but for one; (…, q)."""
+    """Join functions (…, P) of several columns, without all-zero ones but with at least one; (…, q)."""
     encoded = np.concatenate(columns, axis=-1)
     used = np.flatnonzero((encoded != 0).any(axis=tuple(range(encoded.ndim - 1))))
     return encoded[..., used if len(used) else [0]]

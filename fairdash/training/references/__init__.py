@@ -43,7 +43,7 @@ REPAIR, REPAIR_PROJECTED = "repair", "repair_projected"
 
 @dataclass(frozen=True, kw_only=True)
 class Reference:
-    """A price that is told the sensitive attribute, or repaired by it, to compare with models that are not.
+    """Price that uses the sensitive attribute, or is repaired with it, to compare with models that do not.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 
 def one_column(values: ArrayLike, name: str) -> Array:
-    """`values` as (n,) finite float64; (n, 1) is taken for (n,).
+    """Return `values` as (n,) finite float64; (n, 1) is accepted as (n,).
 
     Raises
     ------
@@ -49,7 +49,7 @@ def one_column(values: ArrayLike, name: str) -> Array:
 
 
 def pair(y_pred: ArrayLike, s: ArrayLike) -> tuple[Array, Array]:
-    """Predictions and sensitive attribute of the same rows, both (n,)."""
+    """Return predictions and sensitive attribute of the same rows, both (n,)."""
     y, sensitive = one_column(y_pred, "y_pred"), one_column(s, "s")
     if len(y) != len(sensitive):
         raise fault("s", "y_pred and s don't have the same rows", "Give one value of s per prediction.")
@@ -57,7 +57,7 @@ def pair(y_pred: ArrayLike, s: ArrayLike) -> tuple[Array, Array]:
 
 
 def weights(sample_weight: ArrayLike | None, n_rows: int) -> Array:
-    """Non-negative weights (n,) that sum to 1; equal ones where none are given."""
+    """Return non-negative weights (n,) that sum to 1; equal weights if none are given."""
     if sample_weight is None:
         return np.full(n_rows, 1 / n_rows)
     weight = one_column(sample_weight, "sample_weight")
@@ -72,7 +72,7 @@ def weights(sample_weight: ArrayLike | None, n_rows: int) -> Array:
 
 
 def fault(name: str, what: str, hint: str, count: int | None = None) -> OptionError:
-    """The error that names one option."""
+    """Return the error that names one option."""
     return OptionError(Problem(what=what, hint=hint, column=name, count=count))
 
 
@@ -97,7 +97,7 @@ _SMALLEST_RANK = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Barycentre:
-    """A fitted barycentre: the conditional laws of ŷ at some ranks of s, and the law that is common to all.
+    """Fitted barycentre: the conditional laws of ŷ at several ranks of s, and their common law.
 
     Made by :func:`fit_barycentre`.
 
@@ -134,7 +134,7 @@ class Barycentre:
     common_spread: float
 
     def predict(self, y_pred: ArrayLike, s: ArrayLike, strength: ArrayLike = 1.0) -> Array:
-        """The fair prediction, in part or in full: (1 − t) ŷ + t ŷ*.
+        """Return the fair prediction, in part or in full: (1 − t) ŷ + t ŷ*.
 
         For given s this is the Wasserstein geodesic from the law of ŷ to the common law. It rises with ŷ
         at every fixed s and strength, and is linear in the strength.
@@ -171,7 +171,7 @@ class Barycentre:
         return np.asarray((1 - t) * y + t * full)
 
     def centre(self, s: ArrayLike) -> Array:
-        """Smoothed mean of ŷ at these values of s, (n,), in the units of ŷ."""
+        """Return the smoothed mean of ŷ at these values of s, (n,), in the units of ŷ."""
         where = _between(self.nodes, _scores(self._rank(one_column(s, "s"))))
         return _interpolated(self.centres, where)
 
@@ -307,7 +307,7 @@ def price_of_independence(
     barycentre: Barycentre | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    r"""Least increase of the mean squared error by exact demographic parity: :math:`E[(f - f^*)^2]`.
+    r"""Return the smallest rise in mean squared error under exact demographic parity, :math:`E[(f - f^*)^2]`.
 
     For f(x, s) = E[y | x, s] no prediction that is independent of s has a mean squared error below
     that of f plus this price, whether it sees s or not (Chzhen et al., 2020, Theorem 2.3: it is the

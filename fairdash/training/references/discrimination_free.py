@@ -75,7 +75,7 @@ def sensitive_nodes(
 
 
 def discrimination_free(predict: SensitivePredictor, features: Any, nodes: tuple[Array, Array]) -> Array:
-    r"""The discrimination-free premium h(x) = Σⱼ wⱼ f(x, sⱼ) of each row.
+    r"""Return the discrimination-free premium h(x) = Σⱼ wⱼ f(x, sⱼ) of each row.
 
     It does not look at the row's own s, and removes the direct use of s only (see the module). Its mean
     differs from that of f where x and s are dependent: an insurer rebalances it.
@@ -133,7 +133,7 @@ def barycentre_predictions(
     random_state: int = 0,
     bandwidth: float | None = None,
 ) -> NDArray[np.float64]:
-    """The partial barycentre of each split, calibrated on out-of-fold predictions of its training rows.
+    """Return each split's partial barycentre, calibrated on out-of-fold predictions of its training rows.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def discrimination_free_predictions(
     predictors: Sequence[SensitivePredictor],
     max_nodes: int = MAX_NODES,
 ) -> NDArray[np.float64]:
-    """The discrimination-free premium of each split; it removes the direct use of s and no more.
+    """Return each split's discrimination-free premium, which only removes the direct use of s.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def discrimination_free_predictions(
 
 
 def one_sensitive(dataset: Dataset) -> Array:
-    """The only sensitive column, (n,); OptionError where there are several."""
+    """Return the only sensitive column, (n,); OptionError if there are several."""
     if dataset.sensitive.shape[1] != 1:
         raise fault("sensitive", "A reference takes exactly one sensitive column", "Choose one of them.")
     return dataset.sensitive.iloc[:, 0].to_numpy(dtype=float)

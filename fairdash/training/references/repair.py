@@ -25,7 +25,7 @@ PASSES = 3
 
 @dataclass(frozen=True, eq=False)
 class Repair:
-    """A fitted repair; made by :func:`fit_repair`.
+    """Fitted repair, made by :func:`fit_repair`.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Repair:
     least: float = -np.inf
 
     def predict(self, y_pred: ArrayLike, s: ArrayLike, strength: ArrayLike = 1.0) -> Array:
-        """Repaired prices (1 − t) ŷ + t ŷ*, (n,), or (T, n) for several strengths t from 0 to 1.
+        """Return repaired prices (1 − t) ŷ + t ŷ*, (n,), or (T, n) for several strengths t from 0 to 1.
 
         `y_pred` is (n,), in the units of the calibration rows, `s` (n, d) with the columns of the fit.
         """

@@ -49,7 +49,7 @@ _ICONS = {"below": ":material/check_circle:", "above": ":material/error:", "unde
 
 
 def show_audit(audit: AuditJob) -> None:
-    """The audit in view: how far it is, or what it has found."""
+    """Show the selected audit: its progress, or its result."""
     status = audit.status
     if status.state == DONE:
         result = _beside_earlier(audit, _choose_attribute(audit.read_result()))
@@ -80,7 +80,7 @@ def _follow(audit: AuditJob) -> None:
 
 
 def show_result(result: AuditResult, *, title: str, audit: AuditJob | None = None) -> None:
-    """All that was found; `title` is the name of the table, and `audit` the job, where there is one."""
+    """Show the whole result; `title` names the table, and `audit` is the job, if there is one."""
     _show_first_screen(result, title)
     show_filing(result, audit)
     st.subheader("All answers", anchor=False)
@@ -186,7 +186,7 @@ def _choose_attribute(result: AuditResult) -> AuditResult:
 
 
 def show_earlier() -> None:
-    """The audits of before, each to be opened; nothing if there are none."""
+    """List earlier audits, each with a button to open it; nothing if there are none."""
     audits = finished_audits(owner=current_owner())[:_MOST]
     if not audits:
         return

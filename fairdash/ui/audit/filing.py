@@ -22,7 +22,7 @@ KEY = Keys(__file__)
 
 
 def show_filing(result: AuditResult, audit: AuditJob | None) -> None:
-    """Choose a template, write the blanks, take the document; the texts stay with the audit, if it is one."""
+    """Select a template, fill in the blanks and download the document; a stored audit keeps the texts."""
     with st.expander("Document to file, with a rule’s headings"):
         rule = TEMPLATES[
             st.selectbox(

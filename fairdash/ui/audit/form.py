@@ -36,7 +36,7 @@ SIMULATED = CatalogueSource(dataset="portfolio")
 
 
 def show_example() -> None:
-    """The ways to an audit of one's own, and the example's answers."""
+    """Show ways to start your own audit, and the example's answers."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.page_link(page("data"), label="Audit a table of your own", icon=":material/upload_file:")
         is_here = CATALOGUE["motor"].is_local()
@@ -62,7 +62,7 @@ def _example() -> AuditResult:
 
 
 def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
-    """Ask for columns and thresholds, and have the price audited."""
+    """Ask for columns and thresholds, and start the audit."""
     st.markdown(
         f"**{safe(source.title)}** · {counted(len(frame), 'row')} · {counted(frame.shape[1], 'column')}"
     )

@@ -30,7 +30,7 @@ UPLOAD = "upload"
 
 
 def current_source() -> DatasetSource:
-    """Load the data named by the address or the session; if it is gone, say so and use the default."""
+    """Load the data set named by the address or session; if it is gone, say so and use the default."""
     try:
         return chosen_source()
     except FairdashError as error:
@@ -39,7 +39,7 @@ def current_source() -> DatasetSource:
 
 
 def ask_for_data(current: DatasetSource) -> DatasetSource | None:
-    """The controls: a data set of the catalogue or an upload, and the roles of its columns."""
+    """Show the controls: a data set of the catalogue or an upload, and column roles."""
     begin = current.dataset if isinstance(current, CatalogueSource) else UPLOAD
     choice = st.segmented_control(
         "Table",
@@ -107,7 +107,7 @@ def ask_for_option(
 
 
 def download(entry: CatalogueEntry, source: CatalogueSource) -> bool:
-    """Fetch the data set when asked to; whether it is there now."""
+    """Download the data set on request; return whether it is available."""
     st.info(f"This data set is not on this machine yet ({entry.size}).")
     if not st.button("Download it from its publisher", type="primary", icon=":material/download:"):
         return False
@@ -122,7 +122,7 @@ def download(entry: CatalogueEntry, source: CatalogueSource) -> bool:
 
 
 def bring(entry: CatalogueEntry) -> None:
-    """Say how to bring the data set, or take it here and begin again."""
+    """Explain how to obtain the data set, or import it here and rerun the page."""
     st.info(f"This data set is not on this machine ({entry.size}). {safe(entry.how_to_bring())}")
     file = st.file_uploader("Or choose the file here", type="csv", key=KEY("brought", entry.id))
     if file is not None:
@@ -131,7 +131,7 @@ def bring(entry: CatalogueEntry) -> None:
 
 
 def show_heading(data: Dataset, source: DatasetSource) -> None:
-    """Title, rows and roles; the ways to the trade-off and to training."""
+    """Show title, rows and roles, with links to the trade-off and to training."""
     heading, buttons = st.columns([3, 1], vertical_alignment="center")
     heading.subheader(safe(data.title), anchor=False)
     heading.caption(

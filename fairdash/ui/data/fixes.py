@@ -22,7 +22,7 @@ FIXES = KEY("of-the-table-in-view")
 
 
 def ask_for_fixes(known: tuple[Fix, ...], columns: Collection[object], *, key: str) -> tuple[Fix, ...]:
-    """Fixes applied so far, each with a button to undo it."""
+    """List the applied fixes, each with a button to undo it."""
     state = fixes_key(key)
     if state not in st.session_state:
         st.session_state[state] = tuple(fix for fix in known if fix.column in columns)
@@ -43,7 +43,7 @@ def ask_for_fixes(known: tuple[Fix, ...], columns: Collection[object], *, key: s
 
 
 def data_or_fixes(source: DatasetSource) -> Dataset | None:
-    """The data set; None if something is in the way, which is then shown with its ways out."""
+    """Return the data set; None if there are problems, which are then shown with their fixes."""
     try:
         return dataset_of(source)
     except DataError as error:
@@ -52,13 +52,13 @@ def data_or_fixes(source: DatasetSource) -> Dataset | None:
 
 
 def agree(fix: Fix) -> None:
-    """Add a fix for the table in view; of two that exclude each other the last counts."""
+    """Add a fix for the current table; of two that exclude each other, the last one counts."""
     state = st.session_state[FIXES]
     st.session_state[state] = with_fix(st.session_state[state], fix)
 
 
 def agree_for(key: str, fix: Fix) -> None:
-    """Add a fix for the table of this key, which need not have been in view yet."""
+    """Add a fix for the table with this key, which need not have been shown yet."""
     state = fixes_key(key)
     st.session_state[state] = with_fix(st.session_state.get(state, ()), fix)
 

@@ -60,7 +60,7 @@ MOST_CHARACTERS = 60
 
 
 def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: str) -> Roles | None:
-    """Roles of the columns; None while target or sensitive column is missing.
+    """Return the roles of the columns; None while target or sensitive column is missing.
 
     `key` stands for the columns, for which choices are kept; `table` for their cells as well.
     """
@@ -185,7 +185,7 @@ def ask_for_rate(
 def ask_for_features(
     others: Collection[str], known: Roles | None, *, given: Suggestion, former: Suggestion, key: str
 ) -> tuple[str, ...]:
-    """The features among the columns without another role.
+    """Return the selected features among the columns without another role.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def ask_for_features(
 
 
 def begins(column: str, known: Roles | None, *, given: Suggestion, former: Suggestion) -> bool:
-    """Return whether a column is a feature by the recipe, or else by suggestion."""
+    """Return whether a column is initially a feature, by the recipe or else by suggestion."""
     suggested = column in given.features
     if known is None or any(column in part for role, part in known.parts.items() if role != "feature"):
         return suggested
@@ -230,7 +230,7 @@ def say_what_tells_the_target(
     check: DataCheck | None,
     key: str,
 ) -> None:
-    """Name the columns that give the target away, may, or hold codes, each with the click that changes it."""
+    """List columns that certainly or possibly give the target away, or hold codes, each with its button."""
     told = {column: given.left_out[column] for column in given.to_be_said if column in others}
     suspect = {}
     for each in () if check is None else check.findings:
@@ -268,7 +268,7 @@ def _say(column: str, what: str, *, used: bool, key: str) -> None:
 
 
 def decide(column: str, use: bool, key: str) -> None:
-    """Bring a column in or leave it out, whatever was suggested."""
+    """Include or exclude a column, whatever the suggestion."""
     st.session_state[_decided(key)][column] = use
     st.session_state[_clicks(key)] = st.session_state.get(_clicks(key), 0) + 1
 
@@ -286,7 +286,7 @@ def _clicks(key: str) -> str:
 def offer_pricing(
     offered: Sequence[PricingTarget], *, key: str, choose: Callable[[PricingTarget], None]
 ) -> None:
-    """A button for each target of pricing that the table has the columns for.
+    """Show a button for each pricing target that the table's columns allow.
 
     `choose` is called with the one that was clicked, before the page is drawn again.
     """
@@ -309,7 +309,7 @@ def offer_pricing(
 def ask_for_names(
     roles: Roles, known: Mapping[str, str], *, preset: Mapping[str, str], key: str
 ) -> dict[str, str]:
-    """Names for people of target and sensitive columns, where the user gives any.
+    """Ask for display names of target and sensitive columns.
 
     Parameters
     ----------

@@ -95,7 +95,7 @@ def ask_for_sensitive(dataset: Dataset, *, key: str) -> str:
 
 
 def show_link(dataset: Dataset, sensitive: str) -> None:
-    """The dependence of the target on a sensitive column, in a sentence and a picture."""
+    """Show the dependence of the target on a sensitive column, in a sentence and a picture."""
     target, (value, p_value, n) = dataset.roles.target, link_of(dataset, sensitive)
     told = "depends on" if p_value <= ALPHA else "shows no detectable link with"
     sample = f" on {n:,} rows at random" if dataset.n_rows > ROWS_MEASURED else ""
@@ -161,7 +161,7 @@ def column_table(dataset: Dataset, profile: Sequence[ColumnProfile]) -> pd.DataF
 
 
 def show_proxies(source: DatasetSource, sensitive: str, *, name: str) -> None:
-    """Features that predict a sensitive attribute; computed in the background, with a progress bar."""
+    """Show features that predict a sensitive attribute, computed in the background with a progress bar."""
     st.subheader(f"Which features predict {safe(name)}?", anchor=False)
 
     def draw(tables: Tables) -> None:
@@ -198,7 +198,7 @@ def draw_proxies(features: pd.DataFrame, sensitive: str, *, joint: float | None)
 
 
 def proxies_sentence(ranking: ProxyRanking, *, called: str | None = None) -> str:
-    """The answer in words: how many features, which most of all, and all together."""
+    """State how many features are proxies, the strongest one, and the joint result."""
     features = ranking.features
     carriers = features[features["p_corrected"] <= 0.05]
     name, n = safe(called or ranking.sensitive), len(features)

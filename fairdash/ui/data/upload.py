@@ -88,7 +88,7 @@ def ask_for_upload(known: UploadSource | None) -> UploadSource | None:
 
 
 def table_or_fixes(upload: Upload, reading: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport] | None:
-    """The table and how it was read; None if a click is needed first, which is then offered.
+    """Return the table and how it was read; None if a fix is needed first, which is then offered.
 
     ReadingError if no click can help.
     """
@@ -116,7 +116,7 @@ def table_or_fixes(upload: Upload, reading: ReadingOptions) -> tuple[pd.DataFram
 
 
 def ask_for_file(known: UploadSource | None) -> Upload | None:
-    """A new file, or one that was uploaded in this session or is named by the address."""
+    """Ask for a new file, or one that was uploaded in this session or is named by the address."""
     owner = current_owner()
     file = st.file_uploader(
         "A table: CSV of any kind, Excel, Parquet, R (.rda), SAS, Stata or SPSS, packed or not",
@@ -186,7 +186,7 @@ def ask_how_long(upload: Upload) -> None:
 
 
 def what_is_deleted(made: Made) -> str:
-    """Sentence about what is deleted with the file."""
+    """Return a sentence about what is deleted with the file."""
     kinds = (
         (made.runs, "run", "runs"),
         (made.models, "model", "models"),
@@ -204,7 +204,7 @@ def what_is_deleted(made: Made) -> str:
 
 
 def delete_file(upload: Upload) -> None:
-    """Delete a file and what was made from it from disk, memory and this session."""
+    """Delete a file, and everything derived from it, from disk, memory and this session."""
     with plain_errors():
         try:
             delete_made_from(upload.sha256, owner=current_owner())
@@ -236,7 +236,7 @@ OF_TEXT: tuple[tuple[str, str, Mapping[str, str | None]], ...] = (
 
 
 def ask_for_reading(upload: Upload, known: ReadingOptions) -> ReadingOptions:
-    """Reading options, where the user decides; what can be chosen depends on what the file is."""
+    """Ask for reading options; the choices depend on the format of the file."""
     kind, sheets = contents_of(upload.sha256)
     key = upload.sha256
     chosen: dict[str, Any] = {}

@@ -50,7 +50,7 @@ SHARE = "MSE ÷ constant’s"
 
 
 def show_in_short() -> None:
-    """One sentence, and the score of each data set that is comparable."""
+    """Show one sentence, and the score of each comparable data set."""
     found, left_out = {}, {}
     for name in names():
         result = read_result(f"table1_{name}")
@@ -74,7 +74,7 @@ def show_in_short() -> None:
 
 
 def answer(name: str) -> str:
-    """The count for one data set as a sentence, or why there is none."""
+    """State the count for one data set in a sentence, or why there is none."""
     result = read_result(f"table1_{name}")
     stand_in = f" (in the place of the paper's {STANDS_FOR[name]} data)" if name in STANDS_FOR else ""
     reason = why_not_comparable(result, dataset_of(name))
@@ -110,13 +110,13 @@ def _counts(result: StudyResult, name: str) -> tuple[Count, Count, str]:
 
 
 def show_table1() -> None:
-    """Table 1 of one of the data sets."""
+    """Show Table 1 for one of the data sets."""
     offered = {name: title_of(name) for name in names()}
     show(choose("Data", offered, name=Address.DATA, key=KEY("data")))
 
 
 def show(name: str) -> None:
-    """The answer for one data set, its table by objective, what is missed and why, where it comes from."""
+    """Show the answer for one data set, its table by objective, missed cells with reasons, and provenance."""
     result = read_result(f"table1_{name}")
     st.markdown(answer(name))
     titles = {each: ALL_OBJECTIVES[each].title for each in OBJECTIVES}
@@ -136,7 +136,7 @@ _DRAWN = (("mse", "hgr_nn", "hgr_kde", "hgr_rdc"), ("chi2_kde", "chi2_nn", "fair
 
 
 def show_dots(result: StudyResult, name: str, objective: str) -> None:
-    """The paper's values and ours, scored as it did, as two pictures side by side."""
+    """Show the paper's values and ours, scored the same way, in two pictures side by side."""
     values = dots(result, dataset_of(name), objective)
     methods = {each: method_title(each).replace(" network", "") for each in values["method"].unique()}
     for place, measures, log in zip(st.columns(2), _DRAWN, (False, True), strict=True):
@@ -164,7 +164,7 @@ def show_dots(result: StudyResult, name: str, objective: str) -> None:
 
 
 def dots(result: StudyResult, dataset: str, objective: str) -> pd.DataFrame:
-    """Data of the dot plot, as for :func:`fairdash.figures.paper.dots_figure` has it."""
+    """Return the data of the dot plot, as for :func:`fairdash.figures.paper.dots_figure`."""
     table = summary(result)
     lines = []
     for method in map(str, table.loc[table["objective"] == objective, "method"]):
@@ -175,7 +175,7 @@ def dots(result: StudyResult, dataset: str, objective: str) -> pd.DataFrame:
 
 
 def spoken(values: pd.DataFrame, measures: Sequence[str]) -> str:
-    """The dots in words: our Fair HGR beside the paper's, and the floor."""
+    """Describe the dots in words: our Fair HGR beside the paper's, and the floor."""
     rows = values[(values["method"] == "hgr_nn") & values["measure"].isin(measures)]
     parts = [
         f"{column_title(str(row.measure))} {row.ours:.3f}, paper {row.paper:.3f}" for row in rows.itertuples()
@@ -220,7 +220,7 @@ def show_rows(result: StudyResult, name: str, objective: str, *, is_comparable: 
 def rows(
     result: StudyResult, dataset: str, objective: str, *, is_comparable: bool = True
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Texts and colours of the table: four lines per method, three for methods not in the paper.
+    """Return texts and colours of the table: four lines per method, three for methods not in the paper.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def rows(
 
 
 def text_of(cell: Cell) -> str:
-    """Ours, on which side of the paper's it lies, and ≈ if by less than its noise."""
+    """Return our value, its side of the paper's value, and ≈ if the difference is within noise."""
     return f"{cell.printed:.3f} {cell.words}" + (" ≈" if cell.is_near and cell.words != "same" else "")
 
 
@@ -289,7 +289,7 @@ def _floor(own: pd.Series, id: str) -> str:
 
 
 def show_missed(result: StudyResult, found: Count, objective: str) -> None:
-    """The chosen method's error, and the cells that don't count, with reason and floor."""
+    """Show the selected method's error, and the cells that don't count, with reason and floor."""
     missed = found.missed(objective)
     method, error = found.chosen[objective], found.cells[objective][0]
     choices = result.tables["choices"]
@@ -313,7 +313,7 @@ def show_missed(result: StudyResult, found: Count, objective: str) -> None:
 
 
 def show_tries(name: str) -> None:
-    """Rules of choice compared within the training rows, including those that failed."""
+    """Show selection rules compared within the training rows, including those that failed."""
     study = f"rehearsal_{name}"
     if study not in committed("rehearsal_"):
         return
@@ -345,7 +345,7 @@ def show_tries(name: str) -> None:
 
 
 def show_origin(result: StudyResult, name: str) -> None:
-    """Provenance of the values, the command that reproduces them, and both tables as files."""
+    """Show the provenance of the values, the command that reproduces them, and both tables as files."""
     with st.expander("How these values were computed, and how to reproduce them"):
         st.markdown(
             f"{result.options['rows']:,} rows, {result.options['features']} features, "
@@ -365,14 +365,14 @@ def show_origin(result: StudyResult, name: str) -> None:
 
 
 def names() -> list[str]:
-    """Data sets whose Table 1 has been made, the paper's order first."""
+    """Return the data sets with a computed Table 1, in the paper's order first."""
     made = [study.removeprefix("table1_") for study in committed("table1_")]
     order = ["crime", "motor", "motor_all", "census", "census_county"]
     return sorted(made, key=order.index)
 
 
 def dataset_of(name: str) -> str:
-    """Id of the data set behind a result's name."""
+    """Return the id of the data set behind a result's name."""
     return name.removesuffix("_all")
 
 

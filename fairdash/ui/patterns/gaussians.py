@@ -38,7 +38,7 @@ PRINTED = 0.345  # the supplement's threshold
 
 
 def show_gaussians() -> None:
-    """The answer, the controls, and what they show."""
+    """Show the answer, the controls, and the figures."""
     place = st.container()
     rho, n, base = ask_for_law()
     with place:
@@ -51,7 +51,7 @@ def show_gaussians() -> None:
 
 
 def ask_for_law() -> tuple[float, int, str]:
-    """The controls: ρ, rows, and the unit of mutual information."""
+    """Show the controls: ρ, rows, and the unit of mutual information."""
     left, middle, right = st.columns([2, 1.2, 1])
     rho = left.slider("Correlation, ρ", 0.0, 0.95, 0.6, 0.05, key=Address.RHO, bind="query-params")
     n = middle.select_slider("Rows, n", ROWS, value=2000, key=Address.ROWS, bind="query-params")
@@ -68,7 +68,7 @@ def ask_for_law() -> tuple[float, int, str]:
 
 
 def answer(rho: float, base: str) -> str:
-    """Exact values at ρ, and their order."""
+    """State the exact values at ρ, and their order."""
     truth = gaussian(rho)
     mi = truth.mi / unit_of(base)
     square = truth.hgr**2
@@ -88,7 +88,7 @@ def answer(rho: float, base: str) -> str:
 
 
 def all_values(n: int) -> tuple[pd.DataFrame, bool]:
-    """Every estimator along ρ; whether the slow ones are among them."""
+    """Return every estimator along ρ, and whether the slow ones are included."""
     quick = gaussian_values(n, SEED)
     slow, done = so_far(slow_study(n))
     if "values" not in slow:
@@ -154,7 +154,7 @@ def show_rows(rho: float, n: int) -> None:
 
 
 def show_estimates(rho: float, n: int, base: str) -> None:
-    """Value of each quick estimator at this ρ, beside the truth."""
+    """Show the value of each quick estimator at this ρ, beside the truth."""
     truth = gaussian(rho)
     exact = {"hgr": truth.hgr, "chi2": truth.chi2, "mi": truth.mi / unit_of(base)}
     rows = []
@@ -238,7 +238,7 @@ def findings(base: str) -> str:
 
 @st.cache_data(max_entries=50, show_spinner=False)
 def gaussian_values(n: int, seed: int) -> pd.DataFrame:
-    """The quick estimators along ρ, as :func:`fairdash.simulations.gaussian_study`."""
+    """Return the quick estimators along ρ, as :func:`fairdash.simulations.gaussian_study` does."""
     ids = [id for id in studied(quick=True) if target_of(id)]
     *_, last = gaussian_study(n=n, seed=seed, ids=ids, repeats=3)
     return last.tables["values"]
@@ -246,6 +246,6 @@ def gaussian_values(n: int, seed: int) -> pd.DataFrame:
 
 @st.cache_data(max_entries=200, show_spinner=False)
 def gaussian_estimates(rho: float, n: int, seed: int) -> dict[str, float]:
-    """Values of the quick estimators of HGR, χ² and mutual information on one data set."""
+    """Return values of the quick estimators of HGR, χ² and mutual information on one data set."""
     u, v = gaussian_pairs([rho], n, repeats=1, seed=seed)
     return {id: float(values_of(id, u, v)[0]) for id in studied(quick=True) if target_of(id)}

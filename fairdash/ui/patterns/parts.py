@@ -71,7 +71,7 @@ def show_part() -> None:
 
 
 def show_patterns() -> None:
-    """A scene with the values of every estimator, and further panels below the figure."""
+    """Show a scene with the values of every estimator, and further panels below the figure."""
     scene = ask_for_scene()
     if scene is None:
         show_examples(None)
@@ -87,7 +87,7 @@ def show_patterns() -> None:
 
 
 def show_more(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
-    """One control for the rest; what is not chosen costs nothing."""
+    """Show one control for further panels; panels that are not selected cost nothing."""
     parts = {
         "Whole noise axis": lambda: show_noise_axis(scene),
         "The paper's four patterns": lambda: show_fig2(scene),
@@ -227,7 +227,7 @@ def show_errors(tables: Tables) -> None:
 
 
 def ask_for_estimators(name: str, offered: Sequence[str], *, published: bool = True) -> tuple[list[str], str]:
-    """Choose the lines, and their style."""
+    """Select the lines and their style."""
     ids = st.pills(
         "Estimators",
         offered,

@@ -45,7 +45,7 @@ DEFAULT = Scene()
 
 
 def ask_for_scene() -> Scene | None:
-    """The controls; None, with the reason shown, if the points make no curve."""
+    """Show the controls; return None, and the reason, if the points form no curve."""
     noise = _noise_in_view()
     left, middle, formula, more = st.columns([2, 1.2, 2.6, 1], vertical_alignment="bottom")
     pattern = ask_for_pattern(left)
@@ -117,7 +117,7 @@ def _noise_in_view() -> float:
 
 
 def ask_for_pattern(place: DeltaGenerator) -> str:
-    """Choose the pattern; its id is in the address (a bound selectbox would keep its title there)."""
+    """Select the pattern; its id is in the address (a bound selectbox would store its title there)."""
     options = [*SHAPES, POINTS]
     if Address.PATTERN not in st.session_state:
         asked = st.query_params.get(Address.PATTERN)
@@ -136,7 +136,7 @@ def ask_for_pattern(place: DeltaGenerator) -> str:
 
 
 def ask_for_points() -> tuple[tuple[float, float], ...]:
-    """A small table of points that straight lines join; kept in the address."""
+    """Edit a small table of points joined by straight lines; the address stores them."""
     begin_key = KEY("points-begin")
     if begin_key not in st.session_state:
         st.session_state[begin_key] = points_from_address()
@@ -168,14 +168,14 @@ def go_to(scene: Scene) -> None:
 
 
 def show_hint(scene: Scene) -> None:
-    """Explanation of the scene, if it is one of the examples."""
+    """Explain the scene, if it is one of the examples."""
     for each in SCENES:
         if each.scene == scene:
             st.info(each.look_at, icon=":material/visibility:")
 
 
 def show_examples(scene: Scene | None) -> None:
-    """One click to a scene on which an estimator fails."""
+    """Show buttons for scenes on which an estimator fails."""
     st.markdown("**See an estimator fail.** Then move the controls to see when it recovers.")
     with st.container(horizontal=True, gap="small"):
         for each in SCENES:
@@ -189,7 +189,7 @@ def show_examples(scene: Scene | None) -> None:
 
 
 def show_failures() -> None:
-    """When each measure misleads, with the scenes that show it: its own first."""
+    """Explain when each measure misleads, with the scenes that show it."""
     for id, measure in REGISTRY.items():
         left, right = st.columns([3, 2], vertical_alignment="center")
         words = safe(measure.fails_when)
@@ -211,7 +211,7 @@ FEW = ("pearson", "hgr_kde", "hgr_nn", "hgr_spline")
 
 
 def all_estimates(scene: Scene) -> pd.DataFrame:
-    """Values of all estimators; the slow ones as far as computed."""
+    """Return the values of all estimators, including the slow ones computed so far."""
     quick = estimates_of(scene)
     slow, _ = so_far(slow_study(scene))
     if "readings" not in slow or slow["readings"].empty:
@@ -226,7 +226,7 @@ def slow_study(scene: Scene) -> Study:
 
 
 def answer(estimates: pd.DataFrame, truth: Truth) -> str:
-    """Sentences about the findings."""
+    """State the findings in sentences."""
     rows = estimates.to_dict("records")
     detected = {row["id"] for row in rows if is_detected(row["id"], row["value"], row["floor_q95"])}
     count = len(estimates)
@@ -264,7 +264,7 @@ def follow_slow(scene: Scene) -> None:
 
 
 def show_picture(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
-    """The answer, and below it the stage: rows and readings that follow the noise under the hand."""
+    """Show the answer, and below it the stage: rows and values that follow the noise slider."""
     st.markdown(answer(estimates, truth))
     show_hint(scene)
     every = st.session_state.get(Address.ESTIMATORS, False)
@@ -281,7 +281,7 @@ def show_picture(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
 
 
 def levels_of(scene: Scene, ids: Sequence[str], estimates: pd.DataFrame) -> list[Noise]:
-    """Values of the estimators at each noise level; at the scene's own that is `estimates`.
+    """Return the estimators' values at each noise level; at the scene's own level, `estimates`.
 
     The slow ones are known there alone.
     """
@@ -297,13 +297,13 @@ def levels_of(scene: Scene, ids: Sequence[str], estimates: pd.DataFrame) -> list
 
 
 def few(scene: Scene) -> list[str]:
-    """The estimators that are shown at first: four, and those that this scene is an example of."""
+    """Return the estimators shown initially: four, and those that this scene is an example of."""
     told_of = {id for each in SCENES if each.scene == scene for id in (each.measure, *each.also)}
     return [id for id in studied() if id in {*FEW, *told_of}]
 
 
 def groups_of(ids: Sequence[str], exact: float) -> list[Group]:
-    """Estimators that lie between 0 and 1, by what they estimate; `exact` is the maximal correlation."""
+    """Return the estimators between 0 and 1, by their estimand; `exact` is the maximal correlation."""
     hgr = [id for id in ids if target_of(id) == "hgr"]
     return [
         Group("Maximal correlation", hgr, exact),
@@ -312,7 +312,7 @@ def groups_of(ids: Sequence[str], exact: float) -> list[Group]:
 
 
 def show_unbounded(estimates: pd.DataFrame, ids: Sequence[str], truth: Truth) -> None:
-    """Measures without an upper end, as numbers: no common scale could compare them."""
+    """Show measures without an upper limit as numbers, because they share no scale."""
     rows = estimates[estimates["id"].isin(ids)].to_dict("records")
     if not rows:
         return
@@ -362,7 +362,7 @@ def _level_floors(scene: Scene) -> Floors:
 
 
 def floor_level(scene: Scene) -> float:
-    """The noise level, nearest by ratio, at which the floors of a scene are computed."""
+    """Return the noise level, nearest by ratio, at which the floors of a scene are computed."""
     if scene.noise == 0:
         return 0.0
     if scene.n > ROWS_FOR_LEVELS:
@@ -372,7 +372,7 @@ def floor_level(scene: Scene) -> float:
 
 @st.cache_data(max_entries=500, show_spinner=False)
 def estimates_of(scene: Scene) -> pd.DataFrame:
-    """The quick estimators on a scene, as :func:`fairdash.simulations.scene_estimates`."""
+    """Return the quick estimators on a scene, as :func:`fairdash.simulations.scene_estimates` does."""
     return scene_estimates(scene, floors=_floors(scene))
 
 
@@ -384,7 +384,7 @@ def _floors(scene: Scene) -> Floors:
 
 
 def along_noise_of(scene: Scene, ids: Sequence[str]) -> list[tuple[float, pd.DataFrame]]:
-    """The exact maximal correlation and what `ids` read at each stop of the noise, as on that scene alone."""
+    """Return the exact maximal correlation and the values of `ids` at each noise level of the scene."""
     return _along_noise(replace(scene, noise=0.0), tuple(ids))
 
 
@@ -402,11 +402,11 @@ def _along_noise(scene: Scene, ids: tuple[str, ...]) -> list[tuple[float, pd.Dat
 
 @st.cache_data(max_entries=500, show_spinner=False)
 def exact_of(scene: Scene) -> Truth:
-    """Exact values of a scene."""
+    """Return exact values for a scene."""
     return truth_of(scene.shape, noise=scene.noise)
 
 
 @st.cache_data(max_entries=100, show_spinner=False)
 def learned_of(scene: Scene) -> pd.DataFrame:
-    """f and g as the quick estimators have learned them."""
+    """Return f and g learned by the quick estimators."""
     return learned_curves(scene, studied(quick=True))

@@ -45,7 +45,7 @@ MOST = 6
 
 
 def show_runs() -> list[Run]:
-    """The runs that the filters leave; those that are chosen, shown or not."""
+    """Show the runs that pass the filters; return the selected ones, shown or not."""
     found = list_runs(owner=current_owner())
     by_id = {run.id: run for run in found.runs}
     _adopt_address(by_id)
@@ -63,7 +63,7 @@ def show_runs() -> list[Run]:
 
 
 def choose(ids: list[str]) -> None:
-    """Choose these runs; the address names the one, if it is one."""
+    """Select these runs; the address names a single one."""
     st.session_state[CHOSEN] = ids
     if len(ids) == 1 and st.query_params.get(Address.RUN) != ids[0]:
         st.query_params[Address.RUN] = ids[0]
@@ -159,7 +159,7 @@ def _show_empty() -> None:
 
 
 def show_actions(chosen: list[Run]) -> None:
-    """The chosen run and what to do with it; of several, what can be done with all."""
+    """Show the selected run and its actions; for several runs, the actions for all."""
     if not chosen:
         st.caption("Choose a run to name, repeat, export or delete it. Choose several to compare them.")
         return
@@ -286,7 +286,7 @@ def ask_for_file() -> None:
 
 
 def show_comparison(chosen: list[Run]) -> None:
-    """The fronts of the chosen runs, if there are two or more that can stand on one; else why they can't."""
+    """Show the fronts of two or more selected runs, or explain why they can't share one."""
     if len(chosen) < 2:
         return
     there = [run for run in chosen if run.look]

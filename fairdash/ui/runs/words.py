@@ -23,17 +23,17 @@ STATES = MappingProxyType(
 
 
 def title_of(run: Run) -> str:
-    """Name given by the user, else its data; plain text, for :func:`fairdash.ui.text.safe`."""
+    """Return the user's name for the run, else its data; plain text, for :func:`fairdash.ui.text.safe`."""
     return run.name or run.spec.source.title
 
 
 def page_of(run: Run) -> str:
-    """The page that shows it."""
+    """Return the page that shows the run."""
     return "tradeoff" if run.look else "train"
 
 
 def methods_of(run: Run) -> str:
-    """Its fair methods."""
+    """Return the run's fair methods."""
     return (
         ", ".join(METHODS[each].title for each in run.spec.plan.methods if each != STANDARD)
         or "standard only"
@@ -41,7 +41,7 @@ def methods_of(run: Run) -> str:
 
 
 def line_of(run: Run, status: RunStatus) -> str:
-    """Data, objective, methods, size, state and time, in Markdown."""
+    """Return data, objective, methods, size, state and time, in Markdown."""
     spec = run.spec
     data = [safe(spec.source.title)] if run.name else []
     size = f"{counted(len(spec.plan.lams), 'weight')} λ × {counted(spec.plan.n_splits, 'split')}"
@@ -53,7 +53,7 @@ def line_of(run: Run, status: RunStatus) -> str:
 
 
 def missing_data(source: DatasetSource) -> str:
-    """Sentence about actions that need the missing uploaded file; empty if it is here."""
+    """Return a sentence about actions that need the missing upload; empty if it is available."""
     if isinstance(source, UploadSource):
         try:
             check_kept(source.sha256, owner=current_owner())

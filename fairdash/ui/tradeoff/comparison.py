@@ -33,7 +33,7 @@ KEY = Keys(__file__)
 
 
 def choose(run: Run) -> Comparison:
-    """The controls above the stage, and the comparison that they and the address ask for."""
+    """Show the controls above the stage; return the comparison that they and the address select."""
     result = result_of(run)
     plan = result.sweep
     sensitive, *others = result.sensitive.columns
@@ -119,7 +119,7 @@ def go_to(method: str, lam: float) -> None:
 
 
 def keep(point: Point) -> None:
-    """Compare with this point from now on."""
+    """Use this point as the reference of the comparison."""
     if point.is_standard:
         st.query_params.pop(Address.AGAINST, None)
     else:
@@ -149,7 +149,7 @@ def _ask_for_objective(trained_for: str) -> str:
 
 
 def lam_in_view(plan: Sweep) -> float:
-    """The weight that the address names if the path stops there, else the middle one."""
+    """Return the weight in the address if it is on the path, else the middle one."""
     asked = st.query_params.get(Address.LAM)
     stops = (stop.lam for stop in points_of_plan(plan))
     return next((lam for lam in stops if f"{lam:g}" == asked), middle_weight(plan))
@@ -171,7 +171,7 @@ def _show_whose(comparison: Comparison) -> None:
 
 
 def show_answer(comparison: Comparison) -> None:
-    """Findings in two or three sentences, and the page's subject."""
+    """State the findings in two or three sentences, below the page's subject."""
     st.markdown(f"**{safe(words.answer(comparison))}**")
     if beside := networks_and_tariffs(comparison):
         st.markdown(safe(beside))
@@ -187,14 +187,14 @@ def _show_notes(comparison: Comparison) -> None:
 
 
 def show_comparison(comparison: Comparison, run: Run) -> None:
-    """The pictures that follow the slider, what they compare with, and what the run has to say of itself."""
+    """Show the pictures that follow the slider, references, and notes on the run."""
     show_pictures(comparison, run)
     _show_kept(comparison)
     _show_notes(comparison)
 
 
 def show_pictures(comparison: Comparison, run: Run) -> None:
-    """The stage: λ, the averages, the front and four numbers that follow the hand."""
+    """Show the stage: λ, the averages, the front and four numbers that follow the slider."""
     stops = stops_of(run, comparison)
     at = stops.lams.index(f"{lam_in_view(comparison.plan):g}")
 
@@ -222,7 +222,7 @@ def _show_place(comparison: Comparison) -> None:
 
 
 def show_panels(comparison: Comparison) -> None:
-    """One control for the rest; what is not chosen costs nothing."""
+    """Show one control for further panels; panels that are not selected cost nothing."""
     shown = st.segmented_control("Details", list(_PANELS), key=KEY("more"))
     if shown is not None:
         _PANELS[shown](comparison)

@@ -55,7 +55,7 @@ LONG = 600.0
 
 
 def run_in_view() -> Run | None:
-    """The run that the address names, else the newest of the data in use, else a preview that starts now.
+    """Return the run in the address, else the newest on this data, else a preview that starts now.
 
     None where the run in view has nothing to show yet; the page then says how far it is.
     """
@@ -74,7 +74,7 @@ def run_in_view() -> Run | None:
 
 
 def start_quick(source: DatasetSource, objective: str) -> Run:
-    """Start a preview and what follows it."""
+    """Start a preview and the steps that follow."""
     dataset = dataset_of(source)
     plan = default_plan(dataset, objective=objective)
     columns = dataset.features.shape[1] if plan.tariff else 0
@@ -84,7 +84,7 @@ def start_quick(source: DatasetSource, objective: str) -> Run:
 
 
 def show_other_training(comparison: Comparison, run: Run) -> None:
-    """Link to models trained for this objective, if these were trained for another."""
+    """Link to models trained for this objective, if the current ones were trained for another."""
     spec, objective = run.spec, comparison.objective
     if objective == spec.plan.objective:
         return
@@ -104,7 +104,7 @@ def _switch(run: Run) -> None:
 
 
 def show_stage(run: Run, comparison: Comparison) -> None:
-    """Progress of a run with a preview; nothing once it is complete."""
+    """Show the progress of a run with a preview; nothing once it is complete."""
     if run.look != FIRST:
         return
     if run.status.is_over:
@@ -189,7 +189,7 @@ def _wait(run: Run) -> None:
 
 
 def show_confirmation(comparison: Comparison, run: Run) -> None:
-    """Results of the rows set aside, and the button that opens them; nothing without such rows."""
+    """Show holdout results and the button that computes them; nothing without a holdout."""
     aside = comparison.result.set_aside
     if run.look != RESULT or aside is None:
         return
@@ -250,7 +250,7 @@ def _open(comparison: Comparison, run: Run) -> None:
 
 
 def show_history(run: Run) -> None:
-    """The log, folded up, and a warning where it is not as it was written."""
+    """Show the log, collapsed, with a warning if it was altered."""
     log = read(run.folder)
     if not log.is_whole:
         st.warning("The log of this run was changed: lines were altered or are missing.")
@@ -260,7 +260,7 @@ def show_history(run: Run) -> None:
 
 
 def show_take_away(comparison: Comparison, run: Run) -> None:
-    """Downloads; every file is made on this machine."""
+    """Show downloads; every file is made on this machine."""
     st.subheader("Downloads")
     report, model, pictures = st.columns(3, vertical_alignment="bottom")
     with report:
@@ -372,7 +372,7 @@ def show_refit(
     show: Callable[[ModelJob], None],
     **button: Any,
 ) -> None:
-    """A model on all rows: asked for by a button, followed, or there.
+    """Show a model on all rows: a button to request it, its progress, or the model.
 
     Parameters
     ----------
@@ -426,7 +426,7 @@ def _price_of(comparison: Comparison) -> pd.Series:
 
 
 def offer_audit(run: Run, price: Callable[[], pd.Series], *, title: str, key: str, about: str) -> None:
-    """A button that opens the audit of a price, which `price` gives for the run's rows."""
+    """Show a button that opens the audit of a price, which `price` returns for the run's rows."""
     missing = missing_data(run.spec.source)
     clicked = st.button(
         "Audit this price",

@@ -30,7 +30,7 @@ KEY = Keys(__file__)
 
 
 def show_tariff(comparison: Comparison, run: Run) -> None:
-    """The section on tariffs, where the run has fitted some."""
+    """Show the section on tariffs, if the run has fitted any."""
     baselines = comparison.front.baselines
     if baselines.empty or FAIR_TARIFF not in set(baselines["method"]):
         return

@@ -153,7 +153,7 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
 
 
 def per_exposure(dataset: Dataset) -> str:
-    """Suffix of the target's name if it is a rate."""
+    """Return the suffix of the target's name if it is a rate."""
     return f" ÷ {safe(str(dataset.roles.weight))}" if dataset.per_exposure else ""
 
 
@@ -174,7 +174,7 @@ def ask_for_split(dataset: Dataset) -> str:
 
 
 def ask_for_confirmation(dataset: Dataset) -> float:
-    """Share of the rows that is set aside to confirm the choice."""
+    """Ask for the share of rows to set aside as a holdout."""
     return st.number_input(
         "Share of the rows set aside to confirm the choice",
         0.0,
@@ -190,7 +190,7 @@ def ask_for_confirmation(dataset: Dataset) -> float:
 
 
 def ask_for_lams() -> str:
-    """The λ grid, as text that the form hands over."""
+    """Ask for the λ grid, as text that the form submits."""
     left, right = st.columns(2)
     preset = left.selectbox(
         "Weights of fairness, λ",
@@ -211,7 +211,7 @@ def ask_for_lams() -> str:
 
 
 def methods_for(dataset: Dataset) -> list[str]:
-    """The fair methods that take as many sensitive columns as the data set has."""
+    """Return the fair methods that accept as many sensitive columns as the data set has."""
     several = len(dataset.roles.sensitive) > 1
     return [method for method in FAIR_METHODS if METHODS[method].multivariate or not several]
 
@@ -241,7 +241,7 @@ def ask_for_loss(dataset: Dataset) -> str:
 
 
 def follows(widget: str, what: object) -> bool:
-    """Return whether the basis of a widget's default is new, or the widget was not on the page just now."""
+    """Return whether the basis of a widget's default is new, or the widget was just added to the page."""
     state = KEY("follows", widget)
     new = widget not in st.session_state or st.session_state.get(state) != what
     st.session_state[state] = what
@@ -249,7 +249,7 @@ def follows(widget: str, what: object) -> bool:
 
 
 def not_offered(title: str, problem: Problem) -> str:
-    """Why a loss can't be chosen, in a sentence."""
+    """Explain in a sentence why a loss can't be selected."""
     rows = f": in {counted(problem.count, 'row')} it is not" if problem.count else ""
     needs = problem.what.partition(" needs ")[2]
     return f"{title} is not offered: it needs {needs}{rows}."
@@ -259,7 +259,7 @@ DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
 def ask_for_settings(dataset: Dataset, loss: str, *, balance: bool) -> dict[str, Any] | None:
-    """Everything under "advanced", as options of a sweep; None, the reason shown, if it can't be used."""
+    """Ask for the "advanced" options of a sweep; return None, and show why, if they are invalid."""
     times, taken = st.session_state.get(TAKEN, (0, None))
     default = taken or default_settings(dataset, loss=loss)
 

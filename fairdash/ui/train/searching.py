@@ -45,7 +45,7 @@ def lams_key(grid: str) -> str:
 
 
 def numbers(text: str, *, column: str) -> tuple[float, ...]:
-    """Numbers separated by commas, semicolons or spaces; OptionError naming `column` otherwise."""
+    """Parse numbers separated by commas, semicolons or spaces; OptionError naming `column` otherwise."""
     words = text.replace(",", " ").replace(";", " ").split()
     try:
         return tuple(float(word) for word in words)
@@ -72,7 +72,7 @@ _WHERE = (
 
 
 def ask_for_searches(source: DatasetSource, plan: SearchPlan) -> None:
-    """Two folded forms: search settings, find a weight; `plan` is what the form says so far."""
+    """Show two collapsed forms, to search settings and to find a weight; `plan` is the current plan."""
     with st.expander("Search for good settings first"):
         _ask_for_settings(source, plan)
     with st.expander("Find the weight automatically"):
@@ -154,7 +154,7 @@ def _start(source: DatasetSource, plan: Callable[[], SettingsSearch | LamSearch]
 
 
 def show_search(search: SearchJob) -> None:
-    """The search in view: how far it is, or what it has found."""
+    """Show the selected search: its progress, or its result."""
     with st.container(border=True):
         try:
             _show(search)
