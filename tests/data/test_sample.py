@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+import fairdash as fd
 from fairdash.data import dataset as dataset_module
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import FEWEST_GROUPS, draw_rows
@@ -41,4 +42,4 @@ def test_of_a_few_large_groups_rows_are_drawn():
 
 
 def test_the_modules_example_holds():
-    assert doctest.testmod(dataset_module).failed == 0
+    assert doctest.testmod(dataset_module, extraglobs={"fd": fd}).failed == 0
