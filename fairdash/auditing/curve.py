@@ -204,9 +204,9 @@ class Curve:
     solve : (p, p) array
         Inverse of the penalised Gram matrix.
     scores : (U, p) array, sparse or dense
-        What each unit adds to the normal equations at the solution; their sum is close to 0.
+        Contribution of each unit to the normal equations at the solution; their sum is close to 0.
     rank_slope : (J,) array
-        How fast the curve moves with the share of the exposure at a point.
+        Derivative of the curve by the share of the exposure at a point.
     lam, edf
         The penalty, and how many free coefficients the curve is worth.
     """

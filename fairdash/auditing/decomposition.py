@@ -1,14 +1,14 @@
 """Questions 3 and 4: do expected cost or legitimate factors explain the gap?
 
-Question 3 takes the gap between two points of s apart: what expected cost justifies, and what is unexplained.
-The two points are where the price's curve is lowest and highest on one half of the units; the gap between
-them is measured on the other half, and the other way round, so that noise that made a point look high does
-not count as a gap. Beside it stands the gap between the 10th and the 90th percentile of s.
+Question 3 splits the gap between two points of s into the part that expected cost justifies and the
+unexplained rest. The points are the lowest and the highest point of the price's curve on one half of the
+units; the gap between them is measured on the other half, and vice versa, so that noise that made a point
+look high does not count as a gap. The gap between the 10th and the 90th percentile of s is reported as well.
 
-Question 4 is Robinson's (1988): π = g(s) + h(C) + noise, so π − E[π|C] is regressed on ψ(s) − E[ψ(s)|C],
-where ψ are the functions of :mod:`fairdash.auditing.curve`. What C tells is learned on other folds, by
-:mod:`fairdash.dependence.conditional_means`: splines and levels of each factor with products of two, and
-where there are several, trees on what these leave.
+Question 4 follows Robinson (1988): π = g(s) + h(C) + noise, so π − E[π|C] is regressed on ψ(s) − E[ψ(s)|C],
+where ψ are the functions of :mod:`fairdash.auditing.curve`. The conditional means are fitted on other folds
+by :mod:`fairdash.dependence.conditional_means`: splines and levels of each factor with pairwise products,
+and, with several factors, trees on the residuals.
 """
 
 from __future__ import annotations

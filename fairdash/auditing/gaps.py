@@ -109,7 +109,7 @@ class Gap(Tested):
         What the value is on average where the true curve is flat: it is never below 0, so noise alone makes
         it larger than 0.
     lowest, highest
-        Which points.
+        Lowest and highest point.
     """
 
     floor: float

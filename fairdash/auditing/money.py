@@ -198,9 +198,9 @@ def along_s(
     Parameters
     ----------
     price : (n,) array
-        What is paid, or the change of it.
+        Payment, or its change.
     cost
-        What the base is a share of; the mean price is, without one.
+        Quantity of which the base is a share; by default the mean price.
     base
         Whether there is a base at all.
 
@@ -244,7 +244,7 @@ def segments(
     DataFrame
         s_low, s_high, column, level, and :func:`amounts`; the first 20.
     int
-        How many segments there were to choose from.
+        Number of segments to choose from.
     """
     bands = table.bands(_BANDS)
     count = int(bands.max()) + 1

@@ -52,7 +52,7 @@ def render_audit(result: Findings, *, hashes: Mapping[str, str], command: str) -
     hashes
         File to SHA-256, of what lies beside the report.
     command
-        What makes the evidence again.
+        Command that reproduces the evidence.
     """
     criteria = {each.title: f"{each.meaning} Measured: {each.gap}." for each in CRITERIA.values()}
     return (

@@ -214,7 +214,7 @@ def _surface(
     Parameters
     ----------
     cell
-        Which cell each row lies in, (n,).
+        Cell of each row, (n,).
     ranges
         What a cell is said to reach over: name to (n,) array.
     """

@@ -80,18 +80,18 @@ def build_dataset(
     frame
         The table, shape (n, columns).
     roles
-        Which column plays which part.
+        Roles of the columns.
     name, title, description, units, meanings, names
         See :class:`~fairdash.data.dataset.Dataset`.
     drop_missing
         Whether rows without target or sensitive value are left out; otherwise they are a problem. A row
         without exposure always is one.
     fixes
-        What the user has agreed to; each problem names those that would put it right.
+        Fixes that the user has agreed to; each problem names those that would solve it.
     lines : array, shape (n,)
         The line of the file that each row begins on, for messages; a reading report has them.
     notes
-        What happened to the table before; kept in front.
+        Earlier changes to the table, listed first.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Detect features that give the target away because they become known only after it.
 
-Only what no honest column does by chance, and what no honest column does by being strong, is called a leak
-here; what merely looks too good is the business of :mod:`fairdash.data.suspects`.
+A leak, here, is a pattern that no honest column shows, neither by chance nor by being a strong predictor;
+:mod:`fairdash.data.suspects` handles columns that merely look too good.
 
 >>> amount = pd.Series([0.0, 0.0, 812.5, 0.0, 44.1, 0.0] * 60) * (1 + np.arange(360))
 >>> claim = (amount > 0).astype(int)
@@ -88,7 +88,7 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
     target : Series, shape (n,)
         Rows in which it is missing or infinite don't count; nothing is said of one that holds no numbers.
     exposure : Series, shape (n,), optional
-        What the target may be divided by, or have been: copies of either kind are found as well.
+        Possible divisor of the target, applied or not: copies of either kind are found as well.
     """
     if kind_of(target) not in NUMBERS or kind_of(feature) == "other":
         return None

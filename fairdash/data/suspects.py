@@ -87,7 +87,7 @@ class Finding:
     level
         ``"certain"``: it is left out unless somebody brings it back; ``"suspect"``: it is only warned of.
     sentence
-        How it tells, or what to look at.
+        Explanation, or what to check.
     number
         Of a certain one the rows looked at. Of a suspect one the share of the variance of the target's ranks
         that it alone explains on rows left out, at most 1; of averages how far they miss it as a share of

@@ -188,7 +188,7 @@ class RankLink:
     value
         From −1 to 1; 0 where neither rises or falls with the other.
     stays_within
-        What its size stays below under independence, in 19 of 20 tables of so many rows.
+        Detection limit: its size stays below it under independence in 19 of 20 tables of so many rows.
     smallest
         The smallest size that such tables would detect, at that level, in 4 of 5 cases.
     n

@@ -34,7 +34,7 @@ class IndependenceFloor:
         The value that independence exceeds in 5 % of the permutations (of the absolute value, for signed
         measures whose sign is a direction); with weights the larger of two.
     n_permutations
-        How many permutations.
+        Number of permutations.
     """
 
     mean: Array

@@ -360,7 +360,7 @@ def multiplied_values(
     v : (n,) array
         Numbers, or the functions of v.
     blocks : (n,) array
-        Which column of the signs each row has.
+        Column of the signs for each row.
     signs : (B, C) array
         1 or −1.
     weight : (n,) array, optional

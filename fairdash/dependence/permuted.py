@@ -37,7 +37,7 @@ def weighted_orders(
     Parameters
     ----------
     prepared
-        What the measure needs of one variable, from its values and weights (B, n).
+        Prepared values of one variable, from its values and weights (B, n).
     value
         From what is prepared of u, of one member or of B, that of v and the weights: (B, ...).
     u, v, weight : (K, n) arrays

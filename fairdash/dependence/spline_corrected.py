@@ -222,7 +222,7 @@ class Cells:
     fine : (K, n) array or None
         Equal cells, as many as the rows allow; None where they allow fewer than are of use.
     n_tails, n_fine
-        How many there are.
+        Number of cells.
     """
 
     tails: Codes

@@ -54,7 +54,7 @@ class CurvePoint:
     low, high
         The trained weights around it, `low` ≤ `high`; 0 is the standard model.
     share
-        How much of `high` there is in it, 0 to below 1; 0 at a trained weight.
+        Share of `high` in the blend, 0 to below 1; 0 at a trained weight.
     """
 
     lam: float
@@ -139,7 +139,7 @@ def assess_curve(
     dataset, predictions, members, splits, objective, loss, measures, random_state, progress
         As in :func:`fairdash.evaluation.assess_predictions`; `members` has the standard model of each split.
     frame
-        What that function has said of these models.
+        Result of that function for these models.
     unit
         Asked for each method.
 

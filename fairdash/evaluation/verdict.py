@@ -59,11 +59,11 @@ def part_permutations(
     rows : (m,) array
         Row numbers of the part.
     count
-        How many; the first ones are the same whatever their number.
+        Number of permutations; the first ones do not depend on it.
     seed
         Of the whole table's permutations; the same in every call that is to be joint.
     groups : (n,) array, optional
-        Which of the groups 0 … G-1 each row of the table belongs to.
+        Group, 0 … G-1, of each row of the table.
 
     Returns
     -------

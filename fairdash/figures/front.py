@@ -146,7 +146,7 @@ class RunPath:
     Parameters
     ----------
     letter, title
-        What the run is called on the chart, and in full where somebody points at it.
+        Short name of the run on the chart, and full name on hover.
     test
         Means over the splits of :func:`fairdash.evaluation.assess_curve`, test rows.
     """

@@ -123,7 +123,7 @@ def scatter_figure(
     curve
         Points of F, (m,) both.
     curve_name
-        What stands beside it.
+        Name beside the curve.
     """
     figure = new_figure(title=title, subtitle=subtitle, x="U", y="V", theme=theme, height=height)
     shown = some_rows(len(u))

@@ -1,7 +1,7 @@
 """Static figures for pages and reports without scripts: plotly's values, drawn by matplotlib.
 
-Lines, points with bars, areas and bars across are drawn: what the figures of an audit are made of. Texts stay
-texts, so that a print can be searched.
+Supported are the elements of audit figures: lines, points with error bars, areas and horizontal bars. Text
+remains text, so that a print can be searched.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def factor_figure(
     factor
         One of :func:`factors`.
     before_name, after_name
-        What the two are called; plain text.
+        Names of both tariffs; plain text.
     title
         The factor's name for people, the column's own if None.
     unit

@@ -74,7 +74,7 @@ def stop(folder: Path, *, seconds: float = SECONDS_TO_STOP) -> bool:
     Parameters
     ----------
     seconds
-        How long it may take to hear.
+        Time allowed for the process to react.
     """
     if not folder.is_dir():
         return True

@@ -59,7 +59,7 @@ class Comparison:
     plan
         Training.
     result, fronts
-        What was found, and its figures of the sensitive column in view by objective.
+        Result of the run, and its figures of the sensitive column in view by objective.
     objective
         Id of the objective in view; models are trained for ``plan.objective``.
     measure

@@ -253,11 +253,11 @@ def moving_lines(
     profiles
         Means of the stops and ends of their intervals, (P, G) each.
     names
-        What the line is called at each stop.
+        Name of the line at each point.
     named_at
         At which group its name stands.
     besides
-        What the axis must hold besides them.
+        Further values that the axis must include.
     """
     spec, (mean, low, high) = plain(figure), profiles
     everything = np.concatenate([mean.ravel(), low.ravel(), high.ravel(), besides])

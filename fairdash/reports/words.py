@@ -273,7 +273,7 @@ def of_opening(found: Confirmation, *, times: int, names: Mapping[str, str] = _N
     Parameters
     ----------
     times
-        How often the rows have been opened by now.
+        Number of uses of the holdout so far.
     names
         Sensitive column to its name for people, for those that have one.
     """

@@ -69,7 +69,7 @@ class BroughtIn:
     run
         The run, here.
     id
-        What it was called where it comes from.
+        Id of the run where it was exported.
     was_here
         Whether it was here already, so that nothing was written.
     """
@@ -129,7 +129,7 @@ def import_run(content: bytes, *, owner: str = LOCAL) -> BroughtIn:
     content
         The whole file.
     owner
-        Whose it is from now on.
+        New owner.
 
     Raises
     ------

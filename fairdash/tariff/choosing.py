@@ -56,7 +56,7 @@ class TermOptions:
     bands
         Column to the inner edges of its bands, or to how many bands of equal weight: no curve then.
     n_bands
-        How many bands a number has in an interaction if `bands` does not say.
+        Number of bands of a numeric column in an interaction if `bands` does not say.
     categorical_features
         Columns of numbers whose values are levels.
     interactions

@@ -61,7 +61,7 @@ class FitOptions:
     Parameters
     ----------
     loss
-        What accurate means; its link is the tariff's.
+        Loss, which defines accuracy and the tariff's link.
     penalty
         Id in :data:`PENALTIES`.
     objective

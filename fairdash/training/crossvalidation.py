@@ -346,7 +346,7 @@ def tune(
         The run's own. Where one has no validation rows, a fifth of its training rows is held out for this, in
         whole groups if the data set has them.
     settings
-        What the candidates have in common.
+        Settings shared by the candidates.
     random_state
         Seed of the initial weights and the mini-batches.
     progress

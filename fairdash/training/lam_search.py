@@ -135,7 +135,7 @@ class LamSearch(SearchPlan):
     Parameters
     ----------
     target
-        What the model has to meet.
+        Target for the model.
     lams
         Weights λ ≥ 0 to try, each different, one of them above 0; the standard model (λ = 0) is always
         tried beside them.

@@ -101,7 +101,7 @@ class Batches:
     seeds
         One a split.
     tables
-        Who gets which split.
+        Split of each model.
     dropout
         (K,) share of units left out, or None for no dropout at all.
     hidden
@@ -189,7 +189,7 @@ class MinimaxTrainer:
     lam
         (K,) weights λ.
     objective, loss
-        What must be independent, and what accurate means.
+        Objective, which defines independence, and loss, which defines accuracy.
     scale
         (K,) loss of the constant model, by which losses are divided.
     lr, weight_decay, adversary_lr

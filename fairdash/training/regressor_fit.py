@@ -262,7 +262,7 @@ def rows_to_predict(
     columns
         Those that are looked at, by name or position.
     numbers
-        Which of them must be numbers.
+        Columns that must be numeric.
     has_text
         Whether the others may hold text.
 

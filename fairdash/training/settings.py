@@ -246,7 +246,7 @@ class StackedModel:
     lam
         Weight λ ≥ 0 of the penalty.
     settings
-        How it is trained; the models of a stack share its ``stack_key``.
+        Training settings; the models of a stack share their ``stack_key``.
     split
         Which split's training rows it sees: index into the first dimension of the data. Cross-validation
         gives its candidates every fold.

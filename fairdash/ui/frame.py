@@ -77,7 +77,7 @@ def show_fixes(problems: Sequence[Problem], *, key: str, fix: Callable[[Fix], No
     Parameters
     ----------
     problems
-        What is in the way, or what could be used as well.
+        Problems, or possible additions.
     key
         Begins the buttons' keys.
     fix

@@ -50,7 +50,7 @@ class Control:
     Parameters
     ----------
     label, symbol
-        What it is called, in full and before a value.
+        Full name, and name before a value.
     name
         The parameter in the address.
     values
@@ -81,7 +81,7 @@ def drawn(
     figures
         Those of the first variant first.
     alt
-        What it shows, in words.
+        Content, in words.
     large
         Whether it is for a hall.
     table

@@ -58,7 +58,7 @@ def go_to(name: str, *, address: Mapping[str, str]) -> NoReturn:
     name
         A key of :data:`PAGES`.
     address
-        What the page's address asks for, by name.
+        Query of the page's address, by name.
     """
     if (context := get_script_run_ctx()) is not None:
         context.fragment_storage.clear()

@@ -38,7 +38,7 @@ class TextColumn:
     cells
         n texts, a list or pyarrow's strings.
     table
-        What takes the column in; says which cells count as missing, besides the empty one.
+        Builder for the column, which also lists cells that count as missing besides the empty one.
     """
 
     def __init__(self, name: str, cells: Any, table: TableBuilder) -> None:

@@ -1,6 +1,6 @@
 """Scene panel: controls stored in the address, a sentence, a picture, and the value of every estimator.
 
-And scenes on which an estimator fails.
+The panel also offers scenes on which an estimator fails.
 """
 
 from __future__ import annotations

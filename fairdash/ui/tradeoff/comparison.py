@@ -1,6 +1,6 @@
 """Comparison on the Trade-off page: controls, answer, and figures that follow the slider.
 
-And everything else that it can show of the two points, drawn only when it is asked for.
+Further panels about the two points are drawn only on request.
 """
 
 from __future__ import annotations
