@@ -5,10 +5,10 @@ without error: errors of growing variance are added to s, the curve is fitted to
 extrapolated to no error. The user states the reliability of s, Var(true s) ÷ Var(s). Errors are classical:
 normal around the true value, with the same variance everywhere, and equal in all rows of a policy.
 
-A point of the curve is the mean price at a percentile of s. For normal s and errors, the k-th Hermite part of
-the curve is a factor rᵏ smaller at reliability r² (Mehler 1866), so a point is a polynomial in r. The
-extrapolant is therefore a parabola in r through the value as it was measured, exact for a curve that is a
-straight line or a parabola in s; elsewhere it is an approximation.
+A point of the curve is the mean price at a percentile of s. For normal s and errors, the k-th Hermite
+component of the curve shrinks by a factor rᵏ at reliability r² (Mehler 1866), so a point is a polynomial in
+r. The extrapolant is therefore a parabola in r through the measured value. It is exact if the curve is a
+straight line or a parabola in s, and otherwise an approximation.
 """
 
 from __future__ import annotations

@@ -191,7 +191,7 @@ class _Table(NamedTuple):
         return {fix.column for fix in self.fixes if fix.kind == kind}
 
     def only(self, rows: np.ndarray) -> _Table:
-        """The table of these rows alone; what is said of it goes on."""
+        """Return the table of these rows alone; its notes remain."""
         lines = None if self.lines is None else self.lines[rows]
         return self._replace(frame=self.frame.loc[rows], lines=lines)
 

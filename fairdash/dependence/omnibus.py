@@ -3,9 +3,9 @@
 Every measure alone is blind to some links. Here each is a correlation, or a sum of squared correlations,
 between functions of u and functions of v: the values themselves, smooth functions of the ranks from slow to
 fast, and the ends of the range. So a permutation costs one product of two matrices, whatever the number of
-measures. Each order of v, the one at hand among them, gets for each measure the share of all orders that
+measures. Each order of v, including the observed one, gets for each measure the share of all orders that
 reach its value, and the least of these shares; the p-value is the share of the orders whose least share is
-no larger than that of the order at hand. Every order is treated as every other, so that the p-value is exact
+no larger than that of the observed order. All orders are treated alike, so that the p-value is exact
 where the orders are exchangeable (Westfall and Young 1993; Pesarin and Salmaso 2010).
 
 >>> rng = np.random.default_rng(0)

@@ -1,9 +1,9 @@
 """Spline HGR with a correction for noise, which inflates the largest of many sample correlations.
 
-Two functions a side come first, and their contribution is never removed. More functions, and then steps,
-raise the value by what the rows tell of them: their gain is multiplied by a weight that goes from 0 to 1 as
-the evidence grows, so that a weak link is not read off the luckiest of many sizes, and no link has an edge at
-which the value jumps.
+Two functions on each side come first, and their contribution is never removed. More functions, and then
+steps, raise the value as far as the rows support them: their gain is multiplied by a weight that grows from 0
+to 1 with the evidence, so that a weak link does not benefit from the luckiest of many sizes, and the value
+never jumps.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def is_from_the_end(unit: Unit) -> bool:
 class Checkpoints:
     """Store of unit results: each unit is computed once, by the first process that asks.
 
-    Whoever is at a unit holds its lock, which dies with the process.
+    The process that computes a unit holds its lock, which is released when the process ends.
 
     Parameters
     ----------

@@ -206,7 +206,7 @@ class Comparison:
     def has_link(self, point: Point) -> bool:
         """Return the verdict: whether one test of several measures detects a link with the sensitive column.
 
-        In runs of before there was such a test, whether the measure in view finds one.
+        In runs from versions without this test, the measure in view decides.
         """
         p_value = self.verdict_p(point)
         if np.isnan(p_value):

@@ -36,7 +36,7 @@ def dependence(comparison: Comparison, point: Point | None = None) -> str:
     """Return a sentence about the dependence at a point, B by default.
 
     The claim is that of one test of several measures, averaged over the splits, at the 5 % level
-    (:mod:`fairdash.evaluation.verdict`); in runs of before there was one, that of the measure in view.
+    (:mod:`fairdash.evaluation.verdict`); in runs from versions without it, the test of the measure in view.
     """
     point = comparison.b if point is None else point
     what = f"the {comparison.objective_seen.audited} of {comparison.target_called}"

@@ -174,7 +174,7 @@ def read_result(folder: Path, plan: Sweep) -> SweepResult:
 
 
 def _read_set_aside(folder: Path) -> SetAside | None:
-    """The rows set aside; None where there are none, as in a run of before there were any."""
+    """The rows set aside; None without any, as in runs from older versions."""
     from safetensors.numpy import load_file
 
     path = folder / f"{SET_ASIDE}.safetensors"

@@ -67,7 +67,7 @@ class FitOptions:
     objective
         Id in :data:`fairdash.training.objectives.OBJECTIVES`.
     alpha
-        Weight of the squared coefficients, as scikit-learn's ``TweedieRegressor`` has it for a target of
+        Weight of the squared coefficients, as in scikit-learn's ``TweedieRegressor`` for a target of
         mean 1 (squared error: of variance 1).
     smooth
         Weight γ ≥ 0 of the squared second differences of neighbouring values of a number, beside α and on

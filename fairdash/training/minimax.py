@@ -107,7 +107,7 @@ class Batches:
     hidden
         Units of the hidden layers.
     rows_a_step
-        As the method has it.
+        As in the method.
     """
 
     def __init__(

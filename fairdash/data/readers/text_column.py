@@ -1,8 +1,8 @@
 """Convert text columns to numbers, truth values, dates or text without silent losses.
 
-pandas guesses a type for a column and loads what does not fit wrongly or without a word. Here a column
-becomes numbers only if every cell that is not missing is written as a number in one and the same way;
-otherwise it stays as it stands in the file, and a note says why.
+pandas guesses a column's type and may misread, without warning, cells that do not fit. Here a column becomes
+numeric only if every cell that is not missing is a number written the same way; otherwise it stays unchanged,
+and a note says why.
 """
 
 from __future__ import annotations
