@@ -123,7 +123,7 @@ def _no_costs(table: AuditTable) -> str:
 def _premiums_in_words(
     gaps: Mapping[str, Gap], sizes: Mapping[str, Estimate], less: Estimate, costs: Costs
 ) -> tuple[str, ...]:
-    """The answer and more."""
+    """Return the answer and more."""
     columns, mean = costs.table.columns, costs.table.mean_price
     name, learned = columns.sensitive, columns.expected_cost or columns.outcome
     listed = ", ".join(f"{title.lower()} {percent(gaps[id].value / mean)}" for id, title in PREMIUMS.items())

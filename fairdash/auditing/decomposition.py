@@ -137,7 +137,7 @@ def chosen_decomposition(table: AuditTable, cost: Array | None) -> Decomposition
 
 
 def _same_point(basis: Basis, other: Basis, point: int) -> int:
-    """The point of a basis that stands where a point of the other half's does."""
+    """Return the point of a basis that stands where a point of the other half's does."""
     kind = other.kind[point]
     if kind in ("below", "above") and kind in basis.kind:
         return basis.kind.index(kind)
@@ -169,7 +169,7 @@ def _parts(
 def _averaged(
     parts: list[dict[str, tuple[float, float]]], points: list[tuple[float, float]]
 ) -> Decomposition:
-    """The mean over halves, which are independent of each other."""
+    """Return the mean over halves, which are independent of each other."""
     count = len(parts)
     made = {
         name: Estimate.of(
@@ -273,7 +273,7 @@ def _varied(table: AuditTable, factors: tuple[str, ...]) -> list[str]:
 
 
 def _left_by_splines(table: AuditTable, factors: tuple[str, ...], both: Array) -> Array:
-    """The same by splines and levels alone."""
+    """Return the same by splines and levels alone."""
     varied = _varied(table, factors)
     if not varied:
         return np.asarray(both - np.average(both, axis=0, weights=table.weight))
@@ -283,7 +283,7 @@ def _left_by_splines(table: AuditTable, factors: tuple[str, ...], both: Array) -
 
 
 def _equals_in_words(gap: Gap, mean: float, factors: tuple[str, ...], *, any_link: float) -> tuple[str, ...]:
-    """The answer and more; `any_link` is the p-value of no link, which may differ between
+    """Return the answer and more; `any_link` is the p-value of no link, which may differ between
     unequal rows."""
     return (
         f"Among rows that are equal in {few(factors)} the price differs by {within(gap, mean)} between its "

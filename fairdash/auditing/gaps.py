@@ -200,7 +200,7 @@ class _Pairs:
         return most, np.concatenate([there, back])
 
     def lower(self, level: float) -> float:
-        """The lower limit of the gap: every smaller δ is rejected."""
+        """Return the lower limit of the gap: every smaller δ is rejected."""
         apart, error = np.concatenate([self.apart, -self.apart]), np.tile(self.error, 2)
         limit = 0.0
         while True:

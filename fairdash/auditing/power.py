@@ -245,7 +245,7 @@ def _extrapolate(reliability: float) -> Array:
 
 
 def _moved(table: AuditTable, s: Array) -> tuple[AuditTable, NDArray[np.intp]]:
-    """The table with another s, sorted by it; and which unit of the old one each of its units is."""
+    """Return the table with another s, sorted by it; and which unit of the old one each of its units is."""
     order = np.argsort(s, kind="stable")
     rows = {name: getattr(table, name)[order] for name in ("price", "weight", "deal", "distinct")}
     units, names = pd.factorize(table.units[order])

@@ -80,7 +80,7 @@ def render_audit(result: Findings, *, hashes: Mapping[str, str], command: str) -
 
 
 def _chapters(result: Findings) -> Chapters:
-    """The answers, and what has moved, each with all that belongs to it."""
+    """Return the answers, and what has moved, each with all that belongs to it."""
     found: dict[str, list[Block]] = {}
     for answer, tables in result.sections():
         blocks = blocks_of(tables, result, theme=LIGHT)

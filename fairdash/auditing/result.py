@@ -337,7 +337,7 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
 
 
 def _curves(now: Findings, before: Findings) -> pd.DataFrame:
-    """The difference of the curves at this one's points, as far as the other one has them."""
+    """Return the difference of the curves at this one's points, as far as the other one has them."""
     parts = []
     for kind, own in now.curve.groupby("kind", sort=False):
         other = before.curve[before.curve["kind"] == kind]
@@ -365,7 +365,7 @@ def _curves(now: Findings, before: Findings) -> pd.DataFrame:
 
 
 def _differences(now: Findings, before: Findings) -> pd.DataFrame:
-    """A row a criterion, and a measure, that has an interval in both audits."""
+    """Return a row a criterion, and a measure, that has an interval in both audits."""
     ends = ["value", "ci_low", "ci_high"]
     parts = []
     for name, key in (("verdicts", ["criterion"]), ("measures", ["question", "measure"])):

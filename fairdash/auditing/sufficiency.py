@@ -114,7 +114,7 @@ def _one_ways(data: AuditData) -> dict[str, pd.DataFrame]:
 def _in_words(
     surface: Surface, residuals: Estimate, calibrated: Surface, table: AuditTable
 ) -> tuple[str, ...]:
-    """The answer and more."""
+    """Return the answer and more."""
     mean, name = table.mean_price, table.columns.sensitive
     cells = surface.cells
     worst = cells.iloc[int(np.argmax(cells["b"] / cells["standard_error"].clip(lower=1e-300)))]
@@ -208,7 +208,7 @@ def _surface(
     *,
     random_state: int | None,
 ) -> Surface:
-    """The root mean square of the cells' mean errors, less what lines in the price tell of the rows'
+    """Return the root mean square of the cells' mean errors, less what lines in the price tell of the rows'
     errors.
 
     Parameters

@@ -336,7 +336,7 @@ def _as_control(column: pd.Series) -> pd.Series:
 def _hashes(
     numbers: dict[str, Array], controls: pd.DataFrame, used: pd.DataFrame, columns: Columns
 ) -> tuple[NDArray[np.uint64], Index]:
-    """A hash of what each row holds but for its exposure, and its unit; with groups the hash is the
+    """Return a hash of what each row holds but for its exposure, and its unit; with groups the hash is the
     group's."""
     if columns.groups is not None:
         codes = as_groups(used[columns.groups].to_numpy(), len(used))

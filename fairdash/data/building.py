@@ -187,7 +187,7 @@ class _Table(NamedTuple):
         return {column: role for role in numbers for column in parts[role]}
 
     def fixed(self, kind: str) -> set[str]:
-        """The columns for which a kind of fix was agreed to."""
+        """Return the columns for which a kind of fix was agreed to."""
         return {fix.column for fix in self.fixes if fix.kind == kind}
 
     def only(self, rows: np.ndarray) -> _Table:
@@ -196,7 +196,7 @@ class _Table(NamedTuple):
         return self._replace(frame=self.frame.loc[rows], lines=lines)
 
     def outcomes(self) -> tuple[dict[str, pd.Series], list[Problem]]:
-        """The columns that must be numbers, by name, and what keeps others from it."""
+        """Return the columns that must be numbers, by name, and what keeps others from it."""
         outcomes: dict[str, pd.Series] = {}
         problems: list[Problem] = []
         for column, role in self.played.items():
@@ -215,7 +215,7 @@ class _Table(NamedTuple):
     def sensitive_columns(
         self, outcomes: Mapping[str, pd.Series]
     ) -> tuple[dict[str, pd.Series], dict[str, tuple[str, ...]]]:
-        """The sensitive columns as numbers, by name, and the classes of those that hold any."""
+        """Return the sensitive columns as numbers, by name, and the classes of those that hold any."""
         columns: dict[str, pd.Series] = {}
         classes: dict[str, tuple[str, ...]] = {}
         for column in self.roles.sensitive:

@@ -268,7 +268,7 @@ def sensitive_table(values: Any, *, name: str, fewest: int = FEWEST_ROWS) -> NDA
 
 
 def _as_numbers_or_text(column: pd.Series) -> pd.Series:
-    """A column of objects as numbers if all of its cells are; else as it is."""
+    """Return a column of objects as numbers if all of its cells are; else as it is."""
     if column.dtype != object or any(isinstance(cell, str) for cell in column.dropna()):
         return column
     try:

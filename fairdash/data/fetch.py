@@ -180,7 +180,7 @@ def _downloaded(
 
 
 def _unpacked(archive: bytes, names: Iterable[str], publisher: str, advice: str) -> dict[str, bytes]:
-    """The first file of each of these names, if it is not far too large."""
+    """Return the first file of each of these names, if it is not far too large."""
     contents: dict[str, bytes] = {}
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:

@@ -329,7 +329,7 @@ def _touch(places: Floats, changes: Codes) -> bool:
 
 
 def _between(gaps: Floats, changes: Codes) -> list[Floats]:
-    """The gaps within each class."""
+    """Return the gaps within each class."""
     edges = [-1, *changes, len(gaps)]
     return [gaps[low + 1 : high] for low, high in pairwise(edges)]
 
@@ -380,7 +380,7 @@ def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
 
 
 def _even_steps(levels: Floats) -> Floats | None:
-    """The whole number of steps from the least of some numbers to each, if they lie on even steps."""
+    """Return the whole number of steps from the least of some numbers to each, if they lie on even steps."""
     if len(levels) < 2:
         return None
     above = levels - levels[0]

@@ -206,7 +206,7 @@ class _Trees(NamedTuple):
         return _share(y, _predicted(columns, y, self.fold)) if columns else 0.0
 
     def explain_rest(self, columns: list[Floats], y: Floats, known: Floats) -> float:
-        """The same of what a known column leaves open."""
+        """Return the share that columns explain of the residuals given a known column."""
         return self.explain(columns, y - _predicted([known], y, self.fold))
 
     def look(self, f: Floats, rest: list[Floats], alone: float, of_all: float) -> Shares:

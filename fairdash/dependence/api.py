@@ -355,7 +355,7 @@ class Estimator:
         return result
 
     def _applied(self, pairs: Pairs, result: Array, **more: Any) -> Array:
-        """The result, filled for all pairs that vary, so many at a time as memory holds."""
+        """Return the result, filled for all pairs that vary, so many at a time as memory holds."""
         one, implementation = self.measure, self.measure.load()
         if pairs.weight is not None and not one.accepts_weights:
             raise _fault(

@@ -303,7 +303,7 @@ def permutation_p_value(value: float, permuted: ArrayLike) -> float:
 
 
 def _half_samples(estimator: Estimator, pairs: Pairs, count: int) -> Array:
-    """The measure of random halves of the rows, or of the groups, (count,)."""
+    """Return the measure of random halves of the rows, or of the groups, (count,)."""
     groups = pairs.groups
     n = pairs.u.shape[1] if groups is None else int(groups.max()) + 1
     if count == 0 or n < 4:

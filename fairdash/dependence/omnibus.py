@@ -403,7 +403,7 @@ def multiplied_values(
 
 
 def _of_sums(sums: Array, side: Side) -> Array:
-    """The measures of sums of scores, (B, all blocks); (M, B)."""
+    """Return the measures of sums of scores, (B, all blocks); (M, B)."""
     count, start = len(sums), 0
     tall = np.zeros((1, FAST.start, count, side.functions.shape[1]))
     wide = np.zeros((1, FAST.stop - FAST.start, count, side.narrow))

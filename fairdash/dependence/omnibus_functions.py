@@ -94,7 +94,7 @@ def _measures(tall: Array, wide: Array) -> Array:
 
 
 def _measures_of_classes(tall: Array, wide: Array) -> Array:
-    """The same with all functions of v, whether line, trend or waves; (M, K, B)."""
+    """Return the same with all functions of v, whether line, trend or waves; (M, K, B)."""
 
     def squares(of_u: slice) -> Array:
         return _squares(tall[:, of_u, :, 1:])

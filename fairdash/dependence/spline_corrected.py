@@ -179,7 +179,7 @@ def _between(x: Array, low: float, high: float) -> Array:
 
 
 def _or_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> Array:
-    """The value of smooth functions, moved to that of steps as far as these predict more."""
+    """Return the value of smooth functions, moved to that of steps as far as these predict more."""
     root = np.sqrt(rows)
     least = predicted + _ADVANTAGE[0] / root
     which = np.arange(len(least))

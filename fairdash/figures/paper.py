@@ -259,7 +259,7 @@ def dots_figure(
 def _lanes(
     values: pd.DataFrame, measures: Sequence[str], methods: Sequence[str]
 ) -> tuple[pd.DataFrame, dict[str, float]]:
-    """The rows to draw with their place from the top, in lanes; and the middle of each measure's."""
+    """Return the rows to draw with their place from the top, in lanes; and the middle of each measure's."""
     parts, ticks, place = [], {}, 0.0
     for measure in measures:
         rows = values[values["measure"] == measure].set_index("method")

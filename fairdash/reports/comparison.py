@@ -351,7 +351,7 @@ class Comparison:
         return self.mean(self.measure, self.b) > max(ends)
 
     def _path_of(self, point: Point) -> str:
-        """The method whose path holds the point: any one holds the standard model."""
+        """Return the method whose path holds the point: any one holds the standard model."""
         return point.method if point.method in self.front.methods else self.front.methods[0]
 
 

@@ -89,7 +89,7 @@ def _errors_of_average(baselines: pd.DataFrame) -> pd.DataFrame:
 
 
 def _against_average(figures: pd.DataFrame, of_average: pd.DataFrame) -> pd.DataFrame:
-    """The figures with test errors divided by the average's on the same rows."""
+    """Return the figures with test errors divided by the average's on the same rows."""
     if figures.empty or of_average.empty:
         return figures
     test = figures["part"] == "test"

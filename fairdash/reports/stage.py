@@ -276,7 +276,7 @@ def moving_lines(
 def _moving_front(
     comparison: Comparison, stops: Stops, *, theme: Theme
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The front on which the chosen point, its name and the end of the noise floor move."""
+    """Return the front on which the chosen point, its name and the end of the noise floor move."""
     spec = plain(pictures.draw_front(comparison, theme=theme))
     notes, traces = spec["layout"]["annotations"], spec["data"]
     if comparison.b.is_standard:

@@ -312,7 +312,7 @@ class Job(Generic[Spec]):
             shutil.rmtree(self.units, ignore_errors=True)
 
     def _checked(self, name: str = RESULT) -> Path:
-        """The result's folder, whose files are as they were written; RunError if they are not."""
+        """Return the result's folder, whose files are as they were written; RunError if they are not."""
         folder = self.folder / name
         try:
             check(folder)

@@ -351,7 +351,7 @@ def _factor(
     weight: Array,
     missing: NDArray[np.bool_],
 ) -> Factor:
-    """A factor of its values' weights, with one more value where cells are missing."""
+    """Return a factor of its values' weights, with one more value where cells are missing."""
     every = np.append(shares, weight[missing].sum()) if missing.any() else shares
     return Factor(
         column=name,

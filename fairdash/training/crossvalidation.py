@@ -143,7 +143,7 @@ def cross_validate(
 
 
 def _for_as_many_steps(candidate: StackedModel, splits: Sequence[Split], *, n_rows: int) -> StackedModel:
-    """The candidate with as many steps on the folds' training rows as on all rows."""
+    """Return the candidate with as many steps on the folds' training rows as on all rows."""
     # Of all rows, too, some would tell when to stop.
     learned = n_rows if candidate.settings.patience is None else round(n_rows * (1 - STOPPING_SHARE))
     fewest = min(len(split.train) for split in splits)

@@ -363,7 +363,7 @@ class StackTrainer:
         return memory.models_that_fit(self.device, n_splits=len(self.splits))
 
     def _data(self, stack: Sequence[StackedModel], used: Sequence[int]) -> StackData:
-        """The rows of the splits `used`, as the stack's models have them."""
+        """Return the rows of the splits `used`, as the stack's models have them."""
         import torch
 
         from fairdash.training.stack import StackData

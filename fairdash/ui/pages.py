@@ -33,7 +33,7 @@ PAGES: Mapping[str, tuple[str, str, str, str]] = MappingProxyType(
 
 
 def page(name: str) -> StreamlitPage:
-    """The page of this name, for ``st.page_link``; see :func:`go_to`."""
+    """Return the page of this name, for ``st.page_link``; see :func:`go_to`."""
     _, script, title, icon = PAGES[name]
     address = None if name == "home" else name
     return st.Page(

@@ -305,7 +305,7 @@ class TextColumn:
         self._table.add(self.name, self._as_text(), *notes)
 
     def _as_written(self) -> pd.Series:
-        """The distinct cells without blanks around them, those that are missing as NaN."""
+        """Return the distinct cells without blanks around them, those that are missing as NaN."""
         return self._trimmed.column(np.arange(len(self._trimmed)), ~self.is_missing)
 
     def _as_text(self) -> pd.Series:

@@ -98,7 +98,7 @@ def ask_for_scene() -> Scene | None:
 
 
 def _noise_in_view() -> float:
-    """The noise where the hand left it; on opening the address's, as near as the slider can stand.
+    """Return the noise where the hand left it; on opening the address's, as near as the slider can stand.
 
     The session holds it, not the address: a rerun that was asked for before the browser heard of the new
     address would bring the old one along.

@@ -368,7 +368,7 @@ def _find_point(comparison: Comparison) -> None:
 def _choose(
     comparison: Comparison, wish: str, place: st.delta_generator.DeltaGenerator
 ) -> tuple[Choice, str]:
-    """The choice, and what was asked for in words."""
+    """Return the choice, and what was asked for in words."""
     path, measure, error = comparison.front.validation, comparison.measure, comparison.front.error
     symbol = REGISTRY[measure].symbol
     if wish == WISHES[0]:

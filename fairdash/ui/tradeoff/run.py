@@ -322,7 +322,7 @@ def _show_report(comparison: Comparison, run: Run) -> None:
 
 
 def _dataset_if_there(source: DatasetSource, owner: str) -> Dataset | None:
-    """The data; None if an uploaded file was deleted since: the report then leaves its notes out."""
+    """Return the data; None if an uploaded file was deleted since: the report then leaves its notes out."""
     try:
         return dataset_of(source, owner=owner)
     except FairdashError:
