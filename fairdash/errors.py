@@ -27,7 +27,7 @@ class Fix:
         ``"_month_first"`` behind it where the dates could be read either way. ``"number_names"``: number the
         names that stand over several columns of a file.
     column
-        Which column.
+        Column to fix.
     """
 
     kind: str
@@ -41,15 +41,15 @@ class Problem:
     Parameters
     ----------
     what
-        What is wrong, in plain words, without quoting a cell's value.
+        Problem in plain words, without quoting a cell's value.
     hint
-        What the user can do about it.
+        Action for the user.
     column
         The column or the option concerned, if there is one.
     lines
         Line numbers in the file (1 is the header); the first five are shown.
     count
-        How many cells or rows are affected, if that is known.
+        Number of affected cells or rows, if known.
     is_option
         Whether `column` names an option; an :class:`OptionError` says so of all its problems.
     fixes

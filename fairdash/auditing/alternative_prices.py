@@ -1,9 +1,9 @@
 """Questions 8 and 10, other prices: what could be charged instead, and how does a second price compare?
 
-The five premiums of question 8 are made in :mod:`fairdash.auditing.models`. The two prices of question 10 are
-both audited on the same rows, folds and points, and every number has its difference. Intervals of differences
-are paired: of curves, each unit's part in one number less its part in the other; of the rest, by leaving out
-a twentieth of the units at a time (Student's t with 19 degrees of freedom).
+:mod:`fairdash.auditing.models` computes the five premiums of question 8. The two prices of question 10 are
+audited on the same rows, folds and points, and every number has its difference. Intervals of differences are
+paired: for curves, by each unit's contribution to one number less its contribution to the other; for the
+rest, by leaving out a twentieth of the units at a time (Student's t with 19 degrees of freedom).
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _no_costs(table: AuditTable) -> str:
 def _premiums_in_words(
     gaps: Mapping[str, Gap], sizes: Mapping[str, Estimate], less: Estimate, costs: Costs
 ) -> tuple[str, ...]:
-    """The answer and more."""
+    """Return the answer and more."""
     columns, mean = costs.table.columns, costs.table.mean_price
     name, learned = columns.sensitive, columns.expected_cost or columns.outcome
     listed = ", ".join(f"{title.lower()} {percent(gaps[id].value / mean)}" for id, title in PREMIUMS.items())

@@ -1,8 +1,8 @@
 """Question 6: through which columns does the price follow s? Shares of factors, direct use of s, and proxy
 discrimination.
 
-A surrogate π̂ of the table's features reproduces the price. Its share of variance that s explains,
-UF = Var(E[π̂|s]) / Var(π̂), is shared out over the features by their Shapley values φⱼ, which add up to π̂:
+A surrogate π̂ fitted to the table's features reproduces the price. The share of its variance that s explains,
+UF = Var(E[π̂|s]) / Var(π̂), is allocated to the features by their Shapley values φⱼ, which add up to π̂:
 UFⱼ = Cov(E[φⱼ|s], E[π̂|s]) / Var(π̂) (Lindholm, Richman, Tsanakas and Wüthrich 2026).
 """
 

@@ -1,17 +1,17 @@
 """Basis functions of s, and the estimated curve E[y|s] with its standard errors.
 
-Between the 5th and 95th percentile of s a curve is a cubic spline whose roughness is penalised (O'Sullivan
-1986; Wand and Ormerod 2008), or the mean of each level where s has few; the rows below and above are one
-mean each, so that a surcharge on the topmost rows counts and does not bend the curve beside it. How far
-such a mean may stand from where the curve goes straight on is a penalty of its own.
+Between the 5th and 95th percentile of s a curve is a cubic spline with penalised roughness (O'Sullivan 1986;
+Wand and Ormerod 2008), or the mean of each level if s has few. The rows below and above have one mean each,
+so that a surcharge on the topmost rows counts and does not bend the adjacent curve. A separate penalty limits
+the distance of such a mean from the straight continuation of the curve.
 
-The coefficients minimise Σ w (y − B(s)β)² / Σ w + λ β'Pβ + κ β'Qβ: P is the curve's roughness, Q how far the
-tails' means step away from where it goes straight on. λ and κ are found by restricted maximum likelihood
-(Wahba 1985; Wood 2011); λ is then reduced, and κ is at most 0.2, so that a tail's own rows count at least
-five times as much as the curve beside it: bias is small beside noise. What is left of it stands in the
-covariance beside the noise (Wahba 1983; Nychka 1988); the noise is the sandwich over units, so that neither
-unequal spread nor rows of one policy make it look smaller than it is. A point of a curve stands at a
-percentile of s, and that percentile is estimated too: its part is added.
+The coefficients minimise Σ w (y − B(s)β)² / Σ w + λ β'Pβ + κ β'Qβ: P measures the curve's roughness, Q the
+steps between the tails' means and its straight continuation. λ and κ are found by restricted maximum
+likelihood (Wahba 1985; Wood 2011); λ is then reduced, and κ is at most 0.2, so that a tail's own rows count
+at least five times as much as the adjacent curve: bias is small compared with noise. The covariance includes
+the remaining bias (Wahba 1983; Nychka 1988) and the noise, a sandwich estimate over units, so that neither
+unequal spread nor several rows per policy lead to underestimation. A point of a curve stands at a percentile
+of s, and the covariance also includes the error of that estimated percentile.
 """
 
 from __future__ import annotations
@@ -204,9 +204,9 @@ class Curve:
     solve : (p, p) array
         Inverse of the penalised Gram matrix.
     scores : (U, p) array, sparse or dense
-        What each unit adds to the normal equations at the solution; their sum is close to 0.
+        Contribution of each unit to the normal equations at the solution; their sum is close to 0.
     rank_slope : (J,) array
-        How fast the curve moves with the share of the exposure at a point.
+        Derivative of the curve by the share of the exposure at a point.
     lam, edf
         The penalty, and how many free coefficients the curve is worth.
     """

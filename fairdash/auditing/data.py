@@ -1,9 +1,9 @@
 """Data that all questions of an audit share, computed once and frozen, and the result type of each answer.
 
-Beside the verdict on a curve stands the p-value of no link of any kind: a price whose spread alone follows s
-has a flat curve. It is that of the one test of several measures (:mod:`fairdash.dependence.omnibus`), and
-among equals that of double residuals times functions of the factors
-(:mod:`fairdash.dependence.conditional`), which sees effects of opposite sign.
+The verdict on a curve is accompanied by a p-value against any kind of link, because a price with only its
+spread following s has a flat curve. The p-value comes from the omnibus test of several measures
+(:mod:`fairdash.dependence.omnibus`) and, among equals, from double residuals times functions of the factors
+(:mod:`fairdash.dependence.conditional`), which detect effects of opposite sign.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Measured:
     table
         The rows that were looked at.
     curve
-        Whose largest gap it is; None where it is no gap of a curve.
+        Source of the largest gap; None if it is not the gap of a curve.
     """
 
     found: Tested
@@ -79,7 +79,7 @@ class Part:
     criteria
         Those of the criteria that it has measured.
     notes
-        What was left out or sampled.
+        Notes on rows left out or sampled.
     """
 
     sentences: tuple[str, ...]
@@ -100,7 +100,7 @@ class AuditData:
     frame
         The table as it came: rows without the attribute are looked at, too.
     plan
-        What was asked; its columns are the table's.
+        Plan of the audit; its columns are the table's.
     basis, curve, band
         The price along s.
     independence
@@ -110,7 +110,7 @@ class AuditData:
     also
         The further sensitive attributes that this one is crossed with.
     second
-        What was found of the second price by itself, once it is.
+        Findings on the second price by itself, once available.
     """
 
     table: AuditTable

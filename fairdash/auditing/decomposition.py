@@ -1,14 +1,14 @@
 """Questions 3 and 4: do expected cost or legitimate factors explain the gap?
 
-Question 3 takes the gap between two points of s apart: what expected cost justifies, and what is unexplained.
-The two points are where the price's curve is lowest and highest on one half of the units; the gap between
-them is measured on the other half, and the other way round, so that noise that made a point look high does
-not count as a gap. Beside it stands the gap between the 10th and the 90th percentile of s.
+Question 3 splits the gap between two points of s into the part that expected cost justifies and the
+unexplained rest. The points are the lowest and the highest point of the price's curve on one half of the
+units; the gap between them is measured on the other half, and vice versa, so that noise that made a point
+look high does not count as a gap. The gap between the 10th and the 90th percentile of s is reported as well.
 
-Question 4 is Robinson's (1988): π = g(s) + h(C) + noise, so π − E[π|C] is regressed on ψ(s) − E[ψ(s)|C],
-where ψ are the functions of :mod:`fairdash.auditing.curve`. What C tells is learned on other folds, by
-:mod:`fairdash.dependence.conditional_means`: splines and levels of each factor with products of two, and
-where there are several, trees on what these leave.
+Question 4 follows Robinson (1988): π = g(s) + h(C) + noise, so π − E[π|C] is regressed on ψ(s) − E[ψ(s)|C],
+where ψ are the functions of :mod:`fairdash.auditing.curve`. The conditional means are fitted on other folds
+by :mod:`fairdash.dependence.conditional_means`: splines and levels of each factor with pairwise products,
+and, with several factors, trees on the residuals.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def chosen_decomposition(table: AuditTable, cost: Array | None) -> Decomposition
 
 
 def _same_point(basis: Basis, other: Basis, point: int) -> int:
-    """The point of a basis that stands where a point of the other half's does."""
+    """Return the point of a basis that stands where a point of the other half's does."""
     kind = other.kind[point]
     if kind in ("below", "above") and kind in basis.kind:
         return basis.kind.index(kind)
@@ -169,7 +169,7 @@ def _parts(
 def _averaged(
     parts: list[dict[str, tuple[float, float]]], points: list[tuple[float, float]]
 ) -> Decomposition:
-    """The mean over halves, which are independent of each other."""
+    """Return the mean over halves, which are independent of each other."""
     count = len(parts)
     made = {
         name: Estimate.of(
@@ -273,7 +273,7 @@ def _varied(table: AuditTable, factors: tuple[str, ...]) -> list[str]:
 
 
 def _left_by_splines(table: AuditTable, factors: tuple[str, ...], both: Array) -> Array:
-    """The same by splines and levels alone."""
+    """Return the same by splines and levels alone."""
     varied = _varied(table, factors)
     if not varied:
         return np.asarray(both - np.average(both, axis=0, weights=table.weight))
@@ -283,7 +283,7 @@ def _left_by_splines(table: AuditTable, factors: tuple[str, ...], both: Array) -
 
 
 def _equals_in_words(gap: Gap, mean: float, factors: tuple[str, ...], *, any_link: float) -> tuple[str, ...]:
-    """The answer and more; `any_link` is the p-value of no link, which may differ between
+    """Return the answer and more; `any_link` is the p-value of no link, which may differ between
     unequal rows."""
     return (
         f"Among rows that are equal in {few(factors)} the price differs by {within(gap, mean)} between its "

@@ -59,7 +59,7 @@ def does_it_follow(data: AuditData, _: Answered) -> Part:
 
 
 def _follows_in_words(gap: Gap, data: AuditData, *, any_link: float) -> tuple[str, ...]:
-    """The answer and more; `any_link` is the p-value of no link of any kind."""
+    """Return the answer and more; `any_link` is the p-value of no link of any kind."""
     if any_link > LEVEL:
         test = f"One test of several measures finds no link of any kind (p = {any_link:.2g})."
     elif gap.p_value > LEVEL:

@@ -1,12 +1,12 @@
 """Evidence of an audit: one zip with the report, the tables and the plan that reproduces them.
 
 report.html   a page for a committee, then the technical part; it loads nothing from the network
-audit.json    all that was found
-*.csv         a table each
-plan.json     what was asked, thresholds included, versions, seeds, and the SHA-256 of input and of every file
+audit.json    all findings
+*.csv         one table each
+plan.json     the plan with thresholds, versions, seeds, and the SHA-256 of input and of every file
 
 The same plan on the same rows gives the same bytes, with the same versions, processor and number of threads:
-no clock is looked at, and the times in the zip are the plan's.
+no clock is read, and the times in the zip come from the plan.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class KeptPlan:
     Attributes
     ----------
     plan
-        What was asked.
+        Plan of the audit.
     origin
         Where the table came from: its file's ``sha256`` and how it was read (``reading``), or a ``dataset``
         with its ``options``; and the hash of the rows.

@@ -59,7 +59,7 @@ def render_filing(result: Findings, template: str, answers: Mapping[str, str], *
         Field of :data:`fairdash.auditing.governance.FIELDS` to what the user has written; what is not there
         is marked as theirs to write.
     command
-        What makes the audit again.
+        Command that reproduces the audit.
 
     Raises
     ------

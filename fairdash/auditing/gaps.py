@@ -1,10 +1,10 @@
 """Inference for the largest gap of a curve: its interval, and one of three verdicts at a threshold δ.
 
-The gap is the highest less the lowest of all points. It is *below* δ where for every pair s, t of points the
-upper one-sided 95 % limit of E[y|s] − E[y|t] is under δ: the gap is the difference of some pair, so each
-pair at 5 % is enough (intersection–union; Berger 1982). It is *above* δ where the largest over pairs of a
-lower limit that holds at once for all pairs exceeds δ; a pair that is surely nearer than δ, at a tenth of the
-level, is none that it has to hold for (the two-step method of Romano, Shaikh and Wolf 2014, Econometrica 82).
+The gap is the highest minus the lowest of all points. It is *below* δ if, for every pair s, t of points, the
+upper one-sided 95 % limit of E[y|s] − E[y|t] is under δ: the gap is the difference of some pair, so testing
+each pair at 5 % is enough (intersection–union; Berger 1982). It is *above* δ if the largest of the pairs'
+simultaneous lower limits exceeds δ; pairs that are certainly closer than δ, at a tenth of the level, are
+excluded first (the two-step method of Romano, Shaikh and Wolf 2014, Econometrica 82).
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Gap(Tested):
         What the value is on average where the true curve is flat: it is never below 0, so noise alone makes
         it larger than 0.
     lowest, highest
-        Which points.
+        Lowest and highest point.
     """
 
     floor: float
@@ -200,7 +200,7 @@ class _Pairs:
         return most, np.concatenate([there, back])
 
     def lower(self, level: float) -> float:
-        """The lower limit of the gap: every smaller δ is rejected."""
+        """Return the lower limit of the gap: every smaller δ is rejected."""
         apart, error = np.concatenate([self.apart, -self.apart]), np.tile(self.error, 2)
         limit = 0.0
         while True:

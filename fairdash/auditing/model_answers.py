@@ -1,9 +1,9 @@
 """The model's own answer beside the ten questions: how a price changes when one column alone changes.
 
-A change of one column, all others kept, is what the model does, and no more: where columns go together such
-customers may not exist. For each column two prices are compared: the mean over its values among the rows with
-the lowest s, and the mean over its values among those with the highest. For s itself that is a flip from one
-end to the other; for a proxy, what it does by itself as it moves along with s.
+Changing one column with all others fixed describes the model, and no more: if columns are related, such
+customers may not exist. For each column two prices are compared: the mean over its values among rows with the
+lowest s, and the mean over its values among rows with the highest s. For s itself this is a flip from one end
+to the other; for a proxy, it is the proxy's own effect as it moves along with s.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Models of price or cost for an audit: boosted trees, evaluated on held-out rows, and networks, which check
 that results do not depend on the kind of model.
 
-Learned is on at most :data:`MOST_ROWS` rows, of units that the seed deals; folds are cut of the same deal, so
+Models are fitted on at most :data:`MOST_ROWS` rows of randomly drawn units; folds follow the same draw, so
 that rows of one policy are in one fold.
 
-Of what a policy costs on average, μ(x, s) = E[Y|x, s], five premiums are made. Best estimate μ(x, s); unaware
-E[μ(x, S)|x], which leaves s out and lets the features stand in for it; aware E_S[μ(x, S)], the same features
-with everybody's s (Lindholm, Richman, Tsanakas and Wüthrich 2022); corrective, the barycentre over s: each
-policy keeps its rank among those of its s, and the laws of all s become one; hyperaware E[corrective|x]
-(Côté, Côté and Charpentier 2025).
+Five premiums are derived from a policy's expected cost, μ(x, s) = E[Y|x, s]. Best estimate: μ(x, s). Unaware:
+E[μ(x, S)|x], which omits s and lets the features act as proxies. Aware: E_S[μ(x, S)], the same features
+averaged over everybody's s (Lindholm, Richman, Tsanakas and Wüthrich 2022). Corrective: the barycentre over
+s, where each policy keeps its rank among those with its s and all conditional laws become one. Hyperaware:
+E[corrective|x] (Côté, Côté and Charpentier 2025).
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ class Costs:
     table
         The rows that were looked at.
     cost : (n,) array
-        What was learned, at the level of the mean price.
+        Learned costs, at the level of the mean price.
     at_nodes : (n, K) array
         μ(x, sₖ) at up to 30 values sₖ of s, by models that did not learn from the row.
     premiums

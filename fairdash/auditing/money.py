@@ -1,11 +1,11 @@
 """Question 7: how much money, and whose? Payments above or below a base, along s and by segment.
 
-The base of a row's price is a share of its expected cost, the one at which both add up to the same (the
-portfolio's loss ratio); without a cost it is the mean price, and in a segment the mean of the rows that are
-alike in the other column. What a group pays above it is Σ w (π − base) over its rows. The standard error is
-the group's own, or that of as many rows with the spread of all if that is larger: a small group without a
-claim has none of its own. With that, the noise of the base, which would make an interval narrower where
-spreads are alike, is left out. Limits in a table hold for all of its groups at once in 95 % of samples.
+The base of a row's price is proportional to its expected cost, scaled so that both have the same total (the
+portfolio's loss ratio). Without a cost it is the mean price, or in a segment the mean of rows with equal
+values in the other column. A group pays Σ w (π − base) above its base. The standard error is the larger of
+the group's own and that of equally many rows with the overall spread, because a small group without claims
+shows no spread of its own. The noise of the base, which would narrow intervals if spreads are equal, is left
+out. The limits of a table hold simultaneously for all its groups in 95 % of samples.
 """
 
 from __future__ import annotations
@@ -198,9 +198,9 @@ def along_s(
     Parameters
     ----------
     price : (n,) array
-        What is paid, or the change of it.
+        Payment, or its change.
     cost
-        What the base is a share of; the mean price is, without one.
+        Quantity of which the base is a share; by default the mean price.
     base
         Whether there is a base at all.
 
@@ -244,7 +244,7 @@ def segments(
     DataFrame
         s_low, s_high, column, level, and :func:`amounts`; the first 20.
     int
-        How many segments there were to choose from.
+        Number of segments to choose from.
     """
     bands = table.bands(_BANDS)
     count = int(bands.max()) + 1

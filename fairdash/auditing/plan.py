@@ -26,19 +26,19 @@ class Columns:
     price, sensitive
         The price or prediction, per unit of exposure; the attribute that it must not follow.
     exposure
-        How much a row counts; every row counts one without it.
+        Row weights (exposure); by default every row counts one.
     outcome, expected_cost
         Claims or cost, and the user's own expectation of it, per unit of exposure.
     candidate
         A second price.
     groups
-        What rows have in common, such as a policy.
+        Group of each row, such as a policy.
     controls
         Factors that are named as legitimate.
     totals
         Those of the columns that are sums over the exposure; they are divided by it.
     features
-        What the price may be made of, as far as the table has it; all columns without a role by default.
+        Rating factors, as far as they are in the table; by default all columns without a role.
     also
         Further sensitive attributes; each is audited as the first is.
     coverage
@@ -116,7 +116,7 @@ class Question:
     needs
         The role in :class:`Columns` without which it can't be answered; "" where price and s are enough.
     missing
-        What is said where that is missing; "" where nothing is.
+        Text shown if it is missing; "" for none.
     """
 
     number: int
@@ -223,9 +223,9 @@ class Criterion:
     picture
         The table that shows it.
     meaning
-        What it asks, in one plain sentence.
+        Question it asks, in one plain sentence.
     gap
-        What is held against the largest gap allowed.
+        Quantity compared with the largest acceptable gap.
     """
 
     id: str
@@ -277,7 +277,7 @@ class AuditPlan:
     Parameters
     ----------
     columns
-        Which column is what.
+        Roles of the columns.
     criterion
         The primary one of :data:`CRITERIA`.
     max_gap

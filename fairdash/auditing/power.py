@@ -1,15 +1,14 @@
 """Question 9: how certain is this? Power, rows without the attribute, and errors in the attribute.
 
-What the price's curve would be if s had been measured without error is told by simulation and extrapolation:
-Cook and Stefanski (1994): errors of growing variance are added to s, the curve is fitted to each, and what
-it does is carried on to no error at all. The reliability of s, Var(true s) ÷ Var(s), is stated by the user;
-errors are classical: of s around its true value, normal, alike everywhere, and the same in all rows of a
-policy.
+Simulation and extrapolation (Cook and Stefanski 1994) estimates the price's curve as if s had been measured
+without error: errors of growing variance are added to s, the curve is fitted to each, and the trend is
+extrapolated to no error. The user states the reliability of s, Var(true s) ÷ Var(s). Errors are classical:
+normal around the true value, with the same variance everywhere, and equal in all rows of a policy.
 
-A point of the curve is the mean price at a percentile of s. For normal s and errors, the k-th Hermite part of
-the curve is a factor rᵏ smaller at reliability r² (Mehler 1866), so a point is a polynomial in r. The
-extrapolant is therefore a parabola in r through the value as it was measured, exact for a curve that is a
-straight line or a parabola in s; elsewhere it is an approximation.
+A point of the curve is the mean price at a percentile of s. For normal s and errors, the k-th Hermite
+component of the curve shrinks by a factor rᵏ at reliability r² (Mehler 1866), so a point is a polynomial in
+r. The extrapolant is therefore a parabola in r through the measured value. It is exact if the curve is a
+straight line or a parabola in s, and otherwise an approximation.
 """
 
 from __future__ import annotations
@@ -144,7 +143,7 @@ def without_sensitive(frame: pd.DataFrame, columns: Columns) -> tuple[Estimate, 
     Estimate
         Their mean price less that of the others, with a 95 % interval by unit.
     int
-        How many they are.
+        Number of rows without the attribute.
     DataFrame
         Bands of the price: low, high, rows, and share (of the exposure) in which s is missing.
     None
@@ -192,7 +191,7 @@ def corrected(
         The curve: reliability, share (of the exposure at or below), at (of the true s, were it normal),
         value, low, high: 95 % intervals point by point.
     int
-        How many rows were looked at.
+        Number of rows used.
     None
         s has but levels, which have no such error.
     """
@@ -246,7 +245,7 @@ def _extrapolate(reliability: float) -> Array:
 
 
 def _moved(table: AuditTable, s: Array) -> tuple[AuditTable, NDArray[np.intp]]:
-    """The table with another s, sorted by it; and which unit of the old one each of its units is."""
+    """Return the table with another s, sorted by it; and which unit of the old one each of its units is."""
     order = np.argsort(s, kind="stable")
     rows = {name: getattr(table, name)[order] for name in ("price", "weight", "deal", "distinct")}
     units, names = pd.factorize(table.units[order])

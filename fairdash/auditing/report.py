@@ -52,7 +52,7 @@ def render_audit(result: Findings, *, hashes: Mapping[str, str], command: str) -
     hashes
         File to SHA-256, of what lies beside the report.
     command
-        What makes the evidence again.
+        Command that reproduces the evidence.
     """
     criteria = {each.title: f"{each.meaning} Measured: {each.gap}." for each in CRITERIA.values()}
     return (
@@ -80,7 +80,7 @@ def render_audit(result: Findings, *, hashes: Mapping[str, str], command: str) -
 
 
 def _chapters(result: Findings) -> Chapters:
-    """The answers, and what has moved, each with all that belongs to it."""
+    """Return the answers, and what has moved, each with all that belongs to it."""
     found: dict[str, list[Block]] = {}
     for answer, tables in result.sections():
         blocks = blocks_of(tables, result, theme=LIGHT)

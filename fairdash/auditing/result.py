@@ -1,8 +1,9 @@
 """Result of an audit: frozen tidy tables, sentences, and changes since another audit.
 
-Two results are held side by side without their rows. Both are taken as shares of their own mean price, so
-that a rise of all prices is no drift, and as independent samples: the interval of a difference has the root
-of the sum of both squared half-widths. Where the same rows stand in both it is too wide, never too narrow.
+Two results are compared without their rows. Both are expressed as shares of their own mean price, so that a
+uniform price rise is not drift, and treated as independent samples: the half-width of a difference is the
+root of the sum of both squared half-widths. If both contain the same rows, the interval is too wide, never
+too narrow.
 """
 
 from __future__ import annotations
@@ -136,11 +137,11 @@ class Findings:
         ``floor``,
         ``smallest`` (the smallest gap that could be shown) and ``rows_needed``, where there is such.
     plan
-        What was asked, thresholds included.
+        Plan of the audit, thresholds included.
     n, n_units, mean_price
         Rows, independent units (policies, or rows), and what shares are shares of.
     notes
-        What was left out or sampled.
+        Notes on rows left out or sampled.
     others
         The results along further sensitive attributes, where there are several: all else is of the first,
         but `verdict`, which is of all of them, and the table ``by_sensitive``.
@@ -336,7 +337,7 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
 
 
 def _curves(now: Findings, before: Findings) -> pd.DataFrame:
-    """The difference of the curves at this one's points, as far as the other one has them."""
+    """Return the difference of the curves at this one's points, as far as the other one has them."""
     parts = []
     for kind, own in now.curve.groupby("kind", sort=False):
         other = before.curve[before.curve["kind"] == kind]
@@ -364,7 +365,7 @@ def _curves(now: Findings, before: Findings) -> pd.DataFrame:
 
 
 def _differences(now: Findings, before: Findings) -> pd.DataFrame:
-    """A row a criterion, and a measure, that has an interval in both audits."""
+    """Return a row a criterion, and a measure, that has an interval in both audits."""
     ends = ["value", "ci_low", "ci_high"]
     parts = []
     for name, key in (("verdicts", ["criterion"]), ("measures", ["question", "measure"])):

@@ -88,7 +88,7 @@ def robustness_among_equals(
     Parameters
     ----------
     left : (n, 1 + p) array
-        What the factors do not tell of the price, and of the basis' functions.
+        Residuals of the price, and of the basis functions, given the factors.
     without
         Gives what some of the factors leave of columns, by splines alone.
     """

@@ -1,18 +1,18 @@
 """Question 5: at a given price, who is undercharged? Sufficiency and autocalibration.
 
-b(p, s) = E[Y/L − π | π = p, S = s] is taken of cells of price and s, and b(p) is its mean at a price.
+The bias b(p, s) = E[Y/L − π | π = p, S = s] is estimated in cells of price and s; b(p) is its mean at a
+price.
 
-Y is the outcome and L the portfolio's loss ratio, so that a loading common to all prices is no bias. What
-depends on s at a given price is b(p, s) − b(p): sufficiency is its root mean square. b(p) alone, a price
-whose level fits the portfolio but not each price, says nothing of s: it is autocalibration (Denuit,
-Michaelides and Trufin 2021), with a decomposition in
-:func:`fairdash.evaluation.insurance.murphy`.
+Y is the outcome and L the portfolio's loss ratio, so that a loading common to all prices is no bias. The part
+that depends on s at a given price is b(p, s) − b(p): sufficiency is its root mean square. b(p) alone says
+nothing about s: it measures autocalibration (Denuit, Michaelides and Trufin 2021), the fit at each price
+rather than over the portfolio, with a decomposition in :func:`fairdash.evaluation.insurance.murphy`.
 
-Prices are cut into bands of equal exposure, and each band along s, into cells of 20 rows or more. b(p) is a
-straight line in p in each third of a band, so that s does not stand in for the price within a band, not even
-where prices are capped and s drives them. What differs within a cell does not count. A mean square is
-taken without its noise: θ = Σ share b̂² less what the noise adds to it, which is the mean of the products
-over all ways to part the units.
+Prices are cut into bands of equal exposure, and each band along s, into cells of at least 20 rows. b(p) is a
+straight line in p in each third of a band, so that s does not act as a proxy for the price within a band, not
+even if prices are capped and s drives them. Differences within a cell do not count. Mean squares are
+corrected for noise: θ = Σ share b̂² less the contribution of noise, which is the mean of the products over
+all ways to split the units.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _one_ways(data: AuditData) -> dict[str, pd.DataFrame]:
 def _in_words(
     surface: Surface, residuals: Estimate, calibrated: Surface, table: AuditTable
 ) -> tuple[str, ...]:
-    """The answer and more."""
+    """Return the answer and more."""
     mean, name = table.mean_price, table.columns.sensitive
     cells = surface.cells
     worst = cells.iloc[int(np.argmax(cells["b"] / cells["standard_error"].clip(lower=1e-300)))]
@@ -208,13 +208,13 @@ def _surface(
     *,
     random_state: int | None,
 ) -> Surface:
-    """The root mean square of the cells' mean errors, less what lines in the price tell of the rows'
+    """Return the root mean square of the cells' mean errors, less what lines in the price tell of the rows'
     errors.
 
     Parameters
     ----------
     cell
-        Which cell each row lies in, (n,).
+        Cell of each row, (n,).
     ranges
         What a cell is said to reach over: name to (n,) array.
     """

@@ -1,8 +1,8 @@
 """Table of an audit: its columns by role, checked and in a canonical order.
 
-Rows are sorted by the sensitive attribute and then by a hash of what they hold, so that nothing depends on
-the order in which they came; what is dealt to folds is dealt by that hash, so that a row with a weight of 2
-and the row twice are one and the same to every point value.
+Rows are sorted by the sensitive attribute and then by a hash of their content, so that nothing depends on
+their original order. Folds are assigned by that hash, so that a row with weight 2 and the same row twice give
+the same point values.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ class AuditTable:
     controls : (n, c) frame
         Numbers as floats, all else as text.
     features : (n, p) frame
-        What the price may be made of; likewise, with missing cells.
+        Rating factors; likewise, with missing cells.
     units : (n,) array
-        Which of the independent units 0 … U-1 a row belongs to: a policy, or itself.
+        Independent unit 0 … U-1 of each row: its policy, or the row itself.
     distinct : (n,) array
-        Which of the different units a row is: as `units`, but rows equal in all but exposure are one.
+        Distinct unit of each row: as `units`, but rows equal in all but exposure are one.
     deal : (n,) array
         A number in [0, 1) for each unit that depends on what it holds and on the seed: folds are cut of it.
     columns
-        What the columns are called.
+        Column names.
     notes
         Sentences: what was left out, and why.
     probabilities : (n, k) frame
@@ -336,7 +336,7 @@ def _as_control(column: pd.Series) -> pd.Series:
 def _hashes(
     numbers: dict[str, Array], controls: pd.DataFrame, used: pd.DataFrame, columns: Columns
 ) -> tuple[NDArray[np.uint64], Index]:
-    """A hash of what each row holds but for its exposure, and its unit; with groups the hash is the
+    """Return a hash of what each row holds but for its exposure, and its unit; with groups the hash is the
     group's."""
     if columns.groups is not None:
         codes = as_groups(used[columns.groups].to_numpy(), len(used))

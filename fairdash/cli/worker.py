@@ -1,8 +1,7 @@
 """Worker process that runs the jobs of a queue one by one: ``python -m fairdash.cli.worker LANE``.
 
-It is started where there is work, outlives the browser and the app, and ends when there was none for a while.
-One that was killed is started again by the next visit of a page; DBOS then has it go on with the job that it
-was at, after the last unit that was finished.
+The process starts when there is work, outlives the browser and the app, and ends after a while without work.
+If it is killed, the next page visit restarts it; DBOS then resumes its job after the last finished unit.
 """
 
 from __future__ import annotations

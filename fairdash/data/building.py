@@ -80,18 +80,18 @@ def build_dataset(
     frame
         The table, shape (n, columns).
     roles
-        Which column plays which part.
+        Roles of the columns.
     name, title, description, units, meanings, names
         See :class:`~fairdash.data.dataset.Dataset`.
     drop_missing
         Whether rows without target or sensitive value are left out; otherwise they are a problem. A row
         without exposure always is one.
     fixes
-        What the user has agreed to; each problem names those that would put it right.
+        Fixes that the user has agreed to; each problem names those that would solve it.
     lines : array, shape (n,)
         The line of the file that each row begins on, for messages; a reading report has them.
     notes
-        What happened to the table before; kept in front.
+        Earlier changes to the table, listed first.
 
     Raises
     ------
@@ -187,16 +187,16 @@ class _Table(NamedTuple):
         return {column: role for role in numbers for column in parts[role]}
 
     def fixed(self, kind: str) -> set[str]:
-        """The columns for which a kind of fix was agreed to."""
+        """Return the columns for which a kind of fix was agreed to."""
         return {fix.column for fix in self.fixes if fix.kind == kind}
 
     def only(self, rows: np.ndarray) -> _Table:
-        """The table of these rows alone; what is said of it goes on."""
+        """Return the table of these rows alone; its notes remain."""
         lines = None if self.lines is None else self.lines[rows]
         return self._replace(frame=self.frame.loc[rows], lines=lines)
 
     def outcomes(self) -> tuple[dict[str, pd.Series], list[Problem]]:
-        """The columns that must be numbers, by name, and what keeps others from it."""
+        """Return the columns that must be numbers, by name, and what keeps others from it."""
         outcomes: dict[str, pd.Series] = {}
         problems: list[Problem] = []
         for column, role in self.played.items():
@@ -215,7 +215,7 @@ class _Table(NamedTuple):
     def sensitive_columns(
         self, outcomes: Mapping[str, pd.Series]
     ) -> tuple[dict[str, pd.Series], dict[str, tuple[str, ...]]]:
-        """The sensitive columns as numbers, by name, and the classes of those that hold any."""
+        """Return the sensitive columns as numbers, by name, and the classes of those that hold any."""
         columns: dict[str, pd.Series] = {}
         classes: dict[str, tuple[str, ...]] = {}
         for column in self.roles.sensitive:

@@ -30,7 +30,7 @@ class CatalogueOption:
     name
         Keyword of the loader.
     label
-        What the choice is about, in plain words.
+        Subject of the choice, in plain words.
     default
         The value if nobody chooses.
     choices
@@ -66,15 +66,15 @@ class CatalogueEntry:
     Parameters
     ----------
     id
-        What :func:`load_dataset` takes.
+        Options that :func:`load_dataset` takes.
     title, description
         Its name and one sentence.
     about
         A sentence on what its rows are, see :class:`~fairdash.data.dataset.Dataset`, as for what follows.
     source, url, licence
-        Who publishes it, where, on what terms; the address is empty for generated data.
+        Publisher, address and terms; the address is empty for generated data.
     size
-        What has to be downloaded, in words.
+        Files to download, in words.
     n_rows
         Number of rows with the default options.
     load

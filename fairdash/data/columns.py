@@ -230,7 +230,7 @@ def sensitive_table(values: Any, *, name: str, fewest: int = FEWEST_ROWS) -> NDA
     values
         (n,) or (n, d): array, Series or DataFrame. Rows are matched by position.
     name
-        What they are called in messages where they have no names of their own.
+        Names in messages for columns without names of their own.
     fewest
         Rows under which classes are taken together; 0 where nothing is learned from these rows.
 
@@ -268,7 +268,7 @@ def sensitive_table(values: Any, *, name: str, fewest: int = FEWEST_ROWS) -> NDA
 
 
 def _as_numbers_or_text(column: pd.Series) -> pd.Series:
-    """A column of objects as numbers if all of its cells are; else as it is."""
+    """Return a column of objects as numbers if all of its cells are; else as it is."""
     if column.dtype != object or any(isinstance(cell, str) for cell in column.dropna()):
         return column
     try:

@@ -287,7 +287,7 @@ def _check(dataset: Dataset) -> None:
 
 
 def _columns_of(frame: pd.DataFrame) -> list[pd.Series]:
-    """The columns by their place: names may repeat as yet."""
+    """Return the columns by their place: names may repeat as yet."""
     return [frame.iloc[:, position] for position in range(frame.shape[1])]
 
 

@@ -49,7 +49,7 @@ def fetch_files(
     folder
         Where the files are put, each written whole or not at all, and only if all are right.
     offline_advice
-        What the user can do without a connection; the end of every message.
+        Advice for users without a connection; the end of every message.
     progress
         Called as bytes arrive. What it raises ends the download and is passed on.
     timeout
@@ -136,7 +136,7 @@ def read_verified(
     checksums
         File name to its checksum, see :func:`is_published`.
     hint
-        What the user can do about a file that is another one.
+        Advice for the case that a file differs from the published one.
 
     Raises
     ------
@@ -180,7 +180,7 @@ def _downloaded(
 
 
 def _unpacked(archive: bytes, names: Iterable[str], publisher: str, advice: str) -> dict[str, bytes]:
-    """The first file of each of these names, if it is not far too large."""
+    """Return the first file of each of these names, if it is not far too large."""
     contents: dict[str, bytes] = {}
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:

@@ -124,7 +124,7 @@ def _in_order(values: pd.Series) -> tuple[pd.Series, str]:
 
 
 def _convert(values: pd.Series) -> tuple[pd.Series, str]:
-    """A column of text as numbers, with a note that counts the cells that are none."""
+    """Return a column of text as numbers, with a note that counts the cells that are none."""
     numbers = to_numbers(values)
     lost = int((numbers.isna() & values.notna()).sum())
     note = f"“{values.name}” is converted from text to numbers"
@@ -164,7 +164,7 @@ def can_use_dates(values: pd.Series, kind: str) -> bool:
 
 
 def on_a_line(values: pd.Series) -> tuple[NDArray[np.float64] | None, bool]:
-    """A column's dates as days, in whichever order may be, or its numbers, and whether they are dates.
+    """Return a column's dates as days, in whichever order may be, or its numbers, and whether they are dates.
 
     NaN where a cell is missing or infinite; None if it holds something else.
     """
@@ -187,7 +187,7 @@ def as_year(values: pd.Series, notes: list[str]) -> pd.Series:
 
 
 def _orders(values: pd.Series) -> tuple[str, ...]:
-    """The orders in which a column's dates may be written; empty if it holds none."""
+    """Return the orders in which a column's dates may be written; empty if it holds none."""
     known, kind = values.dropna(), kind_of(values)
     if kind == "date" and len(known):
         # Dates with a type of their own can't be misread.

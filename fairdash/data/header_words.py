@@ -123,12 +123,12 @@ def _holds(parts: Iterable[re.Pattern[str]], words: Collection[str]) -> bool:
 
 
 def _rest(words: Iterable[str], parts: Collection[re.Pattern[str]]) -> list[str]:
-    """The words of a header that a phrase leaves, but for words such as "du"."""
+    """Return the words of a header that a phrase leaves, but for words such as "du"."""
     return [w for w in words if w not in _SMALL and not any(part.fullmatch(w) for part in parts)]
 
 
 def _words(header: str) -> tuple[str, ...]:
-    """The words of a header, with an age that is written together with its owner taken apart."""
+    """Return the words of a header, with an age that is written together with its owner taken apart."""
     return tuple(part for word in words_in_order(header) for part in _taken_apart(word))
 
 
@@ -153,7 +153,7 @@ def _taken_apart(word: str) -> tuple[str, ...]:
 
 
 def _owner_in(text: str, owners: Collection[str]) -> str | None:
-    """The person or thing that a text is, or is behind a word such as "du"; None if it is neither."""
+    """Return the person or thing that a text is, or is behind a word such as "du"; None if it is neither."""
     behind = (text.removeprefix(small) for small in sorted(_SMALL))
     return next((owner for owner in (text, *behind) if owner in owners), None)
 
@@ -172,7 +172,7 @@ def _vocabulary() -> tuple[tuple[str, ...], frozenset[str]]:
 
 @cache
 def _phrases() -> Mapping[str, tuple[_Phrase, ...]]:
-    """The phrases of all languages by concept."""
+    """Return the phrases of all languages by concept."""
     text = resources.files("fairdash.data").joinpath("header_words.json").read_text(encoding="utf-8")
     return {
         concept: tuple(

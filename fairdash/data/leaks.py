@@ -1,7 +1,7 @@
 """Detect features that give the target away because they become known only after it.
 
-Only what no honest column does by chance, and what no honest column does by being strong, is called a leak
-here; what merely looks too good is the business of :mod:`fairdash.data.suspects`.
+A leak, here, is a pattern that no honest column shows, neither by chance nor by being a strong predictor;
+:mod:`fairdash.data.suspects` handles columns that merely look too good.
 
 >>> amount = pd.Series([0.0, 0.0, 812.5, 0.0, 44.1, 0.0] * 60) * (1 + np.arange(360))
 >>> claim = (amount > 0).astype(int)
@@ -88,7 +88,7 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
     target : Series, shape (n,)
         Rows in which it is missing or infinite don't count; nothing is said of one that holds no numbers.
     exposure : Series, shape (n,), optional
-        What the target may be divided by, or have been: copies of either kind are found as well.
+        Possible divisor of the target, applied or not: copies of either kind are found as well.
     """
     if kind_of(target) not in NUMBERS or kind_of(feature) == "other":
         return None
@@ -329,7 +329,7 @@ def _touch(places: Floats, changes: Codes) -> bool:
 
 
 def _between(gaps: Floats, changes: Codes) -> list[Floats]:
-    """The gaps within each class."""
+    """Return the gaps within each class."""
     edges = [-1, *changes, len(gaps)]
     return [gaps[low + 1 : high] for low, high in pairwise(edges)]
 
@@ -380,7 +380,7 @@ def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
 
 
 def _even_steps(levels: Floats) -> Floats | None:
-    """The whole number of steps from the least of some numbers to each, if they lie on even steps."""
+    """Return the whole number of steps from the least of some numbers to each, if they lie on even steps."""
     if len(levels) < 2:
         return None
     above = levels - levels[0]

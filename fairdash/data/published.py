@@ -301,7 +301,7 @@ def parse_census(content: bytes, *, dataset_id: str, of: str) -> Dataset:
     dataset_id
         In the catalogue.
     of
-        What its rows are, in the plural.
+        Name of its rows, in the plural.
     """
     whole = pd.read_csv(io.BytesIO(content))
     frame = whole.dropna().reset_index(drop=True)

@@ -24,11 +24,11 @@ class Roles:
     Parameters
     ----------
     target
-        What is predicted.
+        Column to predict.
     sensitive
-        What a prediction must not depend on; one column or several.
+        Sensitive columns, on which a prediction must not depend.
     features
-        What a predictor may see.
+        Columns that a predictor may use.
     weight
         How much a row counts: its exposure, such as the years that a policy ran. None for equal weights. No
         predictor sees it.

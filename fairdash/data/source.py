@@ -44,11 +44,11 @@ class DatasetSource(ABC):
     Parameters
     ----------
     roles
-        Which column plays which part; None for what the data set comes with.
+        Roles of the columns; None for the data set's own.
     drop_missing
         Whether rows without target or sensitive value may be left out; asked only where roles were chosen.
     fixes
-        What the user has agreed to besides; see :class:`~fairdash.errors.Fix`.
+        Further fixes that the user has agreed to; see :class:`~fairdash.errors.Fix`.
     names
         Column to what the user calls it in sentences and on axes.
     """
@@ -213,9 +213,9 @@ class UploadSource(DatasetSource):
     name
         The file's name, for display.
     roles
-        Which column plays which part.
+        Roles of the columns.
     reading
-        What the user decided about reading.
+        Reading options set by the user.
     drop_missing, fixes, names
         See :class:`DatasetSource`.
     made_from

@@ -103,7 +103,7 @@ class PricingTarget:
     target, weight
         The columns: `target` is divided by `weight`.
     fixes
-        What has to be agreed to: rows without claims have no severity and are left out.
+        Fix to agree to: rows without claims have no severity and are left out.
     """
 
     id: str
@@ -127,9 +127,9 @@ def suggest_roles(
     frame
         The table, shape (n, columns), with unique names.
     target
-        What is predicted, where that is known; suggested otherwise.
+        Target, if known; suggested otherwise.
     exposure
-        How much a row counts, likewise.
+        Row weights, likewise.
     """
     left_out = {}
     for name in frame.columns:

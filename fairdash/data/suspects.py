@@ -87,7 +87,7 @@ class Finding:
     level
         ``"certain"``: it is left out unless somebody brings it back; ``"suspect"``: it is only warned of.
     sentence
-        How it tells, or what to look at.
+        Explanation, or what to check.
     number
         Of a certain one the rows looked at. Of a suspect one the share of the variance of the target's ranks
         that it alone explains on rows left out, at most 1; of averages how far they miss it as a share of
@@ -206,7 +206,7 @@ class _Trees(NamedTuple):
         return _share(y, _predicted(columns, y, self.fold)) if columns else 0.0
 
     def explain_rest(self, columns: list[Floats], y: Floats, known: Floats) -> float:
-        """The same of what a known column leaves open."""
+        """Return the share that columns explain of the residuals given a known column."""
         return self.explain(columns, y - _predicted([known], y, self.fold))
 
     def look(self, f: Floats, rest: list[Floats], alone: float, of_all: float) -> Shares:

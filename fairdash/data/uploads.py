@@ -1,7 +1,7 @@
 """Uploaded files, each stored under the hash of its content.
 
-A browser's reload loses what was uploaded; a file here survives it, and a worker process can read it. The
-same file uploaded twice is kept once. Files are personal: only this user can read them.
+A browser reload loses an upload; a stored file survives it, and worker processes can read it. The same file
+uploaded twice is stored once. Files are personal: only this user can read them.
 
 <home>/uploads/<sha256>.upload         a file
 <home>/uploads/<sha256>.json           that the owner "local" holds it, under which name and for how long
@@ -55,7 +55,7 @@ class Upload:
     keep_days
         Days after which it is deleted; None: not before the user does.
     owner
-        Who holds it.
+        Owner of the file.
     """
 
     sha256: str
@@ -85,7 +85,7 @@ def keep_upload(
     keep_days
         Days after which it is deleted; None: not before the user does.
     owner
-        Who holds it.
+        Owner of the file.
 
     Raises
     ------
@@ -251,7 +251,7 @@ def delete_expired(*, now: datetime | None = None, delete: Callable[..., object]
     now
         The time to go by, with its zone; the present by default.
     delete
-        What deletes a file by its hash for its ``owner``.
+        Function that deletes a file by its hash for its ``owner``.
     """
     time = datetime.now(UTC) if now is None else now
     over = [

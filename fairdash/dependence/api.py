@@ -217,7 +217,7 @@ class Pairs:
     v : (K, n) or (K, n, d) array
     weight : (K, n) array, optional
     groups : (n,) array, optional
-        Which of the groups 0 … G-1 each row belongs to.
+        Group, 0 … G-1, of each row.
     """
 
     u: Array
@@ -301,7 +301,7 @@ class Estimator:
     Attributes
     ----------
     measure
-        What it estimates, and by which implementation.
+        Estimand and implementation.
     options
         Of the measure.
     random_state
@@ -355,7 +355,7 @@ class Estimator:
         return result
 
     def _applied(self, pairs: Pairs, result: Array, **more: Any) -> Array:
-        """The result, filled for all pairs that vary, so many at a time as memory holds."""
+        """Return the result, filled for all pairs that vary, so many at a time as memory holds."""
         one, implementation = self.measure, self.measure.load()
         if pairs.weight is not None and not one.accepts_weights:
             raise _fault(

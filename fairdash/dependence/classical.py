@@ -188,7 +188,7 @@ class RankLink:
     value
         From −1 to 1; 0 where neither rises or falls with the other.
     stays_within
-        What its size stays below under independence, in 19 of 20 tables of so many rows.
+        Detection limit: its size stays below it under independence in 19 of 20 tables of so many rows.
     smallest
         The smallest size that such tables would detect, at that level, in 4 of 5 cases.
     n
@@ -205,7 +205,7 @@ def rank_link(u: Array, v: Array, sample_weight: Array | None = None) -> RankLin
     """Return Spearman's correlation with its detection limit, by a sort and without permutations.
 
     With standardised mid-ranks a and b the correlation is Σ w a b / Σ w. If v has nothing to do with u and
-    the weight, its variance is Σ w² a² / (Σ w)², and the other way round; the larger of the two is taken, as
+    the weight, its variance is Σ w² a² / (Σ w)², and vice versa; the larger of the two is taken, as
     of two permutation tests, one of which keeps the weight with u and the other with v. Without weights it
     is 1 / n (Hotelling and Pabst 1936). A weight on which both depend is not covered.
 

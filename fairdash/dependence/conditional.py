@@ -1,7 +1,7 @@
 """Conditional dependence of u on s given columns C, by double residuals.
 
-What C tells of u, and of functions ψ of s, is taken off both; what is left must not go together. Products
-with functions of C let effects of opposite sign at different C count, which would cancel otherwise.
+Regressions on C are subtracted from u and from functions ψ of s; the residuals must be uncorrelated. Products
+with functions of C reveal effects of opposite sign at different C, which would otherwise cancel.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class ConditionalDependence:
     given
         The given columns that vary.
     regressions
-        How E[·|C] was fitted, in words.
+        Method of fitting E[·|C], in words.
     n
         Rows with a weight above 0.
     n_used
@@ -233,15 +233,15 @@ class DoubleResiduals:
     psi : (n, J) array
         ψ(s) − E[ψ(s)|C]; the functions have variance 1, the smooth ones of each column of s first.
     smooth : (J,) array of bool
-        Which of them are smooth: the others are indicators of the ends of s.
+        Mask of smooth functions: the others are indicators of the ends of s.
     left_of_u, left_of_psi : float, (J,) array
         Share of the variance that is left.
     weight : (n,) array
         With mean 1.
     rows : (n,) array of int
-        Which rows of the data these are.
+        Row numbers in the data.
     regressions
-        How E[·|C] was fitted, in words.
+        Method of fitting E[·|C], in words.
     """
 
     u: Array

@@ -1,8 +1,8 @@
 """Groups of related rows, which are permuted, resampled and folded as a whole.
 
-Where the rows of a policy share what drives u, and share s, single rows are not independent: permuting
-them makes independence look as if there were as many witnesses as rows, and a test cries wolf. Here whole
-groups change places, as exchangeability blocks (Winkler et al. 2015, "Multi-level block permutation",
+If the rows of a policy share s and the drivers of u, single rows are not independent: a test that permutes
+them treats every row as independent evidence and raises false alarms. Here whole groups are exchanged, as
+exchangeability blocks (Winkler et al. 2015, "Multi-level block permutation",
 NeuroImage 123; Good 2005, "Permutation, parametric and bootstrap tests of hypotheses", chapter 3).
 """
 

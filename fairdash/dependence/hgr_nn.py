@@ -1,7 +1,7 @@
 """HGR by two networks with maximally correlated outputs (paper, Algorithm 2), for a stack of pairs at once.
 
-The measure trains thousands of tiny pairs and has its gradients by hand; :class:`HGRNetwork` is the same pair
-as a torch module, whose gradients flow on into what a predictor says.
+The measure trains thousands of tiny pairs with handwritten gradients; :class:`HGRNetwork` is the same pair as
+a torch module, whose gradients flow back to a predictor.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class IndependenceFloor:
         The value that independence exceeds in 5 % of the permutations (of the absolute value, for signed
         measures whose sign is a direction); with weights the larger of two.
     n_permutations
-        How many permutations.
+        Number of permutations.
     """
 
     mean: Array
@@ -303,7 +303,7 @@ def permutation_p_value(value: float, permuted: ArrayLike) -> float:
 
 
 def _half_samples(estimator: Estimator, pairs: Pairs, count: int) -> Array:
-    """The measure of random halves of the rows, or of the groups, (count,)."""
+    """Return the measure of random halves of the rows, or of the groups, (count,)."""
     groups = pairs.groups
     n = pairs.u.shape[1] if groups is None else int(groups.max()) + 1
     if count == 0 or n < 4:

@@ -213,7 +213,7 @@ def _weighted_orders(
     of: tuple[Array, Array, Array, NDArray[np.intp]],
     weight_moves: bool,
 ) -> Array:
-    """The value at each order, (K, B, ...), of u, v, their weights and the orders."""
+    """Return the value at each order, (K, B, ...), of u, v, their weights and the orders."""
 
     def at_orders(f: Array, g: Array, weight: Array) -> Array:
         result: Array = value(np, _joint(np, _weighed(np, f, weight[: len(f)]), g, damping))
@@ -352,7 +352,7 @@ def _values_of(xp: Any, joint: Any) -> Any:
 
 
 def _hgr_of(xp: Any, joint: Any) -> Any:
-    """The second singular value of Q, likewise."""
+    """Return the second singular value of Q, likewise."""
     return _second_singular_value(xp, _normed(xp, joint)[0])
 
 

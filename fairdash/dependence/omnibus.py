@@ -3,9 +3,9 @@
 Every measure alone is blind to some links. Here each is a correlation, or a sum of squared correlations,
 between functions of u and functions of v: the values themselves, smooth functions of the ranks from slow to
 fast, and the ends of the range. So a permutation costs one product of two matrices, whatever the number of
-measures. Each order of v, the one at hand among them, gets for each measure the share of all orders that
+measures. Each order of v, including the observed one, gets for each measure the share of all orders that
 reach its value, and the least of these shares; the p-value is the share of the orders whose least share is
-no larger than that of the order at hand. Every order is treated as every other, so that the p-value is exact
+no larger than that of the observed order. All orders are treated alike, so that the p-value is exact
 where the orders are exchangeable (Westfall and Young 1993; Pesarin and Salmaso 2010).
 
 >>> rng = np.random.default_rng(0)
@@ -360,7 +360,7 @@ def multiplied_values(
     v : (n,) array
         Numbers, or the functions of v.
     blocks : (n,) array
-        Which column of the signs each row has.
+        Column of the signs for each row.
     signs : (B, C) array
         1 or −1.
     weight : (n,) array, optional
@@ -403,7 +403,7 @@ def multiplied_values(
 
 
 def _of_sums(sums: Array, side: Side) -> Array:
-    """The measures of sums of scores, (B, all blocks); (M, B)."""
+    """Return the measures of sums of scores, (B, all blocks); (M, B)."""
     count, start = len(sums), 0
     tall = np.zeros((1, FAST.start, count, side.functions.shape[1]))
     wide = np.zeros((1, FAST.stop - FAST.start, count, side.narrow))

@@ -46,7 +46,7 @@ class Side(NamedTuple):
     narrow
         The first so many of them are those that fast functions of u are multiplied with.
     blocks
-        Which functions of u are multiplied with which of v, in scores.
+        Pairs of functions of u and of v that are multiplied in scores.
     measures
         From covariances of few functions of u with all of v, and of fast ones of u with few, to (M, K, B).
     """
@@ -94,7 +94,7 @@ def _measures(tall: Array, wide: Array) -> Array:
 
 
 def _measures_of_classes(tall: Array, wide: Array) -> Array:
-    """The same with all functions of v, whether line, trend or waves; (M, K, B)."""
+    """Return the same with all functions of v, whether line, trend or waves; (M, K, B)."""
 
     def squares(of_u: slice) -> Array:
         return _squares(tall[:, of_u, :, 1:])

@@ -1,8 +1,8 @@
 """Permutation values of a measure with row weights, with little repeated work.
 
-A weight stays with u or moves with v (:meth:`fairdash.dependence.api.Estimator.null`). The side that it goes
-with has the same weighted margin in every order; the margin of the other changes. Models are judged by one s:
-what is prepared of its orders serves every model.
+A weight stays with u or moves with v (:meth:`fairdash.dependence.api.Estimator.null`). The side that keeps
+the weight has the same weighted margin in every order, while the other's margin changes. All models share one
+s, so its prepared orders serve every model.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def weighted_orders(
     Parameters
     ----------
     prepared
-        What the measure needs of one variable, from its values and weights (B, n).
+        Prepared values of one variable, from its values and weights (B, n).
     value
         From what is prepared of u, of one member or of B, that of v and the weights: (B, ...).
     u, v, weight : (K, n) arrays

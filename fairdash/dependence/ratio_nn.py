@@ -152,7 +152,7 @@ class _Ratio:
 
     @staticmethod
     def samples(rows: Rows, shifts: int, first: int = 1) -> Tensor:
-        """The rows, then each u with others' v, (M, 2, (1 + shifts) n); rows come in random order."""
+        """Return the rows, then each u with others' v, (M, 2, (1 + shifts) n); rows come in random order."""
         n = rows.u.shape[2]
         steps = [(first + k * max(1, n // shifts)) % n or 1 for k in range(shifts)]
         v = torch.cat([rows.v, *(rows.v.roll(step, dims=2) for step in steps)], dim=2)
@@ -164,7 +164,7 @@ class _Ratio:
         return h[:, :n], h[:, n:]
 
     def score(self, rows: Rows) -> Tensor:
-        """The bound E_P[h] − ln E_Q[eʰ], (M,)."""
+        """Return the bound E_P[h] − ln E_Q[eʰ], (M,)."""
         joint, product = self(rows, _SHIFTS_STOP)
         return joint.mean(dim=1) - _log_mean_exp(product)
 
@@ -188,7 +188,7 @@ def _estimate(
     hidden: Sequence[int],
     n_steps: int | None,
 ) -> list[Array]:
-    """The values wanted of each pair, from one training, (K,) each."""
+    """Return the values wanted of each pair, from one training, (K,) each."""
     settings = Settings.of(evaluation, hidden, n_steps, random_state, _STEPS)
     a, b, weight, _ = neural.in_order(u, v, None)
     n = u.shape[1]

@@ -58,9 +58,9 @@ class Measure:
         What a run writes down of how its values are estimated, so that later versions can say where theirs
         differ; empty for measures that never changed.
     interval_of
-        What an interval of it covers, where that is not the quantity in its title.
+        Quantity that an interval covers, if it differs from the title.
     zero, one
-        What a value of 0 and of 1 mean.
+        Meaning of the values 0 and 1.
     fails_when
         When its estimate misleads, in plain words.
     source

@@ -238,7 +238,7 @@ def _by_fold(f: Basis, g: Basis, weight: Array | None, groups: Index | None) -> 
 
 
 def _scrambled(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """A fixed mixing of 64 bits (splitmix64, Steele et al. 2014): neighbours land far apart."""
+    """Return a fixed mixing of 64 bits (splitmix64, Steele et al. 2014): neighbours land far apart."""
     key = key + np.uint64(0x9E3779B97F4A7C15)
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -45,7 +45,7 @@ class Basis:
     tables : list of (n, P) arrays
         Values at the rows in ascending order of x; a column of zeros where ties leave no further function.
     member : (K,) array of int
-        Which table each member uses: members whose ties lie alike share one.
+        Table of each member: members with the same ties share one.
     position : (K, n) array of int
         Place of each row in ascending order.
     dense : (K, n) array of int

@@ -1,9 +1,9 @@
 """Spline HGR with a correction for noise, which inflates the largest of many sample correlations.
 
-Two functions a side come first, and their contribution is never removed. More functions, and then steps,
-raise the value by what the rows tell of them: their gain is multiplied by a weight that goes from 0 to 1 as
-the evidence grows, so that a weak link is not read off the luckiest of many sizes, and no link has an edge at
-which the value jumps.
+Two functions on each side come first, and their contribution is never removed. More functions, and then
+steps, raise the value as far as the rows support them: their gain is multiplied by a weight that grows from 0
+to 1 with the evidence, so that a weak link does not benefit from the luckiest of many sizes, and the value
+never jumps.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def _between(x: Array, low: float, high: float) -> Array:
 
 
 def _or_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> Array:
-    """The value of smooth functions, moved to that of steps as far as these predict more."""
+    """Return the value of smooth functions, moved to that of steps as far as these predict more."""
     root = np.sqrt(rows)
     least = predicted + _ADVANTAGE[0] / root
     which = np.arange(len(least))
@@ -222,7 +222,7 @@ class Cells:
     fine : (K, n) array or None
         Equal cells, as many as the rows allow; None where they allow fewer than are of use.
     n_tails, n_fine
-        How many there are.
+        Number of cells.
     """
 
     tails: Codes

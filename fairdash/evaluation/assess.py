@@ -108,7 +108,7 @@ def assess_predictions(
     n_permutations
         Permutations of the sensitive columns behind each floor, at most; with many rows fewer do.
     parts
-        Which parts to measure, of those that a split has.
+        Parts to measure, among those that a split has.
     progress
         Called with the share done, 0 to 1.
     unit

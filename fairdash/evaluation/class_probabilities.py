@@ -64,9 +64,9 @@ def by_probability(
     names
         Of the k classes.
     sample_weight : (n,) array, optional
-        How much a row counts; above 0.
+        Row weights, above 0.
     units : (n,) array, optional
-        Which of the independent units 0 … U-1 a row belongs to; each row by default.
+        Independent unit, 0 … U-1, of each row; each row by default.
     known : (n,) array, optional
         Place of the true class, −1 where it is not known. With it p is first mended by
         :func:`recalibrated`, and intervals and bounds count the noise of that.

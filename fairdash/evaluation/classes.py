@@ -47,9 +47,9 @@ def by_group(
     names
         Of the classes.
     sample_weight : (n,) array, optional
-        How much a row counts; above 0.
+        Row weights, above 0.
     units : (n,) array, optional
-        Which of the independent units 0 … U-1 a row belongs to, such as a policy; each row by default.
+        Independent unit, 0 … U-1, of each row, such as a policy; each row by default.
     cut_off
         What is at or below it is favourable, or with ``favourable="above"`` what is at or above it.
 
@@ -105,7 +105,7 @@ def between_groups(frame: pd.DataFrame, figure: str = "mean") -> dict[str, float
     Parameters
     ----------
     frame
-        What :func:`by_group` gives.
+        Result of :func:`by_group`.
     figure
         A column of it.
 

@@ -34,14 +34,14 @@ class Link:
     Parameters
     ----------
     column
-        Which one.
+        Name of the column.
     value, floor, floor_q95
         As in :class:`fairdash.dependence.inference.DependenceEstimate`.
     p_value
         Of the one test of several measures (:func:`fairdash.dependence.omnibus.independence_test`), 0 to 1:
         valid, since the rows had no say in the model. Columns of one attribute's classes share one test.
     attribute
-        Which the column is of, where it is one of several classes; else empty.
+        Attribute of the column, if the column is one of several classes; else empty.
     """
 
     column: str

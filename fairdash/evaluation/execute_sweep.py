@@ -384,7 +384,7 @@ class _Parts:
     def references(
         self, strengths: Sequence[float] = DEFAULT_STRENGTHS, **options: Any
     ) -> tuple[pd.DataFrame, Array, pd.DataFrame, Array]:
-        """The references' frame, predictions and members, and the price of independence."""
+        """Return the references' frame, predictions and members, and the price of independence."""
 
         def on_step(*_: object) -> None:
             self.progress("training references that use the sensitive attribute", self.done("references"))

@@ -94,7 +94,7 @@ def blended_profiles(
     low, high : (J, n) arrays
         Predictions or residuals of the two models.
     shares : (P,) array
-        How much of `high` there is in each blend, 0 to 1.
+        Share of `high` in each blend, 0 to 1.
     splits, groups, weight
         As there.
     """

@@ -54,7 +54,7 @@ class CurvePoint:
     low, high
         The trained weights around it, `low` ≤ `high`; 0 is the standard model.
     share
-        How much of `high` there is in it, 0 to below 1; 0 at a trained weight.
+        Share of `high` in the blend, 0 to below 1; 0 at a trained weight.
     """
 
     lam: float
@@ -139,7 +139,7 @@ def assess_curve(
     dataset, predictions, members, splits, objective, loss, measures, random_state, progress
         As in :func:`fairdash.evaluation.assess_predictions`; `members` has the standard model of each split.
     frame
-        What that function has said of these models.
+        Result of that function for these models.
     unit
         Asked for each method.
 
@@ -241,7 +241,7 @@ class _BlendVerdicts:
                 self._of_stops[title, stop].append(np.concatenate([values[:, :, k], null], axis=-1))
 
     def beside(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The method's table with the verdicts of what was taken in."""
+        """Return the method's table with the verdicts of what was taken in."""
         found: dict[str, dict[float, Verdict]] = defaultdict(dict)
         for (title, stop), of_splits in self._of_stops.items():
             found[title][stop] = verdict_on(of_splits)
@@ -281,7 +281,7 @@ def _places(members: pd.DataFrame, method: str, split: int) -> dict[float, int]:
 
 
 def _of_trained(frame: pd.DataFrame, of_split: pd.DataFrame, split: int, part: str) -> pd.DataFrame:
-    """The frame's figures in one part of a split by λ, the standard model's at 0."""
+    """Return the frame's figures in one part of a split by λ, the standard model's at 0."""
     rows = frame[(frame["split"] == split) & (frame["part"] == part)]
     rows = rows[rows["method"].isin(of_split["method"])]
     by_lam = rows.sort_values("method", key=lambda names: names != STANDARD, kind="stable")

@@ -1,8 +1,8 @@
 """Verdict from a single test: do all splits together show more dependence than expected by chance?
 
 The verdict, ``verdict_p``, is one test of several quick measures (:mod:`fairdash.dependence.omnibus`), each
-averaged over the splits. Beside it every measure that is drawn has a test of its own, whose edge is the null
-of what is drawn.
+averaged over the splits. In addition, every measure in a figure has its own test, with an edge from its null
+distribution.
 
 The splits of a run share rows, so their figures are not independent: a majority of single tests misses
 a link that all rows together show. Here s is permuted once over all rows of the table, every split sees its
@@ -59,11 +59,11 @@ def part_permutations(
     rows : (m,) array
         Row numbers of the part.
     count
-        How many; the first ones are the same whatever their number.
+        Number of permutations; the first ones do not depend on it.
     seed
         Of the whole table's permutations; the same in every call that is to be joint.
     groups : (n,) array, optional
-        Which of the groups 0 … G-1 each row of the table belongs to.
+        Group, 0 … G-1, of each row of the table.
 
     Returns
     -------

@@ -32,7 +32,7 @@ class Work:
     orders
         Permutations behind a floor, both ways of the weights.
     is_tuned, is_piloted, confirms, is_preview, with_references
-        Which parts there are.
+        Parts of the run.
     """
 
     def __init__(

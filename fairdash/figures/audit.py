@@ -27,13 +27,13 @@ class AuditFigure:
     title, subtitle, x, y
         Words of the figure, with the names of :attr:`AuditView.names` in braces.
     alt
-        What there is to see, for who can't; the title stands before it.
+        Description for readers who can't see the figure; the title precedes it.
     draw
         Takes the empty figure, the table, the view and the theme.
     height, of_a_row
         Pixels of the figure; or, where each of the table's rows is a line of it, of a row.
     rows
-        Which rows are drawn: all, if None.
+        Rows to draw: all, if None.
     """
 
     title: str

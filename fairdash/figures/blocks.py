@@ -48,7 +48,7 @@ class Picture:
     figure
         With its title and subtitle, which HTML shows as text: there they wrap on a phone and on paper.
     alt
-        What there is to see, for who can't.
+        Description for readers who can't see the figure.
     """
 
     id: str
@@ -94,7 +94,7 @@ class Table:
     Parameters
     ----------
     title, note
-        What stands above and below it.
+        Texts above and below the table.
     frame
         Its cells, texts or numbers; the first column names the row.
     file

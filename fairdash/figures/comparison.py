@@ -26,7 +26,7 @@ def features_figure(
     importance
         Columns ``feature``, ``a``, ``b``.
     axis
-        What they say, with its unit.
+        Meaning of the values, with their unit.
     """
     weight = importance[["a", "b"]].abs().max(axis=1)
     shown = importance.loc[weight.nlargest(MOST_FEATURES).index].sort_values("a")
@@ -112,7 +112,7 @@ def objectives_figure(
     measure
         Id of the measure along x.
     method
-        Whose path; any one's where it has none of its own, as the standard model.
+        Method of the path; any, for one without a path, such as the standard model.
     chosen_lam
         The stop that is marked.
     error, error_title

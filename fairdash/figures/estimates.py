@@ -123,7 +123,7 @@ def _add_row(rows: Rows, id: str, row: dict[Hashable, Any], place: int, theme: T
 
 
 def _heading(group: Group, place: int, theme: Theme) -> dict[str, Any]:
-    """The heading above a group's bars; with the exact value, if its members estimate the same."""
+    """Return the heading above a group's bars; with the exact value, if its members estimate the same."""
     text = f"<i>{group.title}</i>"
     if group.exact is not None:
         text += " &nbsp;" + coloured(f"exact {digits(group.exact)}", REFERENCE)

@@ -146,7 +146,7 @@ class RunPath:
     Parameters
     ----------
     letter, title
-        What the run is called on the chart, and in full where somebody points at it.
+        Short name of the run on the chart, and full name on hover.
     test
         Means over the splits of :func:`fairdash.evaluation.assess_curve`, test rows.
     """
@@ -219,7 +219,7 @@ def _on_axes(frame: pd.DataFrame, error: str, measure: str) -> pd.DataFrame:
 
 
 def _ends_of_bars(table: pd.DataFrame) -> list[pd.DataFrame]:
-    """The table with its errors less and more their standard errors."""
+    """Return the table with its errors less and more their standard errors."""
     room = table["y_se"].fillna(0)
     return [table.assign(y=table["y"] - room), table.assign(y=table["y"] + room)]
 
@@ -343,7 +343,7 @@ def _baselines(baselines: pd.DataFrame, theme: Theme, *, linear: str) -> Drawn:
 
 
 def _mark(mark: Label, theme: Theme) -> dict[str, Any]:
-    """A large dot; hollow for a blend."""
+    """Return a large dot; hollow for a blend."""
     edge = {"width": 3, "color": mark.colour if mark.is_hollow else "white"}
     colour = theme.veil if mark.is_hollow else mark.colour
     look: Values = {"colour": colour, "symbol": mark.symbol, "size": 16, "marker": {"line": edge}}

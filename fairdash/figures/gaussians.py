@@ -40,7 +40,7 @@ def along_rho_figure(
     base
         "nats" or "bits", of mutual information.
     rho
-        Which ρ is marked.
+        Value of ρ to mark.
     """
     words: Values = {"title": "HGR², χ², mutual information", "subtitle": subtitle, "x": "Correlation ρ"}
     figure = new_figure(**words, y=f"Value (mutual information in {base})", theme=theme, height=480)

@@ -111,7 +111,7 @@ def _value_ticks(profile: pd.DataFrame) -> dict[str, Any]:
 
 
 def _names_of_lines(lines: tuple, places: pd.Series, theme: Theme) -> list[dict[str, Any]]:
-    """The lines' names where they lie furthest apart, each on its outer side."""
+    """Return the lines' names where they lie furthest apart, each on its outer side."""
     (standard, *_), (chosen, *_) = lines
     gap = (standard["mean"] - chosen["mean"]).abs().fillna(0.0)
     widest = int(gap.to_numpy().argmax())

@@ -91,7 +91,7 @@ def _picture(
     ticks: dict[str, Any] | None = None,
     **layout: Any,
 ) -> go.Figure:
-    """A figure in one piece, of a scene that has many: plotly takes ten times as long to add to one.
+    """Return a figure in one piece, of a scene that has many: plotly takes ten times as long to add to one.
 
     Parameters
     ----------
@@ -330,7 +330,7 @@ def payers_front_figure(
 
 
 def _holding(low: pd.Series, high: pd.Series) -> list[float]:
-    """The range of an axis on which all of these have room."""
+    """Return the range of an axis on which all of these have room."""
     least, most = float(low.min()), float(high.max())
     room = 0.06 * (most - least)
     return [least - room, most + room]

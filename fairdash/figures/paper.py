@@ -59,7 +59,7 @@ def architecture_figure(values: Mapping[str, float], *, lam: float, features: st
     lam
         λ.
     features
-        What X holds, in words.
+        Content of X, in words.
     """
     figure = new_figure(
         title="The Fair HGR NN in training",
@@ -215,7 +215,7 @@ def dots_figure(
         ``measure``, ``method``, ``paper`` (NaN where nothing is published), ``ours``, ``error`` (its standard
         error) and ``floor_q95``, below which 95 % of independent data read (NaN for an error).
     titles, names
-        What measures and methods are called; they are drawn in this order.
+        Names of measures and methods, which are drawn in this order.
     log
         Whether the axis is one of powers, from 0.001: what is less stands at its left edge.
     """
@@ -259,7 +259,7 @@ def dots_figure(
 def _lanes(
     values: pd.DataFrame, measures: Sequence[str], methods: Sequence[str]
 ) -> tuple[pd.DataFrame, dict[str, float]]:
-    """The rows to draw with their place from the top, in lanes; and the middle of each measure's."""
+    """Return the rows to draw with their place from the top, in lanes; and the middle of each measure's."""
     parts, ticks, place = [], {}, 0.0
     for measure in measures:
         rows = values[values["measure"] == measure].set_index("method")

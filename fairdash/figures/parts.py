@@ -1,6 +1,6 @@
 """Chart components: lines, dots and bands as traces, notes and reference lines as layout.
 
-All of it as plain values, which plotly takes as they are.
+All components are plain values, which plotly accepts unchanged.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ def scatter_figure(
     curve
         Points of F, (m,) both.
     curve_name
-        What stands beside it.
+        Name beside the curve.
     """
     figure = new_figure(title=title, subtitle=subtitle, x="U", y="V", theme=theme, height=height)
     shown = some_rows(len(u))
@@ -187,7 +187,7 @@ def curves_figure(
 
 
 def _like(x: Array, curve: Array, exact_x: Array, exact_y: Array) -> Array:
-    """The curve with the mean, the spread and the sign of the exact one on the same points."""
+    """Return the curve with the mean, the spread and the sign of the exact one on the same points."""
     target = np.interp(x, exact_x, exact_y)
     centred, spread = curve - curve.mean(), float(curve.std())
     if spread == 0:
@@ -259,7 +259,7 @@ def noise_axis_figure(
 
 
 def _of_way(lines: pd.DataFrame, evaluation: str) -> pd.DataFrame:
-    """The line of one estimator in the way wanted, or in ours where there is no such way."""
+    """Return the line of one estimator in the way wanted, or in ours where there is no such way."""
     chosen = lines[lines["evaluation"] == evaluation]
     return chosen if len(chosen) else lines[lines["evaluation"] == "ours"]
 

@@ -1,7 +1,7 @@
 """Static figures for pages and reports without scripts: plotly's values, drawn by matplotlib.
 
-Lines, points with bars, areas and bars across are drawn: what the figures of an audit are made of. Texts stay
-texts, so that a print can be searched.
+Supported are the elements of audit figures: lines, points with error bars, areas and horizontal bars. Text
+remains text, so that a print can be searched.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _plain(value: Any) -> Any:
 
 
 def _category_places(traces: Sequence[dict[str, Any]], layout: dict[str, Any]) -> dict[str, int]:
-    """The lines of a figure of names, from above, where it has such; as plotly puts them in order."""
+    """Return the lines of a figure of names, from above, where it has such; as plotly puts them in order."""
     names = [y for trace in traces for y in np.asarray(trace["y"], dtype=object) if isinstance(y, str)]
     if layout.get("yaxis", {}).get("type") == "category":
         names = [str(y) for trace in traces for y in np.asarray(trace["y"], dtype=object)]
@@ -182,7 +182,7 @@ def _dress(axes: Axes, layout: dict[str, Any], places: dict[str, int]) -> None:
 
 
 def _colour(text: str) -> Any:
-    """A colour as matplotlib has it; plotly writes “rgba(1,2,3,0.5)”, too."""
+    """Return a colour as matplotlib has it; plotly writes “rgba(1,2,3,0.5)”, too."""
     if not text.startswith("rgba"):
         return text
     *rgb, opacity = (float(each) for each in text[5:-1].split(","))
@@ -190,5 +190,5 @@ def _colour(text: str) -> Any:
 
 
 def _words(text: str) -> str:
-    """A text as it is read: plotly's is HTML."""
+    """Return a text as it is read: plotly's is HTML."""
     return html.unescape(_TAG.sub(" ", str(text))).strip()

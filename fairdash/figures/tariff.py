@@ -47,7 +47,7 @@ def factor_figure(
     factor
         One of :func:`factors`.
     before_name, after_name
-        What the two are called; plain text.
+        Names of both tariffs; plain text.
     title
         The factor's name for people, the column's own if None.
     unit
@@ -133,7 +133,7 @@ def _band(low: float, high: float) -> str:
 
 
 def _curve(at: Any, values: Any, *, multiplies: bool) -> tuple[Any, Any]:
-    """A curve with points between its breakpoints, straight on the scale that it is straight on."""
+    """Return a curve with points between its breakpoints, straight on the scale that it is straight on."""
     if len(at) < 2:
         return at, values
     steps = np.arange(len(at), step=1 / _BETWEEN)
@@ -144,7 +144,7 @@ def _curve(at: Any, values: Any, *, multiplies: bool) -> tuple[Any, Any]:
 
 
 def _beside(at: pd.Series) -> float:
-    """A place on the right of all breakpoints."""
+    """Return a place on the right of all breakpoints."""
     span = float(at.max() - at.min()) or 1.0
     return float(at.max()) + 0.08 * span
 

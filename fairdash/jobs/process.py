@@ -25,7 +25,7 @@ SECONDS_TO_STOP, SECONDS_TO_BE_GONE = 8.0, 10.0
 def start_detached(module: str, argument: str, *, log: Path) -> None:
     """Run ``python -m module argument`` in a session of its own, and append its output to `log`.
 
-    The process goes on when the browser, the tab or the app is closed. `argument` must be fairdash's own
+    The process continues when the browser, the tab or the app is closed. `argument` must be fairdash's own
     (hex digits): nothing that a user typed.
     """
     with log.open("ab") as out:
@@ -74,7 +74,7 @@ def stop(folder: Path, *, seconds: float = SECONDS_TO_STOP) -> bool:
     Parameters
     ----------
     seconds
-        How long it may take to hear.
+        Time allowed for the process to react.
     """
     if not folder.is_dir():
         return True

@@ -79,7 +79,7 @@ class QueueState:
     state
         WAITING, AT_WORK, STOPPED by somebody's wish or by an error that has been noted, or another.
     before
-        How many jobs of its lane come before it, if it waits.
+        Number of jobs ahead of it in its lane, if it waits.
     """
 
     state: str
@@ -142,9 +142,9 @@ def submit(
     lane
         One of LANES.
     owner
-        Whose it is.
+        Owner of the job.
     part
-        Which part of it, for the process.
+        Part of the job, for the process.
     id
         The name in the line; that of the place by default.
     now

@@ -1,8 +1,8 @@
 """Units of work: the steps of a long job, with results that can be stored and reloaded.
 
-A job asks its :class:`Unit` for what each of its units has found. :func:`at_once` computes it;
-:class:`Checkpoints` compute what they do not have yet. So a job that was killed goes on from its last
-finished unit.
+A job asks its :class:`Unit` for the result of each of its units. :func:`at_once` computes the result;
+:class:`Checkpoints` compute only results that are not stored yet. A killed job therefore resumes after its
+last finished unit.
 
 <job>/units/<sha256>   what a unit has found, by content: synced, and checked on reading
 <job>/units/names/     which unit has found what, so that two processes at one job share the units
@@ -92,7 +92,7 @@ def is_from_the_end(unit: Unit) -> bool:
 class Checkpoints:
     """Store of unit results: each unit is computed once, by the first process that asks.
 
-    Whoever is at a unit holds its lock, which dies with the process.
+    The process that computes a unit holds its lock, which is released when the process ends.
 
     Parameters
     ----------

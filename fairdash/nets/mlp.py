@@ -30,7 +30,7 @@ class Activation:
     function
         The output itself, for what is not written by hand.
     scale
-        What z is multiplied by before `keep`.
+        Factor of z before `keep`.
     keep
         The kept a from ``scale * z``, in place.
     factor, shift
@@ -105,7 +105,7 @@ class StackedMLP(nn.Module):
     first_bias_spread
         The first layer's biases are drawn uniformly from ± this number, 0 leaves them at the activation's.
     activation
-        What stands between the layers, in :data:`fairdash.nets.mlp.ACTIVATIONS`.
+        Activation between the layers, in :data:`fairdash.nets.mlp.ACTIVATIONS`.
 
     Notes
     -----

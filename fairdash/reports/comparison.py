@@ -59,7 +59,7 @@ class Comparison:
     plan
         Training.
     result, fronts
-        What was found, and its figures of the sensitive column in view by objective.
+        Result of the run, and its figures of the sensitive column in view by objective.
     objective
         Id of the objective in view; models are trained for ``plan.objective``.
     measure
@@ -206,7 +206,7 @@ class Comparison:
     def has_link(self, point: Point) -> bool:
         """Return the verdict: whether one test of several measures detects a link with the sensitive column.
 
-        In runs of before there was such a test, whether the measure in view finds one.
+        In runs from versions without this test, the measure in view decides.
         """
         p_value = self.verdict_p(point)
         if np.isnan(p_value):
@@ -351,7 +351,7 @@ class Comparison:
         return self.mean(self.measure, self.b) > max(ends)
 
     def _path_of(self, point: Point) -> str:
-        """The method whose path holds the point: any one holds the standard model."""
+        """Return the method whose path holds the point: any one holds the standard model."""
         return point.method if point.method in self.front.methods else self.front.methods[0]
 
 

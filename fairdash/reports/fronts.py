@@ -89,7 +89,7 @@ def _errors_of_average(baselines: pd.DataFrame) -> pd.DataFrame:
 
 
 def _against_average(figures: pd.DataFrame, of_average: pd.DataFrame) -> pd.DataFrame:
-    """The figures with test errors divided by the average's on the same rows."""
+    """Return the figures with test errors divided by the average's on the same rows."""
     if figures.empty or of_average.empty:
         return figures
     test = figures["part"] == "test"
@@ -126,7 +126,7 @@ class Front:
     least_error
         The least ``mse`` of independent predictions, estimated, and its standard error; NaN likewise.
     baselines
-        Means of the baselines' test figures; empty in a run of before there were any.
+        Means of the baselines' test figures; empty in runs from versions without baselines.
     tariffs
         Test and validation figures of every split's tariffs beside networks; empty where there are none.
     groups, fifths

@@ -47,9 +47,9 @@ def render_report(
     is_preview
         Whether the run has more to come, which the report then says.
     openings
-        What the rows set aside have shown, as :func:`fairdash.runs.confirmations.read_confirmations` has it.
+        Results on the holdout rows, from :func:`fairdash.runs.confirmations.read_confirmations`.
     log
-        Who did what with the run, as :func:`fairdash.runs.log.read` gives it.
+        Log of the run, from :func:`fairdash.runs.log.read`.
 
     Returns
     -------

@@ -105,7 +105,7 @@ def _cells(estimates: pd.DataFrame, ids: Sequence[str]) -> list[tuple[str, str]]
 
 
 def _moving_rows(scene: Scene, *, theme: Theme) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The rows, the curve and the axis that holds both.
+    """Return the rows, the curve and the axis that holds both.
 
     More noise is more of the same noise: V = F + σ ε. On the scale of heavy tails its logarithm is such a
     sum. So what is sent are F, ε and their shares at each stop.

@@ -206,7 +206,7 @@ def _compared(
 
 
 def _of_all_columns(frames: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """The figures of all sensitive columns together, without those of each."""
+    """Return the figures of all sensitive columns together, without those of each."""
     return {
         name: frame.loc[:, ~frame.columns.str.contains("[", regex=False)] for name, frame in frames.items()
     }

@@ -25,11 +25,11 @@ class ComparedRun:
     Parameters
     ----------
     letter
-        What it is called on the chart.
+        Name on the chart.
     title
-        What it is called beside it.
+        Name beside the chart.
     spec, result
-        What it had to do, and what it has found.
+        Plan and result of the run.
     """
 
     letter: str

@@ -261,11 +261,11 @@ def moving_lines(
     profiles
         Means of the stops and ends of their intervals, (P, G) each.
     names
-        What the line is called at each stop.
+        Name of the line at each point.
     named_at
         At which group its name stands.
     besides
-        What the axis must hold besides them.
+        Further values that the axis must include.
     """
     spec, (mean, low, high) = plain(figure), profiles
     everything = np.concatenate([mean.ravel(), low.ravel(), high.ravel(), besides])
@@ -284,7 +284,7 @@ def moving_lines(
 def _moving_front(
     comparison: Comparison, stops: Stops, *, theme: Theme
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The front on which the chosen point, its name and the end of the noise floor move."""
+    """Return the front on which the chosen point, its name and the end of the noise floor move."""
     spec = plain(pictures.draw_front(comparison, theme=theme))
     notes, traces = spec["layout"]["annotations"], spec["data"]
     if comparison.b.is_standard:

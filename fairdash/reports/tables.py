@@ -291,7 +291,7 @@ def history(log: Log) -> Table:
 
 
 def _shown(comparison: Comparison) -> list[str]:
-    """The measure in view, and FairQuant."""
+    """Return the measure in view, and FairQuant."""
     also = [id for id in ("fairquant",) if id in comparison.front.measures]
     return list(dict.fromkeys([comparison.measure, *also]))
 
@@ -315,7 +315,7 @@ def _figures(
 def _beside_floor(
     title: str, cells: list[tuple[pd.Series, str]], comparison: Comparison
 ) -> dict[str, list[str]]:
-    """A column of figures, each of a row, and one of their floors."""
+    """Return a column of figures, each of a row, and one of their floors."""
     return {
         title: [_value(row, figure, comparison) for row, figure in cells],
         f"{title}: floor": [_floor(row, figure, comparison) for row, figure in cells],
@@ -323,7 +323,7 @@ def _beside_floor(
 
 
 def _value(row: pd.Series, figure: str, comparison: Comparison) -> str:
-    """A mean ± its standard error."""
+    """Return a mean ± its standard error."""
     return _with_unit(_estimate((float(row[figure]), float(row[f"{figure}_se"]))), figure, comparison)
 
 
@@ -346,7 +346,7 @@ def _in_unit(comparison: Comparison) -> str:
 
 
 def _estimate(estimate: Estimate) -> str:
-    """A number ± its standard error, where there is one."""
+    """Return a number ± its standard error, where there is one."""
     value, error = estimate
     text = _rounded(value, error)
     return f"{text} ± {number(error, error=error)}" if np.isfinite(error) else text

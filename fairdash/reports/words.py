@@ -36,7 +36,7 @@ def dependence(comparison: Comparison, point: Point | None = None) -> str:
     """Return a sentence about the dependence at a point, B by default.
 
     The claim is that of one test of several measures, averaged over the splits, at the 5 % level
-    (:mod:`fairdash.evaluation.verdict`); in runs of before there was one, that of the measure in view.
+    (:mod:`fairdash.evaluation.verdict`); in runs from versions without it, the test of the measure in view.
     """
     point = comparison.b if point is None else point
     what = f"the {comparison.objective_seen.audited} of {comparison.target_called}"
@@ -61,7 +61,7 @@ def dependence(comparison: Comparison, point: Point | None = None) -> str:
 
 
 def _evidence(comparison: Comparison, point: Point) -> str:
-    """The test's p-value, and the value and edge of a measure that agrees with it, where there is one.
+    """Return the test's p-value, and the value and edge of a measure that agrees with it, where there is one.
 
     That is the measure in view; where it does not show the link by itself, the one that does is named first.
     """
@@ -212,7 +212,7 @@ def of_choice(comparison: Comparison, choice: Choice, goal: str) -> str:
 
 
 def _short(value: float) -> str:
-    """An amount in a sentence: two digits, and no more than whole numbers need."""
+    """Return an amount in a sentence: two digits, and no more than whole numbers need."""
     decimals = max(1 - math.floor(math.log10(value)), 0) if value > 0 else 0
     return f"{value:,.{min(decimals, 10)}f}"
 
@@ -273,7 +273,7 @@ def of_opening(found: Confirmation, *, times: int, names: Mapping[str, str] = _N
     Parameters
     ----------
     times
-        How often the rows have been opened by now.
+        Number of uses of the holdout so far.
     names
         Sensitive column to its name for people, for those that have one.
     """

@@ -69,7 +69,7 @@ class BroughtIn:
     run
         The run, here.
     id
-        What it was called where it comes from.
+        Id of the run where it was exported.
     was_here
         Whether it was here already, so that nothing was written.
     """
@@ -129,7 +129,7 @@ def import_run(content: bytes, *, owner: str = LOCAL) -> BroughtIn:
     content
         The whole file.
     owner
-        Whose it is from now on.
+        New owner.
 
     Raises
     ------
@@ -206,13 +206,13 @@ def _is_same(place: Path, files: Mapping[str, bytes]) -> bool:
 
 
 def _spec_of(text: str, owner: str) -> str:
-    """A run's spec.json as that of this owner; as it is where it was theirs."""
+    """Return a run's spec.json as that of this owner; as it is where it was theirs."""
     content = open_sealed_text(text)
     return text if content.get("owner", LOCAL) == owner else sealed_text({**content, "owner": owner})
 
 
 def _packed(files: Mapping[str, bytes]) -> bytes:
-    """The zip of these files and their hashes; the same for the same files."""
+    """Return the zip of these files and their hashes; the same for the same files."""
     return pack({**files, SEAL: sealing(hashes_of(files))})
 
 

@@ -42,7 +42,7 @@ class AuditSpec(JobSpec):
     Parameters
     ----------
     plan
-        Which columns are what, the primary criterion and the thresholds.
+        Roles of columns, the primary criterion and the thresholds.
     source, created
         As in :class:`fairdash.runs.store.JobSpec`; of the source only its table matters, not its roles.
     """
@@ -97,9 +97,9 @@ def keep_priced(run: Run, dataset: Dataset, price: pd.Series, *, title: str, own
     price
         Price of the rows of `dataset` that have one, by their place there.
     title
-        What the table is called.
+        Name of the table.
     owner
-        Whose it is.
+        Owner of the table.
 
     Raises
     ------

@@ -223,7 +223,7 @@ def card_of(
     run
         Id of the run that carried the sweep out.
     figures
-        What the user was shown of the model, by name: numbers, texts, or None.
+        Figures shown to the user, by name: numbers, texts, or None.
     """
     set_aside = 0
     if model.patience is not None:

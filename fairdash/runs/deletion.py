@@ -226,7 +226,7 @@ def delete_expired(*, now: datetime | None = None) -> int:
     Returns
     -------
     int
-        How many files' terms were over.
+        Number of expired files.
     """
     for mark in inside(data_folder("uploads")):
         if mark.suffix == _MARK:
@@ -286,7 +286,7 @@ def keep_enforcing(
     seconds
         Between two times.
     then
-        What to do after each.
+        Action after each.
 
     Returns
     -------

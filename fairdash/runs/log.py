@@ -46,7 +46,7 @@ class Event:
     what
         In plain words.
     details
-        What else there is to know: which data, which columns, which file.
+        Further details: data, columns, file.
     """
 
     when: str

@@ -232,10 +232,10 @@ class ModelJob(Job[ModelSpec]):
         return read_tariff(folder / GLM), read_tariff(folder / TARIFF)
 
     def test_premiums(self, *, n_splits: int, n_rows: int) -> NDArray[np.float64] | None:
-        """Predictions for the splits' test rows at the chosen λ, (n_splits, n_rows), NaN elsewhere.
+        """Return predictions for the splits' test rows at the selected λ, (n_splits, n_rows), NaN elsewhere.
 
-        None where the data have no existing price, and for a tariff of before this was kept; RunError if
-        damaged.
+        None if the data have no existing price, and for tariffs from versions that did not store this;
+        RunError if damaged.
         """
         import pandas as pd
 

@@ -174,7 +174,7 @@ def read_result(folder: Path, plan: Sweep) -> SweepResult:
 
 
 def _read_set_aside(folder: Path) -> SetAside | None:
-    """The rows set aside; None where there are none, as in a run of before there were any."""
+    """Return the rows set aside; None without any, as in runs from older versions."""
     from safetensors.numpy import load_file
 
     path = folder / f"{SET_ASIDE}.safetensors"
@@ -195,7 +195,7 @@ def _optional(folder: Path, name: str) -> pd.DataFrame | None:
 
 
 def _table(folder: Path, name: str) -> pd.DataFrame:
-    """A table as its columns say; what a file says to pandas could make any other one of it."""
+    """Return a table as its columns say; what a file says to pandas could make any other one of it."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -164,7 +164,7 @@ class _Result:
         return self.files[name]
 
     def _table(self, name: str, figures: Mapping[str, Column] = MappingProxyType({})) -> pd.DataFrame:
-        """The table of a name such as ``frame-demographic_parity``."""
+        """Return the table of a name such as ``frame-demographic_parity``."""
         columns = {**figures, **_TABLES[name.partition("-")[0]]}
         frame = read_table(self._take(f"{name}.parquet"), columns, most_rows=MOST_ROWS)
         if "split" in frame:
@@ -226,7 +226,7 @@ class _Result:
         return counts
 
     def _figures(self, name: str) -> pd.DataFrame:
-        """A table of figures of measures, all of a measure's or none."""
+        """Return a table of figures of measures, all of a measure's or none."""
         frame = self._table(name, self.figures)
         there = [str(each) for each in frame]
         plain = {each.removesuffix("_floor") for each in there if each.endswith("_floor")}
@@ -409,7 +409,7 @@ def _has_rows(frame: pd.DataFrame, columns: list[str], wanted: Set[tuple[Any, ..
 
 
 def _value_of(column: str) -> str:
-    """The column of values beside which this one stands."""
+    """Return the column of values beside which this one stands."""
     return next((column.removesuffix(end) for end in _ENDS[1:][::-1] if column.endswith(end)), column)
 
 

@@ -32,7 +32,7 @@ class SearchSpec(JobSpec):
     Parameters
     ----------
     kind
-        What is looked for: ``"settings"`` or ``"lam"``.
+        Object of the search: ``"settings"`` or ``"lam"``.
     plan
         How.
     source, created

@@ -16,7 +16,7 @@ class RunStatus:
     state
         ``"queued"``, ``"running"``, ``"done"``, ``"cancelled"`` or ``"failed"``.
     doing
-        What it is doing, in plain words.
+        Current step, in plain words.
     fraction
         Share of the work done, 0 to 1.
     seconds
@@ -26,7 +26,7 @@ class RunStatus:
     message
         Why it failed, for the user.
     before
-        How many jobs come before it, while it is queued.
+        Number of jobs ahead of it, while it is queued.
     """
 
     state: str

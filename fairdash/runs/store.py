@@ -80,11 +80,11 @@ class JobSpec:
     Parameters
     ----------
     source
-        How to get its data set.
+        Recipe for its data set.
     created
         When it was asked for, ISO 8601, UTC; now unless told.
     owner
-        Whose it is.
+        Owner of the job.
     """
 
     source: DatasetSource
@@ -113,7 +113,7 @@ class RunSpec(JobSpec):
     first_share
         The share of the rows that it sees, drawn at random: above 0, 1 for all of them.
     defaults
-        What :func:`fairdash.training.defaults.current_defaults` gave then; empty in older runs.
+        Defaults from :func:`fairdash.training.defaults.current_defaults` at that time; empty in older runs.
     """
 
     plan: Sweep
@@ -312,7 +312,7 @@ class Job(Generic[Spec]):
             shutil.rmtree(self.units, ignore_errors=True)
 
     def _checked(self, name: str = RESULT) -> Path:
-        """The result's folder, whose files are as they were written; RunError if they are not."""
+        """Return the result's folder, whose files are as they were written; RunError if they are not."""
         folder = self.folder / name
         try:
             check(folder)

@@ -1,10 +1,9 @@
 """Execute one run, search, model or audit in the process that took it (:mod:`fairdash.cli.worker`).
 
-That process alone writes to the job's folder, apart from the cancel mark; and, so that no core is idle, from
-the helper process at a run, which asks for the same units from the other end. ``python -m
-fairdash.runs.worker ID`` is that one: it ends with its parent process. Each unit is kept once, by
-whichever of the two comes to it first (:class:`fairdash.jobs.steps.Checkpoints`): neither changes what is
-found.
+Only that process writes to the job's folder, apart from the cancel mark and from a run's helper process. The
+helper keeps cores busy by computing the same units from the other end; ``python -m fairdash.runs.worker ID``
+starts it, and it ends with its parent process. Each unit is stored once, by the first of the two that reaches
+it (:class:`fairdash.jobs.steps.Checkpoints`); neither process changes the results.
 """
 
 from __future__ import annotations

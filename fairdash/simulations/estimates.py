@@ -31,9 +31,9 @@ class Progress:
     fraction
         Share done, 0 to 1.
     doing
-        What it is doing, in plain words.
+        Current step, in plain words.
     tables
-        What it has found so far, by name.
+        Results so far, by name.
     """
 
     fraction: float
@@ -195,7 +195,7 @@ def scene_estimates(
     Parameters
     ----------
     scene
-        Which rows.
+        Rows to use.
     ids
         Measures; all the quick ones by default.
     n_permutations

@@ -259,13 +259,13 @@ def independent_rows(n: int) -> tuple[Array, Array]:
 
 
 def noise_readings(n: int) -> pd.DataFrame:
-    """A row a number of steps: ``own`` and ``new``, HGR_NN on the rows that it has learned and on others;
+    """Return one row per number of steps: ``own`` and ``new``, HGR_NN on its training rows and on others;
     ``low`` and ``high``, the range of ``own`` on shuffled rows."""
     return select("noise", n=n)
 
 
 def noise_sentence(n: int, steps: int) -> str:
-    """The networks' values after so many steps, in Markdown."""
+    """Return the networks' values after so many steps, in Markdown."""
     row = row_of(noise_readings(n), "steps", steps)
     return (
         f"**After {steps} steps on {n:,} rows without any link the adversary reports {row['own']:.2f} on its "
@@ -284,8 +284,8 @@ FROZEN_AT = 100
 
 
 def duel_states(frozen: bool) -> pd.DataFrame:
-    """A row a step that is shown: ``mse`` (1 is what the average reaches), ``j``, the adversary's value, and
-    ``fresh``, that of a new estimator: HGR_spline by its default."""
+    """Return one row per step shown: ``mse`` (1 for the average), ``j``, the adversary's value, and
+    ``fresh``, the value of a new estimator: HGR_spline by its default."""
     return select("duel", frozen=frozen)
 
 

@@ -61,7 +61,7 @@ class Scene:
         Whether U and V are drawn on a scale of heavy tails: increasing maps of both, with U and a normal V
         becoming lognormal(0, 2). Maximal correlation, χ² and mutual information are those of the pattern.
     seed
-        Which draw.
+        Number of the draw.
     """
 
     pattern: str = "cosine"
@@ -160,9 +160,9 @@ class Example:
     measure
         Id of the estimator.
     button
-        What a button says that opens it.
+        Text of the button that opens it.
     look_at
-        What to look at, in plain words.
+        Explanation, in plain words.
     scene
         The scene.
     also

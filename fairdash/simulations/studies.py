@@ -1,8 +1,8 @@
 """Simulation studies: estimators as noise grows (the paper's Fig. 2), estimators along ρ of normal
 distributions (Fig. 1), and power.
 
-And which features predict a sensitive attribute. A :class:`Study` is named by a hash of what it is;
-:mod:`fairdash.runs.studies` has it carried out beside the app.
+One further study ranks the features that predict a sensitive attribute. A hash of its definition names each
+:class:`Study`; :mod:`fairdash.runs.studies` runs it outside the app.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Study:
     source
         The recipe of the data set that it is about, as JSON; of ``"proxies"``, which has no scene.
     sensitive
-        Which of its sensitive columns; of ``"proxies"``.
+        Sensitive column, for ``"proxies"``.
     """
 
     #: It belongs to all who ask for the same.
@@ -307,7 +307,7 @@ def gaussian_study(
     ids
         Measures; by default all that estimate one of the three.
     seed
-        Which draw.
+        Number of the draw.
 
     Yields
     ------

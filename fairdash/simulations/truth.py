@@ -1,6 +1,6 @@
 """Exact values for a pattern with noise, by quadrature, and for bivariate normal distributions.
 
-And the supplement's proposition "Mutual Information vs χ²", checked for these laws. It says:
+This module also checks the supplement's proposition "Mutual Information vs χ²" for these laws, which says:
 HGR² ≤ 1 − 2^(−2I), which is ≤ χ² for χ² ≥ t ≈ 0.345 and ≥ χ² below, by way of I ≤ log(1 + χ²).
 
 For a bivariate normal law 1 + χ² = 1/(1 − ρ²), so I = ½ ln(1 + χ²) nats, and everything is a function of χ²

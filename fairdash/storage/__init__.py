@@ -62,7 +62,7 @@ def write_whole(path: Path, content: bytes, *, hint: str = WRITABLE) -> None:
     Parameters
     ----------
     hint
-        What the user can do where it fails.
+        Advice for the user if writing fails.
 
     Raises
     ------

@@ -39,7 +39,7 @@ class AlteredError(ValueError):
     Parameters
     ----------
     names
-        Which ones.
+        Names of the files.
     """
 
     def __init__(self, *names: str) -> None:
@@ -63,7 +63,7 @@ def pack(
     Parameters
     ----------
     mode
-        Who may read them where it is unpacked.
+        Permissions of the unpacked files.
     time
         When they were made.
     is_packed

@@ -136,7 +136,7 @@ def read_table(content: bytes, columns: Mapping[str, Column], *, most_rows: int)
     columns
         Name to what stands there; there may be no other.
     most_rows
-        How many rows there may be.
+        Largest number of rows.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -1,9 +1,9 @@
 """Tariffs for filing: additive models of levels, bands, curves and interactions, fair at a weight λ.
 
-``terms`` says what a tariff is made of, ``choosing`` finds it for a table, ``shape`` and ``smoothing`` say
-what its curves should look like, ``monotone`` what that costs, ``fit`` fits many λ as one stack,
-``relativities`` writes the table that rates by itself and rates by it, ``files`` keeps it as CSV and
-XLSX, and ``model`` has the estimator; ``postprocessor`` repairs any other price, by factors too.
+``terms`` defines the terms of a tariff, ``choosing`` selects them for a table, ``shape`` and ``smoothing``
+shape the curves, ``monotone`` measures the cost of constraints, ``fit`` fits many λ as one stack,
+``relativities`` writes the table of relativities and rates by it, ``files`` exports it as CSV and XLSX, and
+``model`` contains the estimator; ``postprocessor`` repairs any other price, also by factors.
 :func:`fairdash.tariff.many.fit_tariffs` fits splits times λ.
 """
 

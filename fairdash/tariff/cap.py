@@ -112,7 +112,7 @@ def cap_premiums(
 
 
 def _level(p: Array, low: Array, high: Array, share: Array, max_change: float) -> float:
-    """The k at which the cut premiums' income is that of `p`."""
+    """Return the k at which the cut premiums' income is that of `p`."""
     from scipy.optimize import brentq
 
     income, least, most = (float(share @ each) for each in (p, low, high))

@@ -56,7 +56,7 @@ class TermOptions:
     bands
         Column to the inner edges of its bands, or to how many bands of equal weight: no curve then.
     n_bands
-        How many bands a number has in an interaction if `bands` does not say.
+        Number of bands of a numeric column in an interaction if `bands` does not say.
     categorical_features
         Columns of numbers whose values are levels.
     interactions
@@ -351,7 +351,7 @@ def _factor(
     weight: Array,
     missing: NDArray[np.bool_],
 ) -> Factor:
-    """A factor of its values' weights, with one more value where cells are missing."""
+    """Return a factor of its values' weights, with one more value where cells are missing."""
     every = np.append(shares, weight[missing].sum()) if missing.any() else shares
     return Factor(
         column=name,

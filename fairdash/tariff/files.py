@@ -158,13 +158,13 @@ def _cells_of_xlsx(content: bytes) -> list[list[Any]]:
 
 
 def _as_kept(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with its texts as they are written."""
+    """Return the table with its texts as they are written."""
     texts = {name: table[name].map(_written, na_action="ignore") for name in table if name in TEXTS}
     return table.assign(**texts)
 
 
 def _table(header: list[str], rows: list[list[Any]]) -> pd.DataFrame:
-    """The table again: empty cells are none, texts as they were, numbers in float64."""
+    """Return the table again: empty cells are none, texts as they were, numbers in float64."""
     columns: dict[str, pd.Series] = {}
     for place, name in enumerate(header):
         if name not in (*TEXTS, *NUMBERS, RELATIVITY, POINTS):

@@ -61,13 +61,13 @@ class FitOptions:
     Parameters
     ----------
     loss
-        What accurate means; its link is the tariff's.
+        Loss, which defines accuracy and the tariff's link.
     penalty
         Id in :data:`PENALTIES`.
     objective
         Id in :data:`fairdash.training.objectives.OBJECTIVES`.
     alpha
-        Weight of the squared coefficients, as scikit-learn's ``TweedieRegressor`` has it for a target of
+        Weight of the squared coefficients, as in scikit-learn's ``TweedieRegressor`` for a target of
         mean 1 (squared error: of variance 1).
     smooth
         Weight γ ≥ 0 of the squared second differences of neighbouring values of a number, beside α and on

@@ -244,7 +244,7 @@ def find_lams(
     options
         Of the fit.
     count
-        How many weights to find.
+        Number of weights to find.
 
     Returns
     -------

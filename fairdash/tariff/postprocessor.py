@@ -289,7 +289,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         return model.fit(seen, y, sample_weight=weight)
 
     def _price(self, seen: Any) -> Array:
-        """The original prices of rows."""
+        """Return the original prices of rows."""
         maker = self.estimator_
         if isinstance(maker, str):
             if not isinstance(seen, pd.DataFrame) or maker not in seen.columns:

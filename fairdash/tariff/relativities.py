@@ -253,7 +253,7 @@ def read_terms(table: pd.DataFrame) -> tuple[list[Term], float, list[Array], boo
 
 
 def _whole(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """The table with every column, and the name of that of values."""
+    """Return the table with every column, and the name of that of values."""
     checks = Checks(DataError)
     there = [name for name in (RELATIVITY, POINTS) if name in table.columns]
     what, hint = f"A tariff's table has a column “{RELATIVITY}” or one called “{POINTS}”", _AS_MADE
@@ -299,7 +299,7 @@ def _rows_in_words(wrong: pd.Series) -> str:
 
 
 def _factor(name: str, rows: pd.DataFrame) -> tuple[Factor, NDArray[np.int64]]:
-    """A factor, and its rows in the order of its values."""
+    """Return a factor, and its rows in the order of its values."""
     missing = np.flatnonzero(rows["kind"] == MISSING)
     own = rows[rows["kind"] != MISSING]
     kinds = own["kind"].unique()
@@ -350,7 +350,7 @@ def _ordered_bands(name: str, low: pd.Series, high: pd.Series) -> NDArray[np.int
 
 
 def _pair(name: str, by: str, rows: pd.DataFrame) -> tuple[Interaction, NDArray[np.int64]]:
-    """An interaction, and the place of each of its rows among its values."""
+    """Return an interaction, and the place of each of its rows among its values."""
     first, of_first = _part(name, rows["level"], rows["from"], rows["to"])
     second, of_second = _part(by, rows["by_level"], rows["by_from"], rows["by_to"])
     places = of_first * second.n_places + of_second
@@ -362,7 +362,7 @@ def _pair(name: str, by: str, rows: pd.DataFrame) -> tuple[Interaction, NDArray[
 
 
 def _part(name: str, level: pd.Series, low: pd.Series, high: pd.Series) -> tuple[Factor, NDArray[np.int64]]:
-    """The parts of one side of an interaction, and the part of each row."""
+    """Return the parts of one side of an interaction, and the part of each row."""
     if level.notna().all():
         places, levels = pd.factorize(level.map(str))
         kind, cells, count = LEVEL, tuple(levels), len(levels)

@@ -178,7 +178,7 @@ class TariffStack:
             return self._value_and_slope(z, which)
 
     def near_value_and_slope(self, z: Array, which: NDArray[np.int64]) -> tuple[Array, Array]:
-        """The same with the parabola that fits what the GLM minimises at its end: |z − z of the GLM|².
+        """Return both with a parabola in place of the GLM's objective: |z − z of the GLM|².
 
         It knows all rows and asks only those that the penalty sees: a start for the descent.
         """

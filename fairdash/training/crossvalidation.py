@@ -1,8 +1,8 @@
 """Compare settings on held-out rows in shared stacks: candidates by cross-validation, weight decay by split.
 
-No single weight decay suits every table: one that a few hundred rows with a strong signal need leaves a
-constant of rare claims. So every run begins with one more stack of standard networks, and each split keeps
-the decay that predicts its own validation rows best. Test rows take no part.
+No single weight decay suits every table: the decay that suits a few hundred rows with a strong signal reduces
+a model of rare claims to a constant. Every run therefore begins with an additional stack of standard
+networks, and each split keeps the decay that predicts its own validation rows best. Test rows take no part.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def cross_validate(
 
 
 def _for_as_many_steps(candidate: StackedModel, splits: Sequence[Split], *, n_rows: int) -> StackedModel:
-    """The candidate with as many steps on the folds' training rows as on all rows."""
+    """Return the candidate with as many steps on the folds' training rows as on all rows."""
     # Of all rows, too, some would tell when to stop.
     learned = n_rows if candidate.settings.patience is None else round(n_rows * (1 - STOPPING_SHARE))
     fewest = min(len(split.train) for split in splits)
@@ -346,7 +346,7 @@ def tune(
         The run's own. Where one has no validation rows, a fifth of its training rows is held out for this, in
         whole groups if the data set has them.
     settings
-        What the candidates have in common.
+        Settings shared by the candidates.
     random_state
         Seed of the initial weights and the mini-batches.
     progress

@@ -1,8 +1,8 @@
 """Devices for training, and the memory that a stack needs on them.
 
-The memory of a stack is predicted, so that one too large for a device is cut before it is tried. Counted are
-the numbers that live at once, in single precision. The factors are what the CPU's allocator was seen to hand
-out; tests/training/test_device.py compares.
+The memory of a stack is predicted, so that a stack too large for the device is cut before it is tried. The
+prediction counts the numbers held at the same time, in single precision. The factors were measured with the
+CPU's allocator; tests/training/test_device.py compares them.
 """
 
 from __future__ import annotations

@@ -160,7 +160,7 @@ class FeatureEncoder:
 
 
 def _numbers(features: pd.DataFrame, columns: Sequence[Hashable]) -> NDArray[np.float64]:
-    """The named columns as (n, q) float64, NaN where a cell is missing."""
+    """Return the named columns as (n, q) float64, NaN where a cell is missing."""
     cells = [features[c].to_numpy(dtype=float, na_value=np.nan) for c in columns]
     return np.stack(cells, axis=1) if cells else np.empty((len(features), 0))
 

@@ -135,7 +135,7 @@ class LamSearch(SearchPlan):
     Parameters
     ----------
     target
-        What the model has to meet.
+        Target for the model.
     lams
         Weights λ ≥ 0 to try, each different, one of them above 0; the standard model (λ = 0) is always
         tried beside them.
@@ -275,7 +275,7 @@ def search_lam(
 
 
 def _pilot(dataset: Dataset, plan: LamSearch) -> units.Found:
-    """The weights that a pilot finds; those of the plan where there is no dependence to lose."""
+    """Return the weights that a pilot finds; those of the plan where there is no dependence to lose."""
     every = np.arange(dataset.n_rows)
     found = find_lams(
         dataset,
@@ -363,7 +363,7 @@ _BOUNDED = {MEASURE: "dependence", EXCESS: "excess", ERROR: "increase"}
 
 
 def _judged(frame: pd.DataFrame, target: Target) -> pd.DataFrame:
-    """The frame with ``increase`` and ``meets``."""
+    """Return the frame with ``increase`` and ``meets``."""
     increase = frame["loss"] / frame["loss"].iloc[0] - 1
     judged = frame.assign(increase=increase)
     return judged.assign(meets=(judged[_BOUNDED[target.kind]] <= target.at_most) & ~frame["diverged"])

@@ -101,13 +101,13 @@ class Batches:
     seeds
         One a split.
     tables
-        Who gets which split.
+        Split of each model.
     dropout
         (K,) share of units left out, or None for no dropout at all.
     hidden
         Units of the hidden layers.
     rows_a_step
-        As the method has it.
+        As in the method.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class Batches:
 
 
 def _orders(n: int, used: int, generator: torch.Generator) -> Tensor:
-    """The first `used` of n row numbers in a random order, and another, as often as it takes."""
+    """Return the first `used` of n row numbers in a random order, and another, as often as it takes."""
     return torch.cat([torch.randperm(n, generator=generator) for _ in range(math.ceil(used / n))])[:used]
 
 
@@ -189,7 +189,7 @@ class MinimaxTrainer:
     lam
         (K,) weights λ.
     objective, loss
-        What must be independent, and what accurate means.
+        Objective, which defines independence, and loss, which defines accuracy.
     scale
         (K,) loss of the constant model, by which losses are divided.
     lr, weight_decay, adversary_lr
@@ -266,7 +266,7 @@ class MinimaxTrainer:
         return mean / self.scale
 
     def _play_adversary(self, u: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The adversaries' steps on fixed u; Ψ (K,) before the last of them, and λ ∂Ψ/∂u.
+        """Return the adversaries' steps on fixed u; Ψ (K,) before the last of them, and λ ∂Ψ/∂u.
 
         As in the supplement's algorithms the last Ψ serves both players; with several steps the
         adversary first catches up with the predictor, on a part of the batch at each step.

@@ -1,8 +1,8 @@
 """Train many models of one data set in stacks, with any mix of methods, λ, splits, seeds and settings.
 
-To cut a stack for units of a few seconds would cost its speed: on Crime five stacks of a split each take two
-thirds longer than one of five. A leg is some of the epochs, and hands on where all its models stand, so that
-the weights are the same however often the training is resumed.
+Cutting a stack into units of a few seconds would cost speed: on Crime, five stacks of one split each take two
+thirds longer than one stack of five. A leg covers some of the epochs and passes on the state of all its
+models, so that the weights are the same however often training is resumed.
 """
 
 from __future__ import annotations
@@ -363,7 +363,7 @@ class StackTrainer:
         return memory.models_that_fit(self.device, n_splits=len(self.splits))
 
     def _data(self, stack: Sequence[StackedModel], used: Sequence[int]) -> StackData:
-        """The rows of the splits `used`, as the stack's models have them."""
+        """Return the rows of the splits `used`, as the stack's models have them."""
         import torch
 
         from fairdash.training.stack import StackData

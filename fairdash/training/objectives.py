@@ -22,7 +22,7 @@ class Objective:
     title
         Name for people: "Demographic parity".
     audited
-        What U is called on charts: "prediction".
+        Name of U on charts: "prediction".
     meaning
         One plain sentence.
     uses_target

@@ -1,7 +1,7 @@
 """Select weights λ with a pilot that finds models between the standard model and the floor.
 
-λ has no scale of its own: of rare claims a quarter leaves no link, of household incomes five leave some. The
-weights of a plan are therefore spread evenly over dependence, on validation rows; the test rows take no part.
+λ has no natural scale: 0.25 removes every link from rare claims, while 5 leaves some in household incomes.
+The weights of a plan are therefore spread evenly over dependence, on validation rows; test rows take no part.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def find_lams(
         What is trained at each of :data:`PILOT_LAMS`, by the schedule that suits the pilot's own rows and not
         by that of the settings.
     count
-        How many weights to find.
+        Number of weights to find.
     progress
         Hears of the share done; it may raise :class:`fairdash.errors.Cancelled`.
 
@@ -131,11 +131,11 @@ def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array
     lams : (L,) array
         Tried weights, ascending, of which the first is 0.
     dependence : (L,) array
-        What their models' predictions show; rises are taken for chance.
+        Dependence of their models' predictions; rises are taken for chance.
     floor
-        What independence would show.
+        Dependence expected under independence.
     count
-        How many weights to give.
+        Number of weights to return.
 
     Returns
     -------

@@ -140,6 +140,6 @@ class StackReporter:
 
 
 def _mean(values: NDArray[np.float64]) -> float:
-    """The mean of those that are numbers; NaN if none is."""
+    """Return the mean of those that are numbers; NaN if none is."""
     numbers = values[~np.isnan(values)]
     return math.fsum(numbers) / len(numbers) if len(numbers) else math.nan

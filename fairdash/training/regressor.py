@@ -288,7 +288,7 @@ _OF_ENCODER = ("median", "mean", "scale", "knots", "heights")
 
 
 def regressor_file(model: FairRegressor) -> bytes:
-    """The file of a fitted regressor; a `random_state` that is a generator, not a number, is kept as None."""
+    """Return the file of a fitted regressor; a `random_state` that is a generator is stored as None."""
     from safetensors.numpy import save
 
     predictor, encoder = model.predictor_, model.predictor_.encoder
@@ -371,7 +371,7 @@ def _read(path: Path) -> tuple[dict[str, NDArray[np.float64]], dict[str, str]]:
 
 
 def _in_order(content: bytes) -> bytes:
-    """The file with its metadata sorted: safetensors writes them in an order of chance.
+    """Return the file with its metadata sorted: safetensors writes them in an order of chance.
 
     A file is the header's length in 8 bytes, the header, filled up with spaces to a multiple of 8, and the
     arrays.

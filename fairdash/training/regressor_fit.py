@@ -192,7 +192,7 @@ def _checked_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
 def _sensitive(
     of_x: pd.DataFrame, given: Any, method: Method | None, option: str
 ) -> NDArray[np.float64] | None:
-    """The sensitive features (n, d), checked; None if there are none and no `method` needs them."""
+    """Return the sensitive features (n, d), checked; None if there are none and no `method` needs them."""
     checks = Checks(OptionError)
     checks.require(
         given is None or not of_x.shape[1],
@@ -262,7 +262,7 @@ def rows_to_predict(
     columns
         Those that are looked at, by name or position.
     numbers
-        Which of them must be numbers.
+        Columns that must be numeric.
     has_text
         Whether the others may hold text.
 

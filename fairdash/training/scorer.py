@@ -44,7 +44,7 @@ class DependenceScorer(BaseEstimator):
         self.options = options
 
     def __call__(self, estimator: Any, X: Any, y: ArrayLike | None = None, **metadata: Any) -> float:
-        """The score of a fitted estimator; see :meth:`score`."""
+        """Return the score of a fitted estimator; see :meth:`score`."""
         return self.score(estimator, X, y, **metadata)
 
     def score(

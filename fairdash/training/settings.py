@@ -160,7 +160,7 @@ BUDGETED = ("batch_size", "n_epochs", "warm_up_epochs", "weight_decay")
 def budget_of(
     n_rows: int, *, batch_size: int | None = None, n_epochs: int | None = None
 ) -> dict[str, int | float]:
-    """The schedule that suits so many training rows: a budget of steps, whatever the number of rows.
+    """Return the schedule for so many training rows: a budget of steps, whatever the number of rows.
 
     Up to some thousand rows it is 60 epochs of batches of 256. From there on the batches grow, to 4,096 rows
     and beyond that with a 180th of the table, and the epochs become fewer, so that about :data:`STEPS` steps
@@ -201,12 +201,12 @@ def budget_of(
 
 
 def weight_decay_of(n_rows: int) -> float:
-    """The weight decay of so many training rows, before any is found for them."""
+    """Return the default weight decay for so many training rows, before any tuning."""
     return min(_LARGEST_WEIGHT_DECAY, _WEIGHT_DECAY_OF_ALL_ROWS / n_rows)
 
 
 def _power_of_2(value: float) -> int:
-    """The largest power of 2 up to a value; 1 for less."""
+    """Return the largest power of 2 up to a value; 1 for less."""
     return 1 << max(int(value), 1).bit_length() - 1
 
 
@@ -246,7 +246,7 @@ class StackedModel:
     lam
         Weight λ ≥ 0 of the penalty.
     settings
-        How it is trained; the models of a stack share its ``stack_key``.
+        Training settings; the models of a stack share their ``stack_key``.
     split
         Which split's training rows it sees: index into the first dimension of the data. Cross-validation
         gives its candidates every fold.

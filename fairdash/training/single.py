@@ -141,11 +141,11 @@ class Predictor:
     Parameters
     ----------
     encoder
-        How a row becomes the network's inputs x.
+        Encoder of rows to the network's inputs x.
     weights, biases
         Of each layer, (out, in) and (out,).
     activation
-        What stands between the layers: ``"tanh"`` or ``"relu"``.
+        Activation between the layers: ``"tanh"`` or ``"relu"``.
     has_log_link
         Whether h(x) is the exponential of the last layer's output rather than that output.
     factor, shift

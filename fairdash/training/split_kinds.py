@@ -1,7 +1,7 @@
 """Registry of ways to divide rows into training and test rows, and the rows to set aside as a holdout.
 
-Whoever chooses a weight λ by looking at test rows has made training rows of a kind of them: a claim about the
-chosen point fails on other rows in about half of such choices. Rows set aside have had no say in it.
+Selecting a weight λ on test rows turns them into a kind of training rows: a claim about the selected point
+then fails on other rows in about half of such selections. Holdout rows take no part in the selection.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class SplitKind:
     title
         The name in plain words.
     phrase
-        What one split is called in a sentence: "a … split" and "5 … splits".
+        Name in a sentence: "a … split" and "5 … splits".
     meaning
-        What it answers, in a sentence.
+        Question it answers, in a sentence.
     role
         The data set's column that it goes by: "group", "time" or none.
     draw

@@ -25,11 +25,11 @@ class Split:
     Parameters
     ----------
     train
-        What the model is fitted to.
+        Rows to which the model is fitted.
     test
-        What its figures are reported on; nothing is chosen by them.
+        Rows for reported figures; no choice uses them.
     validation
-        What choices are made by (λ, settings, when to stop); may be empty.
+        Rows for choices (λ, settings, early stopping); may be empty.
     """
 
     train: NDArray[np.int64]

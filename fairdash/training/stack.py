@@ -96,7 +96,7 @@ class TrainedStack:
     which_split
         K numbers; which split's rows each of them sees.
     loss
-        What makes their outputs predictions.
+        Scale that turns their outputs into predictions.
     diverged
         (K,); True for a model whose loss stopped being finite: it keeps its last finite weights.
     best_epoch

@@ -413,7 +413,7 @@ def train_sweep(
 def _with_standard(
     trained: TrainedModels, standard: TrainedModels, is_standard: Sequence[bool]
 ) -> TrainedModels:
-    """The models in a plan's order, `is_standard` for those that were known."""
+    """Return the models in a plan's order, `is_standard` for those that were known."""
     order = np.argsort(np.argsort(~np.array(is_standard), kind="stable"))
     members = pd.concat([standard.members, trained.members], ignore_index=True)
     return replace(

@@ -1,6 +1,6 @@
 """Render blocks on a page (in a report they are HTML), and the interactive component, the stage.
 
-It is given data, draws frames in the browser, and sends one event back on release.
+The stage receives data, draws frames in the browser, and sends one event back on release.
 """
 
 from __future__ import annotations

@@ -94,12 +94,12 @@ def _once_a_server(
     entries
         Values that are kept.
     spinner
-        What the page says meanwhile.
+        Text on the page meanwhile.
     shared
         Whether all get the same object, which nobody writes into, rather than a copy each: copying a large
         run's predictions at every look would take longer than drawing them.
     by_view
-        What of a comparison the values depend on.
+        Part of a comparison on which the values depend.
     """
 
     def make(function: Callable[Asked, Found]) -> Callable[Asked, Found]:

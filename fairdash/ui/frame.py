@@ -77,7 +77,7 @@ def show_fixes(problems: Sequence[Problem], *, key: str, fix: Callable[[Fix], No
     Parameters
     ----------
     problems
-        What is in the way, or what could be used as well.
+        Problems, or possible additions.
     key
         Begins the buttons' keys.
     fix
@@ -95,7 +95,7 @@ def show_fixes(problems: Sequence[Problem], *, key: str, fix: Callable[[Fix], No
 
 
 def theme() -> Theme:
-    """The colours of the page as the user has it, light or dark."""
+    """Return the colours of the page as the user has it, light or dark."""
     return theme_of(dark=st.context.theme.type == "dark")
 
 
@@ -135,7 +135,7 @@ def ask_for_presentation() -> None:
 
 
 def enlarged(figure: go.Figure, text: int = ENLARGED) -> go.Figure:
-    """The figure with no text below so many pixels, and more room for it."""
+    """Return the figure with no text below so many pixels, and more room for it."""
     figure.update_layout(font_size=text, title_font_size=text + 4, hoverlabel_font_size=text)
     figure.update_layout(title_subtitle_font_size=text, height=1.15 * figure.layout.height)
     figure.update_annotations(font_size=text)

@@ -1,6 +1,6 @@
 """Home page: prices by age with a fairness slider, three ways to begin, and recent runs.
 
-And the guided first visit: five sentences on the app's own pages, which can be left at any time.
+The guided first visit is here, too: five sentences on the app's own pages, which users can leave at any time.
 """
 
 from __future__ import annotations

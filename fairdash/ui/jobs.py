@@ -87,13 +87,13 @@ def _finished(key: str, _job: StudyJob) -> dict[str, pd.DataFrame]:  # noqa: ARG
 
 
 def finished(study: Study) -> Tables | None:
-    """The tables of a study that is done, else None; it is not started here."""
+    """Return the tables of a finished study, else None; the study is not started here."""
     job = find_study(study)
     return None if job is None or job.status.state != DONE else _finished(study.key, job)
 
 
 def so_far(study: Study) -> tuple[Tables, bool]:
-    """The tables that a study has, and whether it is done; it is not started here."""
+    """Return the tables that a study has so far, and whether it is finished; it is not started here."""
     done = finished(study)
     return (_tables(study), False) if done is None else (done, True)
 

@@ -52,7 +52,7 @@ class Control:
     Parameters
     ----------
     label, symbol
-        What it is called, in full and before a value.
+        Full name, and name before a value.
     name
         The parameter in the address.
     values
@@ -76,14 +76,14 @@ class Control:
 def drawn(
     figures: Sequence[go.Figure], *, alt: str, large: bool, table: tuple[str, str, str] | None = None
 ) -> dict[str, Any]:
-    """A picture as the stage wants it, from its figure in every state; the same for everybody.
+    """Return a picture in the stage's form, from its figure in every state; it is the same for everybody.
 
     Parameters
     ----------
     figures
         Those of the first variant first.
     alt
-        What it shows, in words.
+        Content, in words.
     large
         Whether it is for a hall.
     table
@@ -153,7 +153,7 @@ def _table(picture: dict[str, Any], moves: list[dict[str, Any]]) -> dict[str, An
 
 
 def guesses() -> dict[str, str]:
-    """The reader's guesses, by scene."""
+    """Return the reader's guesses, by scene."""
     kept: dict[str, str] = st.session_state.setdefault(KEY("guesses"), {})
     return kept
 
@@ -211,7 +211,7 @@ _DOTS = 200
 
 
 def current_points() -> lesson.Points:
-    """The curve of the address; the hump where it has none, or one that this scene could not show."""
+    """Return the curve in the address, or the hump if there is none or it can't be shown in this scene."""
     if Address.POINTS not in st.query_params:
         return lesson.HUMP
     points = points_from_address()
@@ -258,7 +258,7 @@ def show_curve() -> None:
 
 
 def lab_of(points: lesson.Points) -> Lab:
-    """The way to the patterns' page with this curve."""
+    """Return the link to the Patterns page with this curve."""
     scene = lesson.curve_scene(points)
     address = ",".join(f"{u:g}:{f:g}" for u, f in points)
     state = {"pattern": scene.pattern, "points": address, "n": "500", "noise": f"{scene.noise:g}"}

@@ -77,7 +77,7 @@ def show_who() -> None:
 
 
 def _id_of(how: str, *who: object) -> str:
-    """A hash: safe as a part of a path, and no name in logs."""
+    """Return a hash: safe as a part of a path, and no name in logs."""
     if not all(isinstance(part, str) and part.strip() for part in who):
         raise NotSignedInError.of(
             "the sign-in in front of this server does not identify you",

@@ -33,7 +33,7 @@ PAGES: Mapping[str, tuple[str, str, str, str]] = MappingProxyType(
 
 
 def page(name: str) -> StreamlitPage:
-    """The page of this name, for ``st.page_link``; see :func:`go_to`."""
+    """Return the page of this name, for ``st.page_link``; see :func:`go_to`."""
     _, script, title, icon = PAGES[name]
     address = None if name == "home" else name
     return st.Page(
@@ -58,7 +58,7 @@ def go_to(name: str, *, address: Mapping[str, str]) -> NoReturn:
     name
         A key of :data:`PAGES`.
     address
-        What the page's address asks for, by name.
+        Query of the page's address, by name.
     """
     if (context := get_script_run_ctx()) is not None:
         context.fragment_storage.clear()

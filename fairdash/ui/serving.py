@@ -20,7 +20,7 @@ _FOLDERS = ("FAIRDASH_HOME", "FAIRDASH_DATA")
 
 
 def app_folder() -> Path:
-    """The folder of app.py, pages/ and .streamlit/: inside an installed package, the top of a checkout."""
+    """Return the folder of app.py, pages/ and .streamlit/: the installed package's, or the checkout."""
     packed = _PACKAGE / "app"
     return packed if (packed / "app.py").is_file() else _PACKAGE.parent
 

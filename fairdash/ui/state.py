@@ -174,7 +174,7 @@ def choose(
     key
         The control's own key; it differs from `name` where two controls share a parameter.
     place
-        What to draw in: a column or the page.
+        Container to draw in: a column or the page.
 
     Returns
     -------

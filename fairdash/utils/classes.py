@@ -56,7 +56,7 @@ class Classes(NamedTuple):
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.names))
 
     def columns(self, name: str) -> dict[str, Array]:
-        """Columns of 0 and 1, (n,) each, by name: one for two classes, or one a class; NaN if missing."""
+        """Return columns of 0 and 1 by name, (n,) each: one per class, or one for two; NaN if missing."""
         missing = self.codes < 0
         shown = (
             {name: 1} if len(self.names) == 2 else {_of(name, each): k for k, each in enumerate(self.names)}

@@ -63,7 +63,7 @@ class _MissingPackages(MetaPathFinder):
 
 
 def _importer() -> str:
-    """The name of the module whose import is being carried out."""
+    """Return the name of the module whose import is being carried out."""
     frame = sys._getframe(2)
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("importlib."):
         frame = frame.f_back

@@ -60,7 +60,7 @@ _lock = threading.Lock()
 
 @contextmanager
 def limited_memory() -> Iterator[None]:
-    """Let this process take :func:`most_memory` inside; beyond that MemoryError, in whatever thread asks."""
+    """Limit this process to :func:`most_memory` inside this context; any thread may get MemoryError."""
     global _readers
     if not can_limit():
         yield

@@ -44,7 +44,7 @@ def is_rounding(low: Any, high: Any, *, eps: float = DOUBLE, unit: Any = None) -
 
 
 def precision(x: Any) -> float:
-    """Relative size of a rounding in an array's own numbers, of numpy, pandas or torch; else in double."""
+    """Return the relative rounding error of an array's type, in numpy, pandas or torch; else of double."""
     return SINGLE if str(getattr(x, "dtype", "")).lower().endswith("float32") else DOUBLE
 
 
@@ -55,7 +55,7 @@ def varies(
     eps: float | None = None,
     unit: float | None = None,
 ) -> NDArray[np.bool_]:
-    """Mask of rows of a stack (..., n) that vary beyond rounding; numbers of weight 0 don't count."""
+    """Return the mask of rows of a stack (..., n) that vary beyond rounding; zero weights don't count."""
     low = high = x
     if weight is not None:
         counted = weight > 0

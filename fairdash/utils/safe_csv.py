@@ -12,7 +12,7 @@ _ACTIVE = ("=", "+", "-", "@", "\t", "\r", "\n", "\0")
 
 
 def safe_csv(frame: pd.DataFrame, *, float_format: str | None = None) -> bytes:
-    """The frame as UTF-8 CSV with a byte order mark; texts that look like formulas get an apostrophe,
+    """Return the frame as UTF-8 CSV with a byte order mark; texts that look like formulas get an apostrophe,
     and characters that can't be seen are written out.
 
     Numbers are written as they are, negative ones too, or in `float_format`, such as ``"%.8g"``.

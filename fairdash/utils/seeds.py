@@ -77,9 +77,9 @@ def rng_of(
     Parameters
     ----------
     place
-        What it is for, such as the number of a split.
+        Place, such as the number of a split.
     then
-        What it is for within that, such as the position of a feature.
+        Place within that, such as the position of a feature.
     """
     return np.random.default_rng(None if random_state is None else [random_state, *place, stream, *then])
 

@@ -35,7 +35,7 @@ class Heading:
     title
         The heading.
     asks
-        What belongs below it, in our words.
+        Required content, in our words.
     shows
         Ids of :data:`fairdash.auditing.filing.PARTS`: what the audit fills in.
     blanks
@@ -55,11 +55,11 @@ class Rule:
     Parameters
     ----------
     id, title, authority, version
-        What it is, whose, and which version.
+        Title, publisher and version.
     source, looked, read
         Where it was looked up, on which day, and an id of :data:`READ`.
     cannot
-        What fairdash can't answer of it.
+        Parts that fairdash can't answer.
     headings
         Of its template; none where it has none.
     """

@@ -54,7 +54,7 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
     content
         The whole file.
     options
-        What the user has decided; the rest is found.
+        Options set by the user; the rest is detected.
 
     Raises
     ------

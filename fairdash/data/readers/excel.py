@@ -93,7 +93,7 @@ class Sheet:
     Parameters
     ----------
     name
-        What it is called.
+        Name of the sheet.
     rows
         Cells row by row, from the first row and column that are used; an empty one is ``""``.
     first_line

@@ -243,9 +243,9 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
     Returns
     -------
     bytes
-        What is inside, or `content`.
+        Content of the archive, or `content`.
     str or None
-        What it was taken out of; None if nothing was unpacked.
+        Kind of archive; None if nothing was unpacked.
 
     Raises
     ------

@@ -47,7 +47,7 @@ class ReadingOptions:
     missing_values
         Cells that count as missing, besides the empty one.
     sheet
-        Which sheet of a workbook, or which data frame of an R file.
+        Sheet of a workbook, or data frame of an R file.
     number_names
         Whether a name that stands over several columns is numbered: the second ``age`` becomes ``age (2)``.
     header_row

@@ -48,9 +48,9 @@ class TableBuilder:
     lines : array of int64, shape (n,)
         The line or the row of the sheet that each row begins on, or its number from 1 where a file has none.
     options
-        What the user has decided.
+        Options set by the user.
     default_marks
-        What counts as missing, besides the empty cell, unless the user says otherwise.
+        Texts that count as missing, besides the empty cell, unless the user says otherwise.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """Convert text columns to numbers, truth values, dates or text without silent losses.
 
-pandas guesses a type for a column and loads what does not fit wrongly or without a word. Here a column
-becomes numbers only if every cell that is not missing is written as a number in one and the same way;
-otherwise it stays as it stands in the file, and a note says why.
+pandas guesses a column's type and may misread, without warning, cells that do not fit. Here a column becomes
+numeric only if every cell that is not missing is a number written the same way; otherwise it stays unchanged,
+and a note says why.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class TextColumn:
     cells
         n texts, a list or pyarrow's strings.
     table
-        What takes the column in; says which cells count as missing, besides the empty one.
+        Builder for the column, which also lists cells that count as missing besides the empty one.
     """
 
     def __init__(self, name: str, cells: Any, table: TableBuilder) -> None:
@@ -305,7 +305,7 @@ class TextColumn:
         self._table.add(self.name, self._as_text(), *notes)
 
     def _as_written(self) -> pd.Series:
-        """The distinct cells without blanks around them, those that are missing as NaN."""
+        """Return the distinct cells without blanks around them, those that are missing as NaN."""
         return self._trimmed.column(np.arange(len(self._trimmed)), ~self.is_missing)
 
     def _as_text(self) -> pd.Series:

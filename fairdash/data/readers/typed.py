@@ -64,7 +64,7 @@ def read_parquet(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame,
 
 
 def _parquet(content: bytes, options: ReadingOptions) -> tuple[pa.Table | None, pa.Schema, int]:
-    """The columns that can be read, if there are any, the schema of all, and the rows."""
+    """Return the columns that can be read, if there are any, the schema of all, and the rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -212,7 +212,7 @@ def count(result: StudyResult, dataset: str, *, as_share: bool = False) -> Count
 
 
 def chosen_method(result: StudyResult, dataset: str, objective: str) -> str:
-    """The fair method whose chosen models were fairest on the held-out rows of the cross-validations, means
+    """Return the fair method whose selected models were fairest on held-out cross-validation rows, means
     over the splits, at an error of at most that of the paper's Fair HGR NN."""
     paper = row_of(dataset, "hgr_nn", objective)
     choices = result.tables["choices"]
@@ -401,7 +401,7 @@ def _below_truth(table: pd.DataFrame, truth: pd.Series) -> Sentence:
 
 
 def _title(pattern: object) -> str:
-    """The pattern's name for people, within a sentence."""
+    """Return the pattern's name for people, within a sentence."""
     return PATTERNS[str(pattern)].title.lower()
 
 

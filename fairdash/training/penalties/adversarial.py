@@ -63,7 +63,7 @@ class RatioPenalty(BasePenalty):
 
     @staticmethod
     def floats_a_row(settings: TrainingSettings) -> float:
-        """The network's units at a pair of the joint law and those of the product."""
+        """Return the network's units at a pair of the joint law and those of the product."""
         return 2.5 * (1 + _PAIRS) * sum(settings.adversary_hidden)
 
     def adversary_objective(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:

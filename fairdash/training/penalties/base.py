@@ -30,7 +30,7 @@ class BasePenalty(nn.Module):
     which_split
         Each model's split, (K,).
     settings
-        How the models are trained.
+        Training settings of the models.
     """
 
     #: Whether what the adversary climbs is Ψ itself: one gradient then serves both players.

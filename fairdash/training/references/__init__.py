@@ -56,7 +56,7 @@ class Reference:
     meaning
         One or two plain sentences.
     limits
-        What it does not do, in plain words.
+        Limitations, in plain words.
     objective
         Id of the objective it is drawn for, in :data:`fairdash.training.objectives.OBJECTIVES`.
     is_curve

@@ -87,7 +87,7 @@ def fit_repair(
         Outcomes: given them, errors ŷ − y are repaired. A price that does not know y can take off what errors
         are on average at each s; how widely they spread at each s is a matter of y alone.
     classes
-        Which columns of s are codes of classes; none by default.
+        Columns of s with codes of classes; none by default.
     sample_weight : (n,) array, optional
         Non-negative.
     """

@@ -153,7 +153,7 @@ def _error(dataset: Dataset, split: Split, y_pred: NDArray[np.float64]) -> float
 
 
 def _told_s(dataset: Dataset) -> Dataset:
-    """The data set with s as its last feature, under a name of its own."""
+    """Return the data set with s as its last feature, under a name of its own."""
     (column,) = dataset.sensitive.columns
     own = f"{column} (sensitive)"
     while own in dataset.table():

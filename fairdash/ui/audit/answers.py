@@ -166,7 +166,7 @@ def _show_tables(tables: dict[str, pd.DataFrame], result: AuditResult) -> None:
 
 
 def _choose_attribute(result: AuditResult) -> AuditResult:
-    """The result along the attribute that the user looks at; with one attribute, the result."""
+    """Return the result along the attribute that the user looks at; with one attribute, the result."""
     along = result.along
     if len(along) == 1:
         return result
@@ -203,7 +203,7 @@ def show_earlier() -> None:
 
 
 def _beside_earlier(audit: AuditJob, result: AuditResult) -> AuditResult:
-    """The result with what has moved since an audit along the same attribute that the user chooses."""
+    """Return the result with what has moved since an audit along the same attribute that the user chooses."""
     name = result.plan.columns.sensitive
     earlier = {
         each.id: each
@@ -338,7 +338,7 @@ def _offer_training(source: DatasetSource, columns: Columns) -> None:
 
 
 def _roles_of_run(roles: Roles, columns: Columns) -> Roles:
-    """The audit's columns as a run has them; what else the table's roles say stays."""
+    """Return the audit's columns as a run has them; what else the table's roles say stays."""
     taken = {columns.price, columns.sensitive, columns.outcome, columns.exposure, columns.groups}
     taken |= {columns.candidate, columns.expected_cost}
     return replace(

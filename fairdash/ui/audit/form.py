@@ -121,7 +121,7 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
 
 
 def _ask_for_money(*, has_outcome: bool) -> tuple[float | None, str, str]:
-    """The cap of large losses, the currency, and what a unit of exposure is."""
+    """Return the cap of large losses, the currency, and what a unit of exposure is."""
     left, middle, right = st.columns(3)
     currency = left.text_input("Currency (optional)", max_chars=8, placeholder="€", key=KEY("currency"))
     period = middle.text_input(
@@ -270,7 +270,7 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
 
 
 def _price_in(numbers: list[str], roles: Roles) -> str:
-    """The column that is most likely the price: by its role, or else by what its header says.
+    """Return the column that is most likely the price: by its role, or else by what its header says.
 
     Where none does, what is predicted may be one, as in the household scenario.
     """

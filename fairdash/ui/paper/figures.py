@@ -278,7 +278,7 @@ def household_answer(result: StudyResult, table: pd.DataFrame, objective: str) -
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """The table as texts."""
+    """Return the table as texts."""
 
     def texts(name: str) -> pd.Series:
         return table[name].map(lambda value: "–" if math.isnan(value) else f"{value:z.3f}")
@@ -301,7 +301,7 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _share(value: float) -> str:
-    """A change in per cent; never "-0 %"."""
+    """Return a change in per cent; never "-0 %"."""
     return "–" if math.isnan(value) else f"{round(value, 2) + 0.0:+.0%}"
 
 

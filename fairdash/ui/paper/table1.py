@@ -282,7 +282,7 @@ def _right(own: pd.Series, id: str) -> str:
 
 
 def _floor(own: pd.Series, id: str) -> str:
-    """The floor of the corrected value, and whether that stands above it."""
+    """Return the floor of the corrected value, and whether that stands above it."""
     name = f"{id}_{CORRECTED_WAY}"
     side = "within" if own[name] <= own[f"{name}_floor_q95"] else "above"
     return f"{own[f'{name}_floor']:.3f} {side}"

@@ -1,6 +1,6 @@
 """Scene panel: controls stored in the address, a sentence, a picture, and the value of every estimator.
 
-And scenes on which an estimator fails.
+The panel also offers scenes on which an estimator fails.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def ask_for_scene() -> Scene | None:
 
 
 def _noise_in_view() -> float:
-    """The noise where the hand left it; on opening the address's, as near as the slider can stand.
+    """Return the noise where the hand left it; on opening the address's, as near as the slider can stand.
 
     The session holds it, not the address: a rerun that was asked for before the browser heard of the new
     address would bring the old one along.

@@ -1,6 +1,6 @@
 """Comparison on the Trade-off page: controls, answer, and figures that follow the slider.
 
-And everything else that it can show of the two points, drawn only when it is asked for.
+Further panels about the two points are drawn only on request.
 """
 
 from __future__ import annotations
@@ -367,7 +367,7 @@ def _find_point(comparison: Comparison) -> None:
 def _choose(
     comparison: Comparison, wish: str, place: st.delta_generator.DeltaGenerator
 ) -> tuple[Choice, str]:
-    """The choice, and what was asked for in words."""
+    """Return the choice, and what was asked for in words."""
     path, measure, error = comparison.front.validation, comparison.measure, comparison.front.error
     symbol = REGISTRY[measure].symbol
     if wish == WISHES[0]:

@@ -1,6 +1,6 @@
 """Run on the Trade-off page: a preview that starts automatically, the holdout rows, and the log.
 
-And what can be carried off: a report, the model, figures, scored rows, a price to audit.
+Downloads are here as well: a report, the model, figures, scored rows, a price to audit.
 """
 
 from __future__ import annotations
@@ -322,7 +322,7 @@ def _show_report(comparison: Comparison, run: Run) -> None:
 
 
 def _dataset_if_there(source: DatasetSource, owner: str) -> Dataset | None:
-    """The data; None if an uploaded file was deleted since: the report then leaves its notes out."""
+    """Return the data; None if an uploaded file was deleted since: the report then leaves its notes out."""
     try:
         return dataset_of(source, owner=owner)
     except FairdashError:
@@ -377,11 +377,11 @@ def show_refit(
     Parameters
     ----------
     method, lam
-        Which model of the run.
+        Model of the run.
     figures
-        What is known of it, for its card.
+        Known facts about it, for its card.
     noted
-        What the run's log says when somebody asks for it.
+        Log entry for a request.
     show
         Draws it once it is there.
     """
