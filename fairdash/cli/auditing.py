@@ -203,7 +203,7 @@ def _file(result: AuditResult, template: str, place: Path, governance: Path | No
 
 
 def rules(*, as_json: AsJson = False) -> int:
-    """List the rules that fairdash knows of, and where each was looked up."""
+    """List the rules that an audit may be filed under."""
     listed = [each.row for each in RULES.values()]
     say(listed, (_rule_in_words(each) for each in RULES.values()), as_json=as_json)
     return 0

@@ -73,8 +73,7 @@ def test_a_model_is_refitted_where_methods_are_compared(run_of_two_methods):
 
 
 def test_an_upload_with_every_role_is_shown():
-    frame, _ = policies()
-    frame["years"] = 1.0
+    frame = policies().assign(years=1.0)
     at = calm(choose_upload(open_page("data"), frame.to_csv(index=False).encode()))
     assert load_source(at.query_params["dataset"]).roles.target == "cost"
     assert "120 rows" in words(at)

@@ -213,7 +213,7 @@ def test_a_stopped_run_goes_on(runs):
 
 def test_deleting_names_what_goes_and_leaves_nothing(runs):
     at = open_page("runs", run=runs["one"].id)
-    assert "This deletes the run from this machine" in words(at).replace("\\", "")
+    assert "This deletes this run from this machine" in words(at).replace("\\", "")
     at = calm(button(at, "Delete permanently").click().run())
     assert not runs["one"].folder.exists()
     assert sorted(listed(at)) == ["other", "two"]

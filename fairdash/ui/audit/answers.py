@@ -124,7 +124,7 @@ def _show_repair(audit: AuditJob, result: AuditResult) -> None:
         "the mean of the repaired price given the other columns."
     )
     show_table(Table("The repaired price by strength", figures, note, shares=REPAIR_SHARES), KEY)
-    download(prices, label="Repaired prices (CSV)", name="repaired-prices", key=KEY("repaired"))
+    download(prices, label="Repaired prices (CSV)", name="repaired-prices", key=KEY("csv-repaired"))
 
 
 def _show_first_screen(result: AuditResult, title: str) -> None:

@@ -229,7 +229,7 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
             "Class, where it is known",
             [NONE, *(name for name in others if name not in probabilities)],
             help="Known for some rows. Tests whether the probabilities are right.",
-            key=KEY("known class", table, *taken),
+            key=KEY("known-class", table, *taken),
             disabled=not probabilities,
         )
         others = [name for name in others if name not in (*probabilities, known)]
