@@ -70,7 +70,9 @@ def ranked(at, sensitive: str) -> str:
     assert worker.main(create_study(study).id) == 0
     at.run()
     assert not at.exception
-    return next(each.value for each in at.markdown if "most of all" in each.value or "detectable" in each.value)
+    return next(
+        each.value for each in at.markdown if "most of all" in each.value or "detectable" in each.value
+    )
 
 
 # Reading.
