@@ -201,7 +201,7 @@ def test_heavy_tails_come_from_the_address_and_leave_the_exact_value() -> None:
     exact = "The exact maximal correlation is 0.89"
     assert exact in answer(app)
     assert exact in answer(heavy)
-    assert "The exact values hold" in "\n".join(each.value for each in heavy.caption)
+    assert "so the exact values hold" in "\n".join(each.value for each in heavy.caption)
     rows, curve = figure(heavy, "Cosine, two waves")["data"]
     u, v = Scene(heavy_tails=True).draw()
     assert max(decoded(rows["x"])) == pytest.approx(u.max())

@@ -363,7 +363,7 @@ def test_unknown_levels_count_as_missing_and_are_counted():
     table, y = _table()
     model = _model(sensitive_columns=["age"]).fit(table, y)
     other = table.assign(roof=["turf", "turf", *table["roof"][2:]])
-    with pytest.warns(UserWarning, match=r"not there in training.*“roof” \(2\)"):
+    with pytest.warns(UserWarning, match=r"not seen in training.*“roof” \(2\)"):
         predictions = model.predict(other)
     known = table.assign(roof=[None, None, *table["roof"][2:]])
     assert (predictions == model.predict(known)).all()

@@ -102,10 +102,10 @@ def test_years_are_never_parted_and_there_are_only_so_many_windows():
         years = [set(data.time.iloc[rows]) for rows in split.parts.values()]
         assert max(years[0]) < min(years[1])
     assert len({tuple(split.test) for split in splits}) == 2
-    with pytest.raises(OptionError, match=r"“year” gives \d different splits"):
+    with pytest.raises(OptionError, match=r"“year” gives only \d different splits"):
         draw_splits(data, "time", n_splits=9, random_state=0)
     always = replace(data, time=pd.Series(np.ones(data.n_rows), name="year"))
-    with pytest.raises(OptionError, match="gives 0 different splits"):
+    with pytest.raises(OptionError, match="gives only 0 different splits"):
         draw_splits(always, "time", n_splits=1, random_state=0)
 
 
