@@ -67,7 +67,10 @@ def show_in_short() -> None:
         text += f" Not comparable, and not counted: {', '.join(map(title_of, left_out))}."
     st.markdown(text)
     for name, (strict, share, equal) in found.items():
-        rows = {"as a share of a constant prediction's": share, "in standardised units": strict}
+        rows = {
+            "in standardised units": strict,
+            "as a share of a constant prediction's (counted once the first was seen)": share,
+        }
         head = f"| {title_of(name)}: fairness as low or lower, at an error as low | |\n|---|---|\n"
         st.markdown(head + "\n".join(f"| {way} | **{n.reached} of {n.total}** |" for way, n in rows.items()))
         st.caption(equal)
