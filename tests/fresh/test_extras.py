@@ -51,7 +51,8 @@ result.save("evidence.zip")
 """,
     "report": """
 from fairdash.__main__ import main
-main([*AUDIT, "--question", "1", "--template", "general", "--out", "filing.html"])
+audit = "audit prices.csv --price price --sensitive age --question 1".split()
+main([*audit, "--template", "general", "--out", "filing.html"])
 assert b"data:image/svg+xml" in open("filing.html", "rb").read()
 """,
     "jobs": """
