@@ -96,17 +96,16 @@ def test_the_wheel_holds_what_the_repository_holds_and_no_more(wheel: Path) -> N
 
 def test_the_core_needs_nothing_heavy_and_each_part_is_an_extra(wheel: Path) -> None:
     needed = [Requirement(line) for line in _metadata(wheel).get_all("Requires-Dist") or []]
+    of_app = ("readers", "explain", "onnx", "train", "plot", "report", "jobs")
     parts = {
         extra: {one.name for one in needed if one.marker and one.marker.evaluate({"extra": extra})}
-        for extra in ("readers", "explain", "train", "plot", "report", "jobs", "app", "all", "dev", "docs")
+        for extra in (*of_app, "app", "all", "dev", "docs")
     }
     core = {one.name for one in needed if not one.marker}
     assert core >= {"numpy", "pandas", "scikit-learn", "cyclopts"}
-    of_app = set().union(
-        *(parts[extra] for extra in ("readers", "explain", "train", "plot", "report", "jobs"))
-    )
-    assert of_app >= {"pyarrow", "shap", "torch", "plotly", "dbos", "requests"}
-    assert parts["app"] == parts["all"] == of_app | {"streamlit"}
+    brought = set().union(*(parts[extra] for extra in of_app))
+    assert brought >= {"pyarrow", "shap", "torch", "plotly", "dbos", "requests"}
+    assert parts["app"] == parts["all"] == brought | {"streamlit"}
     assert not core & (parts["app"] | parts["dev"] | parts["docs"])
     (streamlit,) = {str(one.specifier) for one in needed if one.name == "streamlit"}
     assert streamlit == "<2,>=1.67"
