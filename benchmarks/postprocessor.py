@@ -30,7 +30,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from scipy import stats
-from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import SplineTransformer
 
@@ -41,7 +40,7 @@ from fairdash.evaluation import DEFAULT_MEASURE
 from fairdash.evaluation.assess import assess_predictions
 from fairdash.evaluation.execute_sweep import tariffs_of_plan
 from fairdash.tariff.repaired import repaired_prices
-from fairdash.training.baselines import kind_of_trees
+from fairdash.training.baselines import MOST_TREES, boosted_trees
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.losses import Loss
 from fairdash.training.splits import Split, corrected_standard_error
@@ -82,9 +81,7 @@ def other_ways(dataset: Dataset, split: Split, loss: Loss) -> Iterator[tuple[str
     w = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
 
     def trees(table: np.ndarray) -> np.ndarray:
-        model = HistGradientBoostingRegressor(
-            loss=kind_of_trees(loss), max_iter=150, max_leaf_nodes=15, early_stopping=True, random_state=0
-        )
+        model = boosted_trees(loss, MOST_TREES, early_stopping=True, random_state=0)
         return np.asarray(model.fit(table[train], y[train], sample_weight=w[train]).predict(table))
 
     price = trees(x)

@@ -170,12 +170,25 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
         Its place among the stops.
     """
     profile, of_profile = _moving_profile(comparison, stops, theme=theme)
-    # All of a front would lie inside the noise, and no curve is drawn.
-    front, of_front = (
-        (None, []) if shows_nothing(comparison) else _moving_front(comparison, stops, theme=theme)
-    )
     seen, trained = comparison.objective_seen, {0.0, *comparison.plan.lams}
     table = comparison.profile(comparison.a)
+    figures = [
+        {
+            "spec": profile,
+            "alt": f"Average {seen.audited} in groups of {comparison.sensitive_called}: "
+            f"{comparison.a.title} and {comparison.b.title}, with 95 % intervals.",
+        }
+    ]
+    moves = [{"figure": 0, **each} for each in of_profile]
+    # Else all of a front would lie inside the noise.
+    if not shows_nothing(comparison):
+        front, of_front = _moving_front(comparison, stops, theme=theme)
+        alt = (
+            "Test error against dependence for every method and trained weight, with standard errors. "
+            "Marked: the noise floor, references that use the sensitive attribute, and the chosen point."
+        )
+        figures.append({"spec": front, "alt": alt})
+        moves += [{"figure": 1, **each} for each in of_front]
     return {
         "slider": {
             "label": "Weight of fairness, λ",
@@ -186,27 +199,8 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
             "ticks": [k for k, lam in enumerate(stops.lams) if any(f"{each:g}" == lam for each in trained)],
             "at": at,
         },
-        "figures": [
-            {
-                "spec": profile,
-                "alt": f"Average {seen.audited} in groups of {comparison.sensitive_called}: "
-                f"{comparison.a.title} and {comparison.b.title}, with 95 % intervals.",
-            },
-            *(
-                {
-                    "spec": each,
-                    "alt": "Test error against dependence for every method and trained weight, with standard "
-                    "errors. Marked: the noise floor, references that use the sensitive attribute, and the "
-                    "chosen point.",
-                }
-                for each in (front,)
-                if each is not None
-            ),
-        ],
-        "moves": [
-            *({"figure": 0, **each} for each in of_profile),
-            *({"figure": 1, **each} for each in of_front),
-        ],
+        "figures": figures,
+        "moves": moves,
         "cards": [
             {
                 "title": title,

@@ -21,8 +21,8 @@ _POSSIBLE, _SIGN = 1.645, 0.5
 
 
 def shows_nothing(comparison: Comparison) -> bool:
-    """Return whether a price's front would lie inside the noise: nothing was gained, or there is no link "
-    "to lose."""
+    """Return whether a price's front would lie inside the noise: nothing was gained, or there is
+    no link to lose."""
     gain = comparison.result.gain
     if comparison.front.error != "deviance":
         return False

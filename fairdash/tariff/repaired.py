@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairdash.data.columns import clean_features
 from fairdash.data.dataset import Dataset
 from fairdash.jobs.steps import Found, Unit, at_once, turns
-from fairdash.training.baselines import LEARNING_RATE, MOST_TREES, kind_of_trees
+from fairdash.training.baselines import MOST_TREES, boosted_trees
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.losses import Loss
 from fairdash.training.references import DEFAULT_STRENGTHS, REPAIR, REPAIR_PROJECTED
@@ -52,22 +52,13 @@ def repaired_prices(
     """
 
     def of_split(split: Split, number: int) -> Found:
-        from sklearn.ensemble import HistGradientBoostingRegressor
-
         from fairdash.tariff.postprocessor import FairPostprocessor
 
         on_step()
         train, seed = split.train, random_state + number
         features = clean_features(dataset.features)
         x = FeatureEncoder.fit(features, rows=train).transform(features)
-        trees = HistGradientBoostingRegressor(
-            loss=kind_of_trees(loss),
-            learning_rate=LEARNING_RATE,
-            max_iter=MOST_TREES,
-            max_leaf_nodes=15,
-            early_stopping=True,
-            random_state=seed,
-        )
+        trees = boosted_trees(loss, MOST_TREES, early_stopping=True, random_state=seed)
         s = dataset.sensitive.set_axis(range(dataset.sensitive.shape[1]), axis=1)
         repair = FairPostprocessor(trees, n_folds=N_FOLDS, random_state=seed).fit(
             x[train],

@@ -147,9 +147,18 @@ def _model(loss: Loss) -> Any:
     )
 
 
-def kind_of_trees(loss: Loss) -> str:
-    """Return the name of the same loss in scikit-learn's boosted trees."""
-    return {0.0: "squared_error", 2.0: "gamma"}.get(loss.power, "poisson")
+def boosted_trees(loss: Loss, count: int, *, early_stopping: bool, random_state: int) -> Any:
+    """Return scikit-learn's boosted trees of this loss, at most `count`, not fitted."""
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    return HistGradientBoostingRegressor(
+        loss={0.0: "squared_error", 2.0: "gamma"}.get(loss.power, "poisson"),
+        learning_rate=LEARNING_RATE,
+        max_iter=count,
+        max_leaf_nodes=15,
+        early_stopping=early_stopping,
+        random_state=random_state,
+    )
 
 
 def _trees(
@@ -161,18 +170,10 @@ def _trees(
     random_state: int,
 ) -> NDArray[np.float64]:
     """Predictions (n,) in the loss's units by as many trees as are best on `inner`'s validation rows."""
-    from sklearn.ensemble import HistGradientBoostingRegressor
 
     def fitted(train: NDArray[np.int64], count: int) -> Any:
         # Held-out rows that the run knows stop it: scikit-learn's own would part groups.
-        model = HistGradientBoostingRegressor(
-            loss=kind_of_trees(loss),
-            learning_rate=LEARNING_RATE,
-            max_iter=count,
-            max_leaf_nodes=15,
-            early_stopping=False,
-            random_state=random_state,
-        )
+        model = boosted_trees(loss, count, early_stopping=False, random_state=random_state)
         return model.fit(rows.x[train], rows.y[train], sample_weight=weight[train])
 
     held_out, longest = inner.validation, fitted(inner.train, MOST_TREES)

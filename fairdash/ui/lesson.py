@@ -8,7 +8,7 @@ from fairdash.simulations import lesson
 from fairdash.simulations.lesson import SCENES
 from fairdash.ui.frame import presented
 from fairdash.ui.keys import Address, Keys
-from fairdash.ui.lesson_scenes import HALL_TEXT, STAGES, guesses
+from fairdash.ui.lesson_scenes import HALL_TEXT, STAGES, guess_in_words
 from fairdash.ui.state import choose
 from fairdash.ui.text import explain
 
@@ -76,10 +76,4 @@ def _show_recap() -> None:
     """Recap of each scene, beside the reader's own guess."""
     st.markdown("Ada is 30 and Ben is 40. Their prices followed age without any correlation with it.")
     for name, scene in SCENES.items():
-        guess = guesses().get(name)
-        told = "No guess yet." if guess is None else f"Your guess: *{guess}*."
-        if guess == scene.right:
-            told += " :green-badge[right]"
-        elif guess is not None:
-            told += f" The answer: *{scene.right}*."
-        st.markdown(f"**{scene.title}**  \n{scene.learned} {told}")
+        st.markdown(f"**{scene.title}**  \n{scene.learned} {guess_in_words(name)}")

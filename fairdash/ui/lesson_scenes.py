@@ -169,10 +169,17 @@ def guessed(name: str) -> bool:
         st.radio("What do you think?", scene.guesses, index=None, key=key, on_change=keep)
         st.caption("Make a guess to see the answer.")
         return False
-    guess = guesses()[name]
-    verdict = ":green-badge[right]" if guess == scene.right else f"The answer: *{scene.right}*."
-    st.markdown(f"Your guess: *{guess}*. {verdict}")
+    st.markdown(guess_in_words(name))
     return True
+
+
+def guess_in_words(name: str) -> str:
+    """Return the reader's guess at a scene and the answer, in Markdown."""
+    if name not in guesses():
+        return "No guess yet."
+    guess, right = guesses()[name], SCENES[name].right
+    verdict = ":green-badge[right]" if guess == right else f"The answer: *{right}*."
+    return f"Your guess: *{guess}*. {verdict}"
 
 
 #: A page of the lab, and the address that brings this scene's state to it.
