@@ -1,4 +1,4 @@
-"""Load models from ONNX files, which contain numbers and operators but no foreign program."""
+"""Load models from ONNX files, which contain numbers and operators but no program code."""
 
 from __future__ import annotations
 
