@@ -29,7 +29,7 @@ from scipy.special import ndtr, ndtri
 from fairdash.auditing.curve import by_unit
 from fairdash.auditing.data import Answered, AuditData, Measured, Part, along
 from fairdash.auditing.gaps import LEVEL, POWER, Estimate, Tested
-from fairdash.auditing.one_way import by_coverage, one_way
+from fairdash.auditing.questions.one_way import by_coverage, one_way
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.classical import Z
 from fairdash.dependence.ranks import quantiles

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
 from fairdash.auditing.evidence import AuditResult
-from fairdash.auditing.onnx_model import onnx_model
+from fairdash.auditing.models.onnx_model import onnx_model
 from fairdash.auditing.result import Answer
 from fairdash.errors import Checks, DataError, OptionError
 from fairdash.utils.seeds import Stream, rng_of

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from fairdash.auditing.crossing import over_the_crossing
 from fairdash.auditing.curve import Basis, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Part
-from fairdash.auditing.decomposition import fixed_decomposition
 from fairdash.auditing.gaps import LEVEL, Gap, largest_gap, noise_in_words, typical_gap, within
-from fairdash.auditing.probabilities import along_probabilities
+from fairdash.auditing.questions.crossing import over_the_crossing
+from fairdash.auditing.questions.decomposition import fixed_decomposition
+from fairdash.auditing.questions.probabilities import along_probabilities
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.ranks import quantiles
 from fairdash.evaluation.classes import by_group, pairs_of_groups

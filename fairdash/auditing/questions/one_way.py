@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fairdash.auditing.curve import basis_of, fit_curve
 from fairdash.auditing.data import AuditData
 from fairdash.auditing.gaps import largest_gap
-from fairdash.auditing.money import levels_of, other_columns
+from fairdash.auditing.questions.money import levels_of, other_columns
 from fairdash.auditing.table import FEWEST, AuditTable
 from fairdash.dependence.classical import Z
 

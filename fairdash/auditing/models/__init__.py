@@ -1,0 +1,1 @@
+"""Models in an audit: those of price and cost that it fits, the user's own, and the repaired price."""
