@@ -106,12 +106,11 @@ def rank_proxies(
 
     Notes
     -----
-    Permutations exchange the sensitive column of whole groups of the data set, and no row is predicted from
-    another row of its group.
+    With groups, permutations exchange whole groups, and no row is predicted from another row of its group.
 
-    The corrected p-value of the j-th strongest feature compares it, in each permutation, with the largest
-    value among the features that are not stronger. All values are in standard deviations of their own floor,
-    so that no feature dominates the others (Westfall and Young 1993, algorithm 2.8).
+    The corrected p-value of a feature compares it, in each permutation, with the largest value among this
+    feature and the weaker ones (Westfall and Young 1993, algorithm 2.8). All values are in standard
+    deviations of their own floor, so no feature dominates the others.
 
     Examples
     --------
