@@ -14,7 +14,7 @@ import pandas as pd
 from fairdash.auditing.data import Answered, AuditData, Measured, Progress
 from fairdash.auditing.evidence import AuditResult, environment, hash_of_rows
 from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED, holm, verdict_at
-from fairdash.auditing.model_answers import MODEL_PRICE, ask_model, priced
+from fairdash.auditing.models.model_answers import MODEL_PRICE, ask_model, priced
 from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, columns_of
 from fairdash.auditing.result import Answer
 from fairdash.auditing.table import AuditTable, only_shown

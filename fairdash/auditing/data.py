@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from fairdash.auditing.curve import Basis, Curve, basis_of, fit_curve
 from fairdash.auditing.gaps import Estimate, Tested, largest_gap
-from fairdash.auditing.models import Costs, learn_costs
+from fairdash.auditing.models.premiums import Costs, learn_costs
 from fairdash.auditing.plan import QUESTIONS, AuditPlan
 from fairdash.auditing.result import Findings
 from fairdash.auditing.table import AuditTable

@@ -98,7 +98,7 @@ def command_of(result: Findings) -> str:
 def packed(result: Findings, files: Mapping[str, bytes]) -> bytes:
     """Zip a result; `files` are its data: ``audit.json`` and the tables."""
     # Only where it is needed: charts take long to import.
-    from fairdash.auditing.report import render_audit
+    from fairdash.auditing.filing.report import render_audit
 
     hashes = {name: sha256(content) for name, content in sorted(files.items())}
     report = render_audit(result, hashes=hashes, command=command_of(result))

@@ -16,8 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
 
-from fairdash.auditing.checks import check_names, check_numbers, check_values
-from fairdash.auditing.class_columns import probabilities_of, with_codes
+from fairdash.auditing.columns import check_names, check_numbers, check_values, probabilities_of, with_codes
 from fairdash.auditing.plan import Columns
 from fairdash.data.columns import as_classes
 from fairdash.data.rate import looks_like_total

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from fairdash.auditing.curve import MOST_LEVELS, Basis, basis_of, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Part
-from fairdash.auditing.decomposition import HIGH_POINT, LESS_PENALTY, LOW_POINT
 from fairdash.auditing.gaps import Estimate, within
 from fairdash.auditing.plan import CRITERIA, Columns
+from fairdash.auditing.questions.decomposition import HIGH_POINT, LESS_PENALTY, LOW_POINT
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.classical import Z
 from fairdash.evaluation.insurance import FEWEST_SHOWN, bands_of

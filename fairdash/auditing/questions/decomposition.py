@@ -26,7 +26,7 @@ from fairdash.auditing.curve import Basis, Curve, basis_of, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Measured, Part, p_among_equals
 from fairdash.auditing.gaps import LEVEL, Estimate, Gap, largest_gap, noise_in_words, within
 from fairdash.auditing.plan import QUESTIONS
-from fairdash.auditing.robustness import as_measures, robustness_among_equals, robustness_in_words
+from fairdash.auditing.questions.robustness import as_measures, robustness_among_equals, robustness_in_words
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.conditional import TREE_ROWS
 from fairdash.dependence.conditional_means import N_FOLDS, as_given, ridge_out_of_fold, spline_functions

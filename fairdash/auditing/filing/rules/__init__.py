@@ -38,9 +38,9 @@ class Heading:
     asks
         Required content, in our words.
     shows
-        Ids of :data:`fairdash.auditing.filing.PARTS`: what the audit fills in.
+        Ids of :data:`fairdash.auditing.filing.document.PARTS`: what the audit fills in.
     blanks
-        Ids of :data:`fairdash.auditing.governance.FIELDS`: what only the user can write.
+        Ids of :data:`fairdash.auditing.filing.governance.FIELDS`: what only the user can write.
     """
 
     title: str
