@@ -5,8 +5,8 @@ audit.json    all findings
 *.csv         one table each
 plan.json     the plan with thresholds, versions, seeds, and the SHA-256 of input and of every file
 
-The same plan on the same rows gives the same bytes, with the same versions, processor and number of threads:
-no clock is read, and the times in the zip come from the plan.
+The same plan on the same rows gives the same bytes, with the same versions, processor and number of threads.
+All times in the zip come from the plan.
 """
 
 from __future__ import annotations

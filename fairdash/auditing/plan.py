@@ -1,6 +1,6 @@
 """Plan of an audit: columns, primary criterion and threshold, fixed before any result.
 
-Nothing heavy is imported here, so that a form can be drawn and a plan kept by what never carries one out.
+This module imports nothing heavy, because forms and stored plans need it without running an audit.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Result of an audit: frozen tidy tables, sentences, and changes since another audit.
 
-Two results are compared without their rows. Both are expressed as shares of their own mean price, so that a
-uniform price rise is not drift, and treated as independent samples: the half-width of a difference is the
-root of the sum of both squared half-widths. If both contain the same rows, the interval is too wide, never
-too narrow.
+Two results are compared without their rows. Both are shares of their own mean price, so a uniform price rise
+is not drift. They are treated as independent samples: the half-width of a difference is the root of the sum
+of both squared half-widths. If both contain the same rows, the interval is too wide.
 """
 
 from __future__ import annotations

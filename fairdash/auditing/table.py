@@ -1,8 +1,8 @@
 """Table of an audit: its columns by role, checked and in a canonical order.
 
-Rows are sorted by the sensitive attribute and then by a hash of their content, so that nothing depends on
-their original order. Folds are assigned by that hash, so that a row with weight 2 and the same row twice give
-the same point values.
+Rows are sorted by the sensitive attribute and then by a hash of their content, so results do not depend on
+their original order. The hash also assigns the folds, so one row with weight 2 gives the same point values as
+two copies of it.
 """
 
 from __future__ import annotations

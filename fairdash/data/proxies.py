@@ -1,9 +1,8 @@
 """Rank proxies of the sensitive attribute: its dependence on each feature and on all of them jointly.
 
-A predictor that never sees a sensitive column can still follow it through the features that do. Each
-feature's spline HGR with the sensitive column stands beside what independence would give, and a p-value
-corrected for having looked at many features; all together are evaluated by how well they predict the column
-on rows that were not learned from.
+A predictor without the sensitive column can still follow it through related features. Each feature's spline
+HGR with the sensitive column comes with its independence floor and a p-value corrected for the number of
+features. All features together are evaluated by how well they predict the column on held-out rows.
 """
 
 from __future__ import annotations

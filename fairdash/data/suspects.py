@@ -1,12 +1,12 @@
 """Warn of features that look too good to be true and may give the target away.
 
-No name is looked at. On rows that trees did not learn from, a column that explains much of the target's order
-is suspect if the others speak against it as a cause. Where the target is made of a column and of others,
-y = f + b x + noise, the others tell of the column once the target is known: a large y of a small f has a
-large x. Where the column was made from the target they tell nothing of it that the target does not. Where
-they know nothing at all, neither of the target, nor of what the column leaves open of it, nor of the column,
-both look alike: then a column is suspect that explains more than honest ones do. Of counts, chance itself
-leaves no more to be explained than they vary more than counts of a Poisson law.
+Names play no part. A column that explains much of the target's order on held-out rows is suspect if the other
+columns contradict it as a cause. If the target depends on a column x and on others, y = f + b x + noise, the
+others predict x given the target: a large y with a small f has a large x. If the column was derived from the
+target, the others add nothing to what the target predicts about it. If the others are uninformative about the
+target, its remainder and the column, the two cases look alike, and a column is suspect if it explains more
+than honest columns do. For counts, no cause can explain more than the variation beyond a Poisson
+distribution.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Conditional means E[·|C] given columns C, by splines of ranks and levels or by trees, always out of fold.
 
-Splines: cubic splines of the ranks of every column of numbers (Demmler and Reinsch's functions, penalised by
-the fourth power of their place), a mean for every level of a category, and products of pairs of columns;
-one ridge for each target, chosen by the error on rows that did not fit. The functions themselves see C alone.
+The splines are cubic splines of the ranks of every numeric column (Demmler and Reinsch's functions, penalised
+by the fourth power of their position), a mean for every level of a category, and products of pairs of
+columns. Each target has one ridge penalty, chosen by the error on held-out rows. The functions use C alone.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Omnibus test of independence: several quick measures in one test with one set of permutations.
 
-Every measure alone is blind to some links. Here each is a correlation, or a sum of squared correlations,
-between functions of u and functions of v: the values themselves, smooth functions of the ranks from slow to
-fast, and the ends of the range. So a permutation costs one product of two matrices, whatever the number of
-measures. Each order of v, including the observed one, gets for each measure the share of all orders that
-reach its value, and the least of these shares; the p-value is the share of the orders whose least share is
-no larger than that of the observed order. All orders are treated alike, so that the p-value is exact
-where the orders are exchangeable (Westfall and Young 1993; Pesarin and Salmaso 2010).
+Every single measure misses some links. Here each is a correlation, or a sum of squared correlations, between
+functions of u and functions of v: the values themselves, smooth functions of the ranks from slow to fast, and
+the ends of the range. A permutation therefore costs one product of two matrices. For each measure, every
+order of v, including the observed one, gets the share of all orders that reach its value. The statistic of an
+order is its smallest share. The p-value is the share of the orders whose statistic is no larger than that of
+the observed order. All orders are treated alike, so the p-value is exact if they are exchangeable (Westfall
+and Young 1993; Pesarin and Salmaso 2010).
 
 >>> rng = np.random.default_rng(0)
 >>> u = rng.normal(size=300)

@@ -1,7 +1,7 @@
 """Benchmarks of every run: the training average, an actuary's linear model, trees and an existing price.
 
-A network that does not beat them is not worth the effort, and if it does not beat the average, it has learned
-nothing that fairness could cost. No benchmark trained here uses a sensitive column.
+A network that does not beat them is not worth the effort. If it does not even beat the average, there is no
+accuracy to lose to fairness. No benchmark trained here uses a sensitive column.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Models in an audit: those of price and cost that it fits, the user's own, and the repaired price."""
+"""Models in an audit: fitted models of price and cost, the user's own model, and the repaired price."""

@@ -1,12 +1,12 @@
-"""The model's own answer beside the ten questions: how a price changes when one column alone changes.
+"""Additional answer about a model: how a price changes when one column alone changes.
 
-Changing one column with all others fixed describes the model, and no more: if columns are related, such
-customers may not exist. For each column two prices are compared: the mean over its values among rows with the
-lowest s, and the mean over its values among rows with the highest s. For s itself this is a flip from one end
-to the other; for a proxy, it is the proxy's own effect as it moves along with s.
+Changing one column with all others fixed describes only the model: if columns are related, such customers may
+not exist. For each column two prices are compared: the mean over its values among rows with the lowest s, and
+the mean over its values among rows with the highest s. For s itself this is a flip from one end to the other;
+for a proxy, it is the proxy's own effect as it moves along with s.
 
 A model is a function, an object with ``predict``, or an ONNX file, which contains numbers and operators but
-no foreign program.
+no program code.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Models of price or cost for an audit: boosted trees, evaluated on held-out rows, and networks, which check
 that results do not depend on the kind of model.
 
-Models are fitted on at most :data:`MOST_ROWS` rows of randomly drawn units; folds follow the same draw, so
-that rows of one policy are in one fold.
+Models are fitted on at most :data:`MOST_ROWS` rows of randomly drawn units; folds use the same draw, so the
+rows of one policy are in one fold.
 
 Five premiums are derived from a policy's expected cost, μ(x, s) = E[Y|x, s]. Best estimate: μ(x, s). Unaware:
 E[μ(x, S)|x], which omits s and lets the features act as proxies. Aware: E_S[μ(x, S)], the same features
 averaged over everybody's s (Lindholm, Richman, Tsanakas and Wüthrich 2022). Corrective: the barycentre over
-s, where each policy keeps its rank among those with its s and all conditional laws become one. Hyperaware:
+s, where each policy keeps its rank among those with its s and all s have the same distribution. Hyperaware:
 E[corrective|x] (Côté, Côté and Charpentier 2025).
 """
 

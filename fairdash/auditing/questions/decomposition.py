@@ -1,9 +1,9 @@
 """Questions 3 and 4: do expected cost or legitimate factors explain the gap?
 
 Question 3 splits the gap between two points of s into the part that expected cost justifies and the
-unexplained rest. The points are the lowest and the highest point of the price's curve on one half of the
-units; the gap between them is measured on the other half, and vice versa, so that noise that made a point
-look high does not count as a gap. The gap between the 10th and the 90th percentile of s is reported as well.
+unexplained rest. One half of the units selects the lowest and the highest point of the price's curve, the
+other half measures the gap between them, and vice versa. Noise that makes a point look high therefore does
+not count as a gap. The gap between the 10th and the 90th percentile of s is reported as well.
 
 Question 4 follows Robinson (1988): π = g(s) + h(C) + noise, so π − E[π|C] is regressed on ψ(s) − E[ψ(s)|C],
 where ψ are the functions of :mod:`fairdash.auditing.curve`. The conditional means are fitted on other folds

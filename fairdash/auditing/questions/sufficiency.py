@@ -3,13 +3,13 @@
 The bias b(p, s) = E[Y/L − π | π = p, S = s] is estimated in cells of price and s; b(p) is its mean at a
 price.
 
-Y is the outcome and L the portfolio's loss ratio, so that a loading common to all prices is no bias. The part
-that depends on s at a given price is b(p, s) − b(p): sufficiency is its root mean square. b(p) alone says
-nothing about s: it measures autocalibration (Denuit, Michaelides and Trufin 2021), the fit at each price
-rather than over the portfolio, with a decomposition in :func:`fairdash.evaluation.insurance.murphy`.
+Y is the outcome and L the portfolio's loss ratio, so a loading common to all prices is no bias. The part that
+depends on s at a given price is b(p, s) − b(p): sufficiency is its root mean square. b(p) alone says nothing
+about s: it measures autocalibration (Denuit, Michaelides and Trufin 2021), the fit at each price rather than
+over the portfolio, with a decomposition in :func:`fairdash.evaluation.insurance.murphy`.
 
 Prices are cut into bands of equal exposure, and each band along s, into cells of at least 20 rows. b(p) is a
-straight line in p in each third of a band, so that s does not act as a proxy for the price within a band, not
+straight line in p in each third of a band. This keeps s from acting as a proxy for the price within a band,
 even if prices are capped and s drives them. Differences within a cell do not count. Mean squares are
 corrected for noise: θ = Σ share b̂² less the contribution of noise, which is the mean of the products over
 all ways to split the units.

@@ -1,6 +1,7 @@
 """Rules for filing an audit, one file each; others.toml lists the rules without a template.
 
-A file says where the rule was looked up, when, and whether its text itself was read. None of them quotes.
+Each file states when and where the rule was looked up, and whether its text itself was read. None quotes a
+rule.
 """
 
 from __future__ import annotations
