@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 DELTA, N_PERMUTATIONS = 0.1, 199
 REGIONS = [0.3, 0.25, 0.15, 0.1, 0.08, 0.07, 0.05]
 #: The p-values of any kind of link take most of an audit's time, and no verdict depends on them.
-LINKS = ("fairdash.auditing.data.p_of_any_link", "fairdash.auditing.decomposition.p_among_equals")
+LINKS = ("fairdash.auditing.data.p_of_any_link", "fairdash.auditing.questions.decomposition.p_among_equals")
 
 
 @dataclass(frozen=True, kw_only=True)

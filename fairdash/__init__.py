@@ -4,8 +4,8 @@
 >>> round(fd.measure("pearson", [1.0, 2.0, 3.0], [2.0, 4.0, 6.1]), 3)
 1.0
 
-Nothing heavy is imported here: each name is loaded when it is first used, from where ``__init__.pyi`` says,
-torch only by training and by the neural measures.
+Each name is imported on first use, from the module that ``__init__.pyi`` names. Only training and the neural
+measures load torch.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
 """Delete a user's files and runs and everything derived from them, on request or when a term expires.
 
-Runs keep the target and the sensitive columns of every row, models keep the levels of texts, searches and
-studies keep figures: a file is not gone before they are.
-
-Where several hold the same file, one lets go of it with what they have made; the others keep theirs.
+Runs contain the target and the sensitive columns of every row, models contain the levels of text columns, and
+searches and studies contain figures. Deleting a file therefore deletes them as well. If several users have
+the same file, each deletes only their own copy and results.
 
 <home>/uploads/<sha256>[.<owner>].deleting   there while that is under way, so that it is ended if cut off
 <home>/deleted   written anew after each deletion: processes that keep tables in memory look
 
-Terms hold whether or not anybody looks: processes that stay keep enforcing them.
+Long-running processes enforce the terms even if nobody visits.
 """
 
 from __future__ import annotations

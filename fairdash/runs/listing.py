@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from fairdash.auditing.governance import FILE, read_governance
+from fairdash.auditing.filing.governance import FILE, read_governance
 from fairdash.data.source import DatasetSource
 from fairdash.errors import RunError
 from fairdash.runs.audits import AuditJob

@@ -12,8 +12,8 @@
 <home>/runs/<id>/cancel          there if the user asked to stop
 <home>/runs/<id>/worker.lock     held by the process that is at it; which one, process.json says
 
-What a run has to do, how far it is and what it has found are sealed (:mod:`fairdash.storage.bundle`). Who is
-next, and which units are done, is in the queue (:mod:`fairdash.jobs.queue`).
+Task, progress and results of a run are sealed (:mod:`fairdash.storage.bundle`). The order of the jobs, and
+the units done, are in the queue (:mod:`fairdash.jobs.queue`).
 """
 
 from __future__ import annotations

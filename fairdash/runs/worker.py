@@ -2,8 +2,8 @@
 
 Only that process writes to the job's folder, apart from the cancel mark and from a run's helper process. The
 helper keeps cores busy by computing the same units from the other end; ``python -m fairdash.runs.worker ID``
-starts it, and it ends with its parent process. Each unit is stored once, by the first of the two that reaches
-it (:class:`fairdash.jobs.steps.Checkpoints`); neither process changes the results.
+starts it, and it ends with its parent process. Each unit is stored once, by the first process to reach it
+(:class:`fairdash.jobs.steps.Checkpoints`), with the same results.
 """
 
 from __future__ import annotations

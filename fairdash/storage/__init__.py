@@ -1,7 +1,7 @@
 """Storage of the user's files.
 
-``FAIRDASH_HOME`` names one folder for everything; without it the places the operating system sets aside for
-a user's data and caches are used.
+``FAIRDASH_HOME`` names one folder for everything. Without it, fairdash uses the operating system's folders
+for user data and caches.
 """
 
 from __future__ import annotations

@@ -6,9 +6,8 @@
 >>> encoder.transform(policies).round(2).tolist()
 [[-1.22, 0.0, 1.0], [1.22, 1.0, 0.0], [0.0, 0.0, 1.0]]
 
-Gorishniy, Rubachev and Babenko (2022), “On embeddings for numerical features in tabular deep learning”.
-Each function is known by its values at knots, is linear between them and constant beyond, so that a fitted
-one is two arrays.
+Gorishniy, Rubachev and Babenko (2022), “On embeddings for numerical features in tabular deep learning”. Each
+function is linear between knots and constant beyond them, so two arrays describe it.
 """
 
 from __future__ import annotations

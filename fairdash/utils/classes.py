@@ -1,9 +1,9 @@
 """Encode classes, such as sex or region, as numeric columns.
 
-Whatever takes numbers takes classes as columns of 0 and 1: two classes are one such column, more are one
-column each. A function of the class is a sum of functions of these columns, so that what takes several
-sensitive columns (measures, penalties, pages) sees every link with the class, and what takes one column sees
-each class against the rest.
+Two classes become one column of 0 and 1, more become one column each, so all functions of numbers accept
+classes. A function of the class is a sum of functions of these columns. Measures, penalties and pages that
+accept several sensitive columns therefore detect every link with the class; the others compare each class
+with the rest.
 
 >>> regions = classes_of(["north"] * 30 + ["south"] * 25 + ["east"] * 20)
 >>> list(regions.columns("region")), regions.counts.tolist()

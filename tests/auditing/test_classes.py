@@ -8,7 +8,7 @@ import pytest
 
 import fairdash as fd
 from fairdash.auditing.evidence import AuditResult
-from fairdash.auditing.report import blocks_of
+from fairdash.auditing.filing.report import blocks_of
 from fairdash.auditing.table import AuditTable
 from fairdash.errors import DataError
 from fairdash.evaluation.classes import by_group

@@ -13,8 +13,7 @@ from sklearn.linear_model import LinearRegression
 
 import fairdash as fd
 from fairdash.__main__ import main
-from fairdash.auditing.model_answers import flips, nodes_of
-from fairdash.auditing.onnx_model import onnx_model
+from fairdash.auditing.models.model_answers import flips, nodes_of, onnx_model
 from fairdash.errors import OptionError, StorageError
 
 COLUMNS = ["postcode", "power", "age"]
@@ -129,7 +128,7 @@ def test_hostile_files_are_refused_in_words(tmp_path, monkeypatch):
     for content in (b"", b"PK\x03\x04 no model", pickle.dumps(_Planted()), onnx_bytes()[:-40]):
         with pytest.raises(StorageError, match="refused"):
             onnx_model(content, COLUMNS)
-    monkeypatch.setattr("fairdash.auditing.onnx_model.LARGEST", 50)
+    monkeypatch.setattr("fairdash.auditing.models.model_answers.LARGEST", 50)
     (tmp_path / "large.onnx").write_bytes(onnx_bytes())
     with pytest.raises(StorageError, match="larger"):
         onnx_model(tmp_path / "large.onnx", COLUMNS)

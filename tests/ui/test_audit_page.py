@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from fairdash.__main__ import main
 from fairdash.auditing.example import example_audit
-from fairdash.auditing.governance import FIELDS, kept_governance
+from fairdash.auditing.filing.governance import FIELDS, kept_governance
 from fairdash.auditing.plan import QUESTIONS, AuditPlan, Columns
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.data.roles import Roles

@@ -3,9 +3,8 @@ distribution of s.
 
 .. math:: h(x) = \int f(x, s) \, dP(s)
 
-It removes the *direct* use of s and no more. What x says about s still moves the premium: a feature that
-follows s is paid for as itself, so premiums can differ between groups, and demographic parity is neither
-aimed at nor reached.
+It removes only the *direct* use of s. Features that follow s keep their own effect, so premiums can differ
+between groups. Demographic parity is neither aimed at nor reached.
 """
 
 from __future__ import annotations

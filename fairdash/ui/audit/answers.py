@@ -8,10 +8,17 @@ import pandas as pd
 import streamlit as st
 
 from fairdash.auditing.evidence import AuditResult
+from fairdash.auditing.filing.report import (
+    SHARES,
+    blocks_of,
+    first_picture,
+    gaps_of,
+    moved_tables,
+    verdicts_of,
+)
+from fairdash.auditing.models.repaired import SHARES as REPAIR_SHARES
+from fairdash.auditing.models.repaired import repaired
 from fairdash.auditing.plan import CRITERIA, Columns
-from fairdash.auditing.repaired import SHARES as REPAIR_SHARES
-from fairdash.auditing.repaired import repaired
-from fairdash.auditing.report import SHARES, blocks_of, first_picture, gaps_of, moved_tables, verdicts_of
 from fairdash.auditing.result import IN_SHORT
 from fairdash.auditing.table import AuditTable
 from fairdash.data.fixes import with_fix

@@ -11,11 +11,11 @@ from types import MappingProxyType
 
 from markupsafe import Markup
 
-from fairdash.auditing.governance import FIELDS
+from fairdash.auditing.filing.governance import FIELDS
+from fairdash.auditing.filing.report import blocks_of, decided_of, moved_tables, origin_of, verdicts_of
+from fairdash.auditing.filing.rules import template_of
 from fairdash.auditing.plan import CRITERIA, QUESTIONS
-from fairdash.auditing.report import blocks_of, decided_of, moved_tables, origin_of, verdicts_of
 from fairdash.auditing.result import IN_SHORT, Findings
-from fairdash.auditing.rules import template_of
 from fairdash.figures.blocks import Block, Picture, Table, templates
 from fairdash.figures.svg import svg_of
 from fairdash.figures.theme import LIGHT
@@ -54,10 +54,10 @@ def render_filing(result: Findings, template: str, answers: Mapping[str, str], *
     Parameters
     ----------
     template
-        Id of :data:`fairdash.auditing.rules.TEMPLATES`.
+        Id of :data:`fairdash.auditing.filing.rules.TEMPLATES`.
     answers
-        Field of :data:`fairdash.auditing.governance.FIELDS` to what the user has written; what is not there
-        is marked as theirs to write.
+        Field of :data:`~fairdash.auditing.filing.governance.FIELDS` to what the user has written; what is not
+        there is marked as theirs to write.
     command
         Command that reproduces the audit.
 
