@@ -90,8 +90,10 @@ class Figure {
             "aria-label": `Save the picture “${this.title}”`}).text("⤓").on("click", () => this.save());
         this.element = figure.node();
         this.svg = set(figure.append("svg"), {class: "main-svg", role: "img", "aria-label": alt, "font-family": FONT})
-            .on("pointermove", event => this.hover(event)).on("pointerleave", () => this.tip.property("hidden", true));
-        this.tip = figure.append("div").attr("class", "tip").property("hidden", true);
+            .on("pointermove", event => this.hover(event)).on("pointerleave blur", () => this.tell())
+            .on("keydown", event => this.key(event));
+        if (this.traces.some(each => each.hovertemplate)) this.svg.attr("tabindex", 0);
+        this.tip = set(figure.append("div"), {class: "tip", role: "status"}).property("hidden", true);
         this.build();
     }
 
@@ -281,18 +283,34 @@ class Figure {
             stroke: is_box ? "none" : line.color, "stroke-dasharray": DASHES[line.dash] ?? null});
     }
 
-    // The nearest of what speaks.
-    hover(event) {
-        const [px, py] = d3.pointer(event, this.inner.node()), width = this.element.clientWidth;
-        const points = this.traces.filter(({hovertemplate, type, mode = ""}) => hovertemplate
+    // What speaks, from left to right.
+    points() {
+        return this.traces.filter(({hovertemplate, type, mode = ""}) => hovertemplate
             && (type === "bar" || mode.includes("markers"))).flatMap(trace => trace.x.map(
-                (x, k) => ({trace, k, x: this.x(x), y: this.y(trace.y[k])})));
-        const away = ({x, y}) => Math.hypot(x - px, y - py), found = d3.least(points, away);
-        const is_near = found !== undefined && away(found) < 22;
-        this.tip.property("hidden", !is_near);
-        if (!is_near) return;
+                (x, k) => ({trace, k, x: this.x(x), y: this.y(trace.y[k])})))
+            .filter(({x, y}) => this.holds([x, y])).sort((a, b) => a.x - b.x);
+    }
+
+    hover(event) {
+        const [px, py] = d3.pointer(event, this.inner.node());
+        const away = ({x, y}) => Math.hypot(x - px, y - py), found = d3.least(this.points(), away);
+        this.tell(found && away(found) < 22 ? found : undefined);
+    }
+
+    // Arrows go from point to point.
+    key(event) {
+        const by = {ArrowRight: 1, ArrowLeft: -1}[event.key], points = this.points();
+        if (!by || !points.length) return;
+        event.preventDefault();
+        this.spoken = this.tip.property("hidden") ? 0 : Math.max(0, Math.min(points.length - 1, this.spoken + by));
+        this.tell(points[this.spoken]);
+    }
+
+    tell(found) {
+        this.tip.property("hidden", !found);
+        if (!found) return;
         this.tip.selectAll("div").data(this.said(found)).join("div").text(line => line);
-        const x = this.left + found.x, wide = this.tip.node().offsetWidth;
+        const x = this.left + found.x, wide = this.tip.node().offsetWidth, width = this.element.clientWidth;
         const left = x + 14 + wide > width ? x - 14 - wide : x + 14;
         this.tip.style("left", `${Math.max(0, left)}px`)
             .style("top", `${this.element.querySelector("figcaption").offsetHeight + Math.max(0, found.y)}px`);
