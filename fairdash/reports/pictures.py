@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-
 from fairdash.dependence import REGISTRY
 from fairdash.figures.blocks import Picture
 from fairdash.figures.comparison import features_figure, objectives_figure
@@ -82,13 +81,14 @@ def front(comparison: Comparison, *, theme: Theme) -> Picture:
         marks.append(_mark(comparison, comparison.b, f"chosen: {comparison.b.name}", theme.chosen, "circle"))
     edge = comparison.edge(comparison.b)
     said = [
-        f"{point.title.capitalize() if point.is_standard else point.title}: error {comparison.error_in_words(point)}, "
-        f"{symbol} {comparison.shown(comparison.measure, point)}"
+        f"{point.title} (error {comparison.error_in_words(point)}, "
+        f"{symbol} {comparison.shown(comparison.measure, point)})"
         for point in comparison.points
     ]
     alt = (
         f"Test error against {symbol}, a point for each trained model of "
-        f"{counted(len(front.methods), 'method')}. {'; '.join(said)}; noise floor up to {number(edge)}."
+        f"{counted(len(front.methods), 'method')}. Marked: {' and '.join(said)}. "
+        f"Noise floor up to {number(edge)}."
     )
     if noise is not None:
         alt += f" Beyond λ = {noise.lam:g} you pay for noise."

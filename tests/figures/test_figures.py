@@ -137,7 +137,9 @@ def test_the_axis_fits_the_models_and_what_is_beyond_stands_at_its_edge():
     columns |= {"mse": [0.04, 0.09], "rmse": [20.0, 30.0], "hgr_kde": [0.9, 0.05]}
     columns |= {f"{c}{end}": 0.1 for c in ("rmse", "hgr_kde") for end in ("_se", "_floor", "_edge")}
     test = pd.DataFrame(columns)
-    besides = pd.DataFrame({"method": ["mean", "trees"], "lam": 0.0, "rmse": [100.0, 25.0], "hgr_kde": [0.0, 0.8]})
+    besides = pd.DataFrame(
+        {"method": ["mean", "trees"], "lam": 0.0, "rmse": [100.0, 25.0], "hgr_kde": [0.0, 0.8]}
+    )
     figure = front_figure(
         test, test, error="rmse", error_title="error", measure="hgr_kde", measure_title="HGR", unit="€",
         method="hgr_nn", marks={0.0: "standard model"}, of_average=100.0, baselines=besides,

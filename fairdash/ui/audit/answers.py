@@ -82,22 +82,18 @@ def _follow(audit: AuditJob) -> None:
 def show_result(result: AuditResult, *, title: str, audit: AuditJob | None = None) -> None:
     """Show the whole result; `title` names the table, and `audit` is the job, if there is one."""
     _show_first_screen(result, title)
-    show_filing(result, audit)
     st.subheader("All answers", anchor=False)
     for answer, tables in result.sections():
-        st.markdown(f"**{answer.question}. {safe(answer.title)}** {unbroken(safe(answer.sentence))}")
-        alternatives_of = audit if answer.question == 8 else None
-        if tables or answer.more or alternatives_of is not None:
-            with st.expander(f"Question {answer.question}: figures and tables"):
-                if answer.more:
-                    st.markdown(unbroken(safe(" ".join(answer.more))))
-                _show_tables(tables, result)
-                if alternatives_of is not None:
-                    _show_alternatives(alternatives_of, result.plan.columns)
+        with st.expander(f"**{answer.question}.** {safe(answer.title)}"):
+            st.markdown(unbroken(safe(" ".join((answer.sentence, *answer.more)))))
+            _show_tables(tables, result)
+            if audit is not None and answer.question == 8:
+                _show_alternatives(audit, result.plan.columns)
     if result.since is not None:
-        st.markdown(f"**What has changed since the last audit?** {unbroken(safe(result.since.sentence))}")
-        with st.expander("Figure and table of the changes"):
+        with st.expander("What has changed since the last audit?", expanded=True):
+            st.markdown(unbroken(safe(result.since.sentence)))
             _show_tables(moved_tables(result), result)
+    show_filing(result, audit)
 
 
 @st.fragment
