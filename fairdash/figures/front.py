@@ -275,7 +275,7 @@ def _path(
     dash: str = "solid",
     with_errors: bool = False,
 ) -> list[dict[str, Any]]:
-    """A method's line through what noise tells apart, its best trained points, and those beaten."""
+    """A method's line through points that noise tells apart, its best trained points, and those beaten."""
     name, own = PATHS[method].title, trained[trained["method"] == method]
     path, width = test[test["method"] == method].sort_values("lam"), 2.5 if with_errors else 1.5
     path = path[told_apart(path, "x")]
@@ -326,7 +326,7 @@ def _points(
 
 
 def _told(rows: pd.DataFrame, *columns: str) -> list[list[Any]]:
-    """What a hover text says of each row besides its place: the error in words, then these columns."""
+    """Values for hover texts: the error in words, then these columns."""
     return rows[["said", *columns]].to_numpy(dtype=object).tolist()  # type: ignore[no-any-return]
 
 

@@ -31,7 +31,7 @@ from fairdash.ui.audit.filing import show_filing
 from fairdash.ui.blocks import show_blocks, show_table
 from fairdash.ui.cached import fronts_of, result_of, roles_of, table_of
 from fairdash.ui.files import download, download_file
-from fairdash.ui.frame import theme
+from fairdash.ui.frame import PICTURES, theme
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_progress, show_status
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.owner import current_owner
@@ -52,7 +52,9 @@ def show_audit(audit: AuditJob) -> None:
     """Show the selected audit: its progress, or its result."""
     status = audit.status
     if status.state == DONE:
-        result = _beside_earlier(audit, _choose_attribute(audit.read_result()))
+        with st.skeleton(height=PICTURES):
+            result = audit.read_result()
+        result = _beside_earlier(audit, _choose_attribute(result))
         show_result(result, title=audit.spec.source.title, audit=audit)
         _show_repair(audit, result)
     else:

@@ -21,7 +21,7 @@ from fairdash.simulations.studies import PROXIES, VALUES, Study, ranking_of_tabl
 from fairdash.ui.cached import ROWS_MEASURED, link_of, rank_link_of, summary_of, upload_of
 from fairdash.ui.data.fixes import agree
 from fairdash.ui.files import download
-from fairdash.ui.frame import chart, show_fixes, theme
+from fairdash.ui.frame import PICTURES, chart, show_fixes, theme
 from fairdash.ui.jobs import Tables, finished, follow
 from fairdash.ui.keys import Keys
 from fairdash.ui.text import number, safe
@@ -37,7 +37,8 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
     if isinstance(source, UploadSource):
         said = upload_of(source.sha256, source.name, source.reading)[1].sentences()
     st.caption("  \n".join(safe(note) for note in dataset.notes if note not in said))
-    remarks, support, profile, ways = summary_of(source)
+    with st.skeleton(height=PICTURES):
+        remarks, support, profile, ways = summary_of(source)
     for remark in remarks:
         st.warning(safe(remark), icon=":material/warning:")
     if ways:
