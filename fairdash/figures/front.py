@@ -21,7 +21,7 @@ from fairdash.training.methods import PATHS
 from fairdash.training.references import REFERENCES
 from fairdash.utils.text import number, percent, with_unit
 
-SYMBOLS = ("square", "triangle-up", "triangle-down", "cross", "x", "star")
+SYMBOLS = ("square", "triangle-up", "cross", "x", "star")
 DASHES = ("dash", "dashdot", "longdash", "dot", "longdashdot", "dash")
 BEATEN = "#9aa1aa"
 #: What stands in the noise floor's band, in two lines; and the share of the plot's height where it begins.
@@ -33,7 +33,7 @@ _BASELINES = {
     LINEAR: ("diamond-open", "ridge"),
     TREES: ("triangle-up-open", "trees"),
     PRICE: ("square-open", "existing price"),
-    FAIR_TARIFF: ("hexagon-open", "fair tariff"),
+    FAIR_TARIFF: ("cross-open", "fair tariff"),
 }
 _TITLES = {**BASELINES, FAIR_TARIFF: "Fair tariff"}
 #: Rooms from the edge, as a share of the plot's height, in which marks stand that lie beyond it.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from fairdash.dependence import REGISTRY
 from fairdash.evaluation import CurvePoint, blended_profiles, points_of_plan
+from fairdash.figures.parts import lists, plain
 from fairdash.figures.theme import Theme, escaped
 from fairdash.reports import pictures, words
 from fairdash.reports.comparison import Comparison
@@ -305,21 +305,3 @@ def _moving_front(
         },
         {"kind": "shape", "part": len(spec["layout"]["shapes"]) - 1, "x1": lists(edges)},
     ]
-
-
-def plain(figure: go.Figure) -> dict[str, Any]:
-    """Return a figure as plain values."""
-    spec: dict[str, Any] = json.loads(str(figure.to_json()))
-    # Plotly's own defaults, of which nothing is drawn here.
-    spec["layout"].pop("template", None)
-    return spec
-
-
-def lists(values: Array) -> Sequence[Any]:
-    """Return nested lists with four significant digits of the range, None for NaN: half the bytes."""
-    span = float(np.nanmax(values) - np.nanmin(values)) or 1.0
-    rounded = np.round(values, max(0, 5 - int(np.floor(np.log10(span)))))
-    holed = rounded.astype(object)
-    holed[np.isnan(rounded)] = None
-    found: Sequence[Any] = holed.tolist()
-    return found

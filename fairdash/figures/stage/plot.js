@@ -8,36 +8,16 @@ const TEXT = 14;
 const DOTS_APART = 150;
 const ROOM = {top: 10, right: 16, bottom: 62};
 const FONT = '"Source Sans", "Source Sans Pro", sans-serif';
-const TYPES = {f8: Float64Array, f4: Float32Array, i1: Int8Array, u1: Uint8Array, i2: Int16Array,
-    u2: Uint16Array, i4: Int32Array, u4: Uint32Array};
 const DASHES = {dash: "9 6", dot: "2 4", dashdot: "9 4 2 4", longdash: "14 6", longdashdot: "14 5 2 5"};
-const SCALES = {log: d3.scaleLog, date: d3.scaleUtc};
 d3.formatDefaultLocale({decimal: ".", thousands: ",", grouping: [3], currency: ["", ""], percent: "\u00a0%"});
 
-// Two of plotly's markers that D3 has not.
-const polygon = (corners, turned) => ({draw(path, area) {
-    for (let k = 0; k < corners; k++) {
-        const angle = turned + 2 * Math.PI * k / corners, r = Math.sqrt(area);
-        path[k ? "lineTo" : "moveTo"](r * Math.sin(angle), -r * Math.cos(angle));
-    }
-    path.closePath();
-}});
 // By plotly's names, with what they take of the square of their size.
 const SYMBOLS = {circle: [d3.symbolCircle, 0.785], square: [d3.symbolSquare, 1], diamond: [d3.symbolDiamond2, 1.08],
-    "triangle-up": [d3.symbolTriangle, 0.51], "triangle-down": [polygon(3, Math.PI), 0.39], star: [d3.symbolStar, 0.55],
-    hexagon: [polygon(6, 0), 0.3], cross: [d3.symbolCross, 0.56], x: [d3.symbolTimes, 0.65]};
+    "triangle-up": [d3.symbolTriangle, 0.51], star: [d3.symbolStar, 0.55], cross: [d3.symbolCross, 0.56],
+    x: [d3.symbolTimes, 0.65]};
 
 function set(selection, attributes) {
     return Object.entries(attributes).reduce((each, [name, value]) => each.attr(name, value), selection);
-}
-
-// Plotly writes an array as a list, or as the bytes of its numbers.
-function listed(given) {
-    if (given?.bdata === undefined) return given ?? [];
-    const bytes = Uint8Array.from(atob(given.bdata), each => each.charCodeAt(0));
-    const flat = Array.from(new TYPES[given.dtype](bytes.buffer));
-    const width = given.shape ? Number(String(given.shape).split(",")[1]) : NaN;
-    return width ? d3.range(flat.length / width).map(k => flat.slice(k * width, (k + 1) * width)) : flat;
 }
 
 // Plain lines of a text in plotly's marking: what users named is escaped in it, and set as text here.
@@ -45,12 +25,6 @@ function linesOf(text) {
     const entities = {"&nbsp;": "\u00a0", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#x27;": "'", "&amp;": "&"};
     return String(text).split(/<br\s*\/?>/).map(line => line.replace(/<[^>]*>/g, "")
         .replace(/&(nbsp|lt|gt|quot|#x27|amp);/g, each => entities[each]));
-}
-
-// Plotly's dates have no zone: they are told as they are written.
-function instant(value) {
-    if (typeof value !== "string") return value;
-    return new Date(/\d[T ]\d[^Z+]*$/.test(value) ? `${value.replace(" ", "T")}Z` : value);
 }
 
 // As plotly's templates ask for; what is counted or paid is never told as a power of ten.
@@ -63,7 +37,7 @@ function formatted(value, format) {
 // At most so many ticks and one, each with its words.
 function ticksOf(scale, {tickvals, ticktext, tickformat, type}, most) {
     if (tickvals)
-        return listed(tickvals).map((each, k) => [instant(each), ticktext?.[k] ?? formatted(each, tickformat)]);
+        return tickvals.map((each, k) => [each, ticktext?.[k] ?? formatted(each, tickformat)]);
     const count = d3.range(most, 0, -1).find(each => scale.ticks(each).length <= most + 1) ?? most;
     const words = scale.tickFormat(count, tickformat ?? (type === "log" ? ",r" : undefined));
     return scale.ticks(count).map(each => [each, words(each)]);
@@ -74,9 +48,8 @@ class Figure {
         const {layout} = spec, {title} = layout, copied = each => ({...each});
         Object.assign(this, {layout, name, form, height, share, least: height, text: Math.max(text, layout.font.size)});
         this.scales = [layout.xaxis, layout.yaxis].map(copied);
-        this.ticks = listed(layout.yaxis.tickvals).map((value, k) => ({value, text: layout.yaxis.ticktext[k]}));
-        this.traces = spec.data.map(trace => ({...trace, x: listed(trace.x), y: listed(trace.y),
-            data: listed(trace.customdata)}));
+        this.ticks = (layout.yaxis.tickvals ?? []).map((value, k) => ({value, text: layout.yaxis.ticktext[k]}));
+        this.traces = spec.data.map(copied);
         this.notes = (layout.annotations ?? []).map(copied);
         this.shapes = (layout.shapes ?? []).map(copied);
         // Where notes find room depends on their size; a hall has more of it. All grow alike, and their
@@ -130,7 +103,7 @@ class Figure {
             const [type, area] = SYMBOLS[symbol.replace("-open", "")] ?? SYMBOLS.circle;
             part.bars = ["x", "y"].filter(each => trace[`error_${each}`]).map(each => {
                 const {array, arrayminus = array, color} = trace[`error_${each}`];
-                return [each, listed(arrayminus), listed(array), clipped({stroke: color})];
+                return [each, arrayminus, array, clipped({stroke: color})];
             });
             part.marks = set(group.selectAll(".mark").data(trace.x).join("path"), {
                 d: (_, k) => d3.symbol(type, area * own(marker.size, k) ** 2)(), fill: open ? "none" : colour,
@@ -157,7 +130,7 @@ class Figure {
         const horizontal = this.scale(across, [0, this.width]);
         const columns = ticksOf(horizontal, across, Math.max(2, Math.min(7, this.width / 70)));
         const lines = d3.max(columns, ([, name]) => linesOf(name).length);
-        [this.x, this.y] = [horizontal, vertical].map(scale => value => scale(instant(value)));
+        [this.x, this.y] = [horizontal, vertical];
         const full = this.height + ROOM.top + bottom;
         set(this.svg, {width: whole, height: full, viewBox: `0 0 ${whole} ${full}`});
         this.left = left;
@@ -178,8 +151,8 @@ class Figure {
     }
 
     scale({type, range}, pixels) {
-        return (SCALES[type] ?? d3.scaleLinear)(range.map(each => type === "log" ? 10 ** each : instant(each)), pixels)
-            .unknown(NaN);
+        const is_log = type === "log";
+        return (is_log ? d3.scaleLog : d3.scaleLinear)(range.map(each => is_log ? 10 ** each : each), pixels).unknown(NaN);
     }
 
     axis(group, axis, {gridcolor, showgrid = true}, ticks) {
@@ -321,7 +294,7 @@ class Figure {
         const at = {x: trace.x[k], y: trace.y[k], text: trace.text?.[k]};
         return linesOf(trace.hovertemplate.replace("<extra></extra>", "").replace(
             /%\{(\w+)(?:\[(\d+)\])?(?:[:|]([^}]*))?\}/g, (_, name, place, format) => formatted(
-                name === "customdata" ? trace.data[k][place] : at[name], format)));
+                name === "customdata" ? trace.customdata[k][place] : at[name], format)));
     }
 
     save() {
