@@ -37,7 +37,7 @@ _BASELINES = {
 }
 _TITLES = {**BASELINES, FAIR_TARIFF: "Fair tariff"}
 #: Rooms from the edge, as a share of the plot's height, in which marks stand that lie beyond it.
-_EDGE = 0.03
+_EDGE = 0.045
 #: What stands where the chosen method's path enters the noise floor.
 NOISE_NOTE = "beyond this point you pay for noise"
 _VALUES = "dependence %{x:.3f}<br>error %{customdata[0]}"
@@ -108,8 +108,9 @@ def front_without_marks(
         level, level_se = least_error
         if level == _within(level, axes):
             figure.add_shape(line_across(level, colour=REFERENCE, dash="dash"), layer="below")
-        beside = f" ± {level_se:.2g}" if math.isfinite(level_se) else ""
-        text = f"{_arrow(level, axes)}least error of independence: {with_unit(f'{level:.3g}{beside}', unit)}"
+        arrow = _arrow(level, axes)
+        beside = f" ± {level_se:.2g}" if math.isfinite(level_se) and not arrow else ""
+        text = f"{arrow}least error of independence: {with_unit(f'{level:.3g}{beside}', unit)}"
         words.insert(0, Label(x=axes[0][1], y=_within(level, axes), text=text, colour=theme.quiet))
     if noise_at is not None:
         words.insert(0, Label(x=noise_at[0], y=noise_at[1], text=NOISE_NOTE, colour=theme.text))
