@@ -83,8 +83,8 @@ def link_figure(
     """
     shown = some_rows(len(y))
     across = _room(s, profile["s_mean"], 0.06)
-    up = _room(y, profile[["mean", "low", "high"]].stack(), 0.6)
-    beyond = np.mean((s < across[0]) | (s > across[1]) | (y < up[0]) | (y > up[1]))
+    up = _room(y, pd.concat([profile[each] for each in ("mean", "low", "high")]), 0.6)
+    beyond = float(np.mean((s < across[0]) | (s > across[1]) | (y < up[0]) | (y > up[1])))
     rows = f"{len(shown):,} rows" if len(shown) == len(y) else f"{len(shown):,} of {len(y):,} rows, at random"
     weighted = ", by exposure" if by_exposure else ""
     subtitle = f"group averages with 95 % intervals{weighted}; dots: {rows}"

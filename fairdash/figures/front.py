@@ -328,7 +328,8 @@ def _points(
 
 def _told(rows: pd.DataFrame, *columns: str) -> list[list[Any]]:
     """Values for hover texts: the error in words, then these columns."""
-    return rows[["said", *columns]].to_numpy(dtype=object).tolist()  # type: ignore[no-any-return]
+    found: list[list[Any]] = rows[["said", *columns]].to_numpy(dtype=object).tolist()
+    return found
 
 
 def _splits(rows: pd.DataFrame, theme: Theme) -> list[dict[str, Any]]:

@@ -25,7 +25,8 @@ def lists(values: ArrayLike, *, digits: int = 5) -> list[Any]:
     rounded = np.round(values, max(0, digits - int(np.floor(np.log10(span or 1.0)))))
     holed = rounded.astype(object)
     holed[np.isnan(rounded)] = None
-    return holed.tolist()  # type: ignore[no-any-return]
+    found: list[Any] = holed.tolist()
+    return found
 
 
 def plain(figure: go.Figure, *, digits: int = 9) -> Values:
@@ -44,7 +45,8 @@ def plain(figure: go.Figure, *, digits: int = 9) -> Values:
             return [listed(each) for each in value]
         return value
 
-    return listed(spec)  # type: ignore[no-any-return]
+    found: Values = listed(spec)
+    return found
 
 
 def line(

@@ -114,7 +114,8 @@ def _front_without_marks(front: Front, *, unit: str, **view: Any) -> Mapping[str
         if error == "rmse":
             title = label("Test error, RMSE", unit)
         if error == "rmse" and not math.isnan(front.least_error[0]):
-            (least_error,) = front.references.query(WHOLE_BARYCENTRE)[["rmse", "rmse_se"]].to_numpy()
+            whole = front.references.query(WHOLE_BARYCENTRE).iloc[0]
+            least_error = float(whole["rmse"]), float(whole["rmse_se"])
         figure = front_without_marks(
             front.test,
             front.single,
@@ -122,7 +123,7 @@ def _front_without_marks(front: Front, *, unit: str, **view: Any) -> Mapping[str
             error_title=title,
             references=front.references,
             baselines=front.baselines,
-            least_error=tuple(least_error),
+            least_error=least_error,
             of_average=front.rmse_of_mean if error == "rmse" else math.nan,
             unit=unit if error == "rmse" else "",
             **view,
