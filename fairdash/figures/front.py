@@ -24,8 +24,8 @@ from fairdash.utils.text import number, percent, with_unit
 SYMBOLS = ("square", "triangle-up", "cross", "x", "star")
 DASHES = ("dash", "dashdot", "longdash", "dot", "longdashdot", "dash")
 BEATEN = "#9aa1aa"
-#: What stands in the noise floor's band, in two lines; and the share of the plot's height where it begins.
-FLOOR_NOTE = ("noise floor: left of its edge", "this measure shows no link")
+#: What stands in the noise floor's band, and the share of the plot's height where it begins.
+FLOOR_NOTE = "noise floor: no link shown"
 _FLOOR_NOTE_AT = 0.01
 #: Marks of the baselines, in the order in which they are drawn, and what is written beside them.
 _BASELINES = {
@@ -381,12 +381,11 @@ def _mark(mark: Label, theme: Theme) -> dict[str, Any]:
 def _written(labels: Sequence[Label], *, axes: Axes, points: Any, theme: Theme) -> list[dict[str, Any]]:
     """Text in the noise floor's band, and labels without overlaps."""
     below = {"yref": "paper", "xanchor": "left", "yanchor": "bottom", "align": "left"}
-    floor = note("<br>".join(FLOOR_NOTE), x=0, y=_FLOOR_NOTE_AT, colour=theme.quiet, size=11) | below
-    # As wide as its longer line.
-    width, height = Label(x=0, y=0, text=max(FLOOR_NOTE, key=len), colour="").extent
+    floor = note(FLOOR_NOTE, x=0, y=_FLOOR_NOTE_AT, colour=theme.quiet, size=11) | below
+    width, height = Label(x=0, y=0, text=FLOOR_NOTE, colour="").extent
     left = shares([(0.0, axes[1][0])], axes)[0, 0] * WIDTHS
     bottom = _FLOOR_NOTE_AT * HEIGHT
-    taken: Box = (left, bottom, left + width, bottom + 2 * height)
+    taken: Box = (left, bottom, left + width, bottom + height)
     return [floor, *placed(labels, axes=axes, taken=[taken], points=points, theme=theme)]
 
 

@@ -83,7 +83,8 @@ def placed(
 ) -> list[dict[str, Any]]:
     """Place each label near its point, for plotly; earlier labels have priority.
 
-    Where that leaves no room for a later one, that one chooses first at the next attempt.
+    Where that leaves no room for a later one, that one chooses first at the next attempt, and every other
+    time the longest ones next.
 
     Parameters
     ----------
@@ -100,7 +101,7 @@ def placed(
     alone = [_costs(own, taken, points) for own in edges]
     order = list(range(len(labels)))
     best: tuple[float, dict[int, int]] = (np.inf, {})
-    for _ in range(_ATTEMPTS):
+    for attempt in range(_ATTEMPTS):
         found: dict[int, int] = {}
         worst, whose = 0.0, -1
         for k in order:
@@ -114,6 +115,7 @@ def placed(
             best = (worst, found)
         if whose < 0:
             break
+        order = sorted(order, key=lambda k: -len(labels[k].text)) if attempt % 2 else order
         order = [whose, *(k for k in order if k != whose)]
     return [_annotation(label, _ANCHORS[best[1][k]], theme) for k, label in enumerate(labels)]
 

@@ -188,7 +188,7 @@ def test_the_front_of_the_page_is_legible(open_context, four_methods, look):
             "standard model" if chosen is None else f"chosen: λ = {chosen}", exact=True
         ).first.wait_for()
         come_to_rest(page)
-        front = page.locator("figure", has_text=FLOOR_NOTE[0])
+        front = page.locator("figure", has_text=FLOOR_NOTE)
         front.scroll_into_view_if_needed()
         SCREENSHOTS.mkdir(exist_ok=True)
         front.screenshot(path=SCREENSHOTS / f"front-{scheme}-{width}-{chosen or 0}.png")

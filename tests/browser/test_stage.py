@@ -195,18 +195,6 @@ def test_on_a_logarithmic_axis_points_shapes_and_notes_stand_where_plotly_has_th
     assert float(note[10:].split(",")[0]) == pytest.approx(width / 2, abs=0.1)
 
 
-def test_dates_have_no_zone(page):
-    times = ["2020-01-01", "2020-01-02T12:00:00", "2020-01-04 00:00"]
-    show(
-        page,
-        [DOTS | {"marker": MARKER, "x": times, "y": [5, 5, 5]}],
-        x={"type": "date", "range": ["2020-01-01", "2020-01-04"]},
-    )
-    width = page.evaluate("() => document.querySelector('.stage').stage.figures[0].width")
-    places = [float(each[10:].split(",")[0]) for each in drawn(page, "marks", "transform")]
-    assert places == pytest.approx([0, width / 2, width], abs=0.1)
-
-
 def test_bars_of_errors_may_be_longer_below(page):
     bars = {"error_y": {"array": [1], "arrayminus": [3], "symmetric": False, "color": "#555"}}
     show(page, [DOTS | {"marker": MARKER, "x": [5], "y": [5]} | bars])

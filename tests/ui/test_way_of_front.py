@@ -96,7 +96,9 @@ def test_the_way_of_a_front_is_short(finished_run):
     assert {"runs/store.py", "reports/comparison.py", "figures/front.py"} <= files, "the tracing sees the way"
     at = move(at, 2.0)
     files, records = way()
-    assert records <= {"RunSpec", "Comparison", "Label", "Picture"}, "a move makes neither result nor front anew"
+    assert records <= {"RunSpec", "Comparison", "Label", "Picture"}, (
+        "a move makes neither result nor front anew"
+    )
     assert len(files) <= 13, ", ".join(sorted(files))
 
 
