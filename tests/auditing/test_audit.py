@@ -12,8 +12,8 @@ from numpy.testing import assert_allclose
 
 import fairdash as fd
 from fairdash.auditing.audit import carry_out
-from fairdash.auditing.decomposition import chosen_decomposition
 from fairdash.auditing.plan import QUESTIONS, AuditPlan, columns_of
+from fairdash.auditing.questions.decomposition import chosen_decomposition
 from fairdash.auditing.table import AuditTable
 from fairdash.errors import Cancelled, DataError, FairdashError, OptionError
 

@@ -13,7 +13,7 @@ from fairdash.__main__ import main
 from fairdash.auditing.curve import basis_of, fit_curve
 from fairdash.auditing.gaps import holm, largest_gap
 from fairdash.auditing.plan import Columns
-from fairdash.auditing.sufficiency import bias_surface
+from fairdash.auditing.questions.sufficiency import bias_surface
 from fairdash.auditing.table import AuditTable
 from fairdash.errors import DataError
 from fairdash.evaluation.insurance import murphy
