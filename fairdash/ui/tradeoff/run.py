@@ -33,7 +33,7 @@ from fairdash.training.sweep import STANDARD, default_plan, preview_of, quicker
 from fairdash.ui.blocks import show_table
 from fairdash.ui.cached import dataset_of
 from fairdash.ui.files import download_of
-from fairdash.ui.frame import PICTURE_FORMAT, plain_errors, show_problems
+from fairdash.ui.frame import PICTURE_FORMAT, PICTURES, plain_errors, show_problems
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_or_start, show_progress, show_status
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.owner import current_owner
@@ -62,7 +62,7 @@ def run_in_view() -> Run | None:
         source = chosen_source()
         run = next(iter(list_runs(owner=current_owner()).of(source)), None)
         if run is None:
-            with st.spinner("Reading the data…"):
+            with st.skeleton(height=PICTURES):
                 run = start_quick(source, DEFAULT_OBJECTIVE)
         choose_run(run)
     if run.look is None:
