@@ -366,7 +366,7 @@ def test_ties_are_rounded_as_the_browser_does(value: float, text: str) -> None:
 
 def test_the_old_address_of_gaussians_leads_to_its_part_with_what_it_asks_for() -> None:
     app = opened("gaussians", rho="0.9", base="bits")
-    assert app.title[0].value.startswith("Which bounds the maximal correlation")
+    assert app.title[0].value.startswith("Does χ² or mutual information bound the maximal correlation")
     assert "1.198 bits" in answer(app)
     assert app.query_params["part"] == "gaussians"
     # A browser has left the old page by then.

@@ -94,8 +94,8 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
         None,
         step=0.05,
         key=KEY("reliability"),
-        help="The share of its variance that is not error, such as 0.7. The answers then estimate the "
-        "result without error.",
+        help="The share of its variance that is not error, such as 0.7. The audit then also estimates "
+        "the result without this error.",
     )
     cap, currency, period = _ask_for_money(has_outcome=columns is not None and columns.outcome is not None)
     st.caption("The audit fixes criterion and threshold before it computes any result.")
@@ -125,15 +125,15 @@ def _ask_for_money(*, has_outcome: bool) -> tuple[float | None, str, str]:
     left, middle, right = st.columns(3)
     currency = left.text_input("Currency (optional)", max_chars=8, placeholder="€", key=KEY("currency"))
     period = middle.text_input(
-        "A unit of exposure is a … (optional)", max_chars=20, placeholder="year", key=KEY("period")
+        "Unit of exposure (optional)", max_chars=20, placeholder="year", key=KEY("period")
     )
     cap = right.number_input(
-        "Large losses count at most (optional)",
+        "Cap on large losses (optional)",
         0.0,
         value=None,
         disabled=not has_outcome,
         key=KEY("cap"),
-        help="An outcome above it counts as it; the answers say how much that leaves out.",
+        help="Larger outcomes are reduced to the cap. The answers say by how much in total.",
     )
     return cap or None, currency.strip(), period.strip()
 
@@ -181,7 +181,7 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
         left,
         "Outcome",
         roles.target,
-        "Claims or their cost. The audit uses it to tell whether cost justifies the price.",
+        "Claims or their cost. With it, the audit tests whether cost justifies the price.",
     )
     exposure = ask(right, "Exposure", roles.weight, "The weight of a row, such as the years a policy ran.")
     with st.expander("Legitimate factors, policy, expected cost, a second price"):
@@ -213,8 +213,8 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
             "Legitimate factors",
             [name for name in others if name != groups],
             placeholder="None",
-            help="Columns that may justify differences. The audit asks whether the price still follows the "
-            "attribute among rows equal in them.",
+            help="Columns that may justify differences. The audit tests whether the price still "
+            "follows the attribute among rows with equal values in these columns.",
             key=KEY("controls", table, *taken),
         )
         probabilities = left.multiselect(
@@ -228,7 +228,7 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
         known = right.selectbox(
             "Class, where it is known",
             [NONE, *(name for name in others if name not in probabilities)],
-            help="Known for some rows. Tests whether the probabilities are right.",
+            help="If you know the class of some rows, the audit tests the probabilities on them.",
             key=KEY("known-class", table, *taken),
             disabled=not probabilities,
         )
@@ -245,7 +245,7 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
         coverage = st.selectbox(
             "Coverage",
             [NONE, *dict.fromkeys(free)],
-            help="Actual, expected and the gap are given for each of its levels by itself.",
+            help="The audit gives actual, expected and the gap for each of its levels.",
             key=KEY("coverage", table, groups, *taken, *free),
         )
     totals = _ask_for_totals(frame, [price, outcome, cost, second], exposure, table=table)

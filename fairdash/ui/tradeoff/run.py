@@ -210,8 +210,8 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
     elif openings:
         st.warning(
             safe(
-                f"These rows were already opened for another point. Opening number {times + 1} is no "
-                "confirmation of this one."
+                f"These rows were already opened for another point. Opening them again (number "
+                f"{times + 1}) does not confirm this one."
             )
         )
     else:
@@ -223,8 +223,7 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
             on_click=_open,
             args=(comparison, run),
             key=KEY("open"),
-            help="One test of the chosen point on rows not used so far. It is valid once: choose first, "
-            "then open.",
+            help="Test the chosen point once on unused rows. Only the first test is valid, so choose first.",
         )
     others = [each for each in openings if each != own]
     if others:
@@ -291,11 +290,12 @@ def show_take_away(comparison: Comparison, run: Run) -> None:
         lambda: _price_of(comparison),
         title=f"{comparison.title}, {comparison.b.title}",
         key=KEY("audit"),
-        about="Predictions of the chosen model for test rows, each from a split that did not train on it.",
+        about="Predictions of the chosen model for test rows, each from a split in which the row was "
+        "not used for training.",
     )
     st.caption(
         "The report is one HTML file, to open or print anywhere. The camera on a chart saves it as a "
-        "picture. All files are made on this machine and sent nowhere."
+        "picture. All files are created on this machine. Nothing is uploaded."
     )
 
 
@@ -434,8 +434,8 @@ def offer_audit(run: Run, price: Callable[[], pd.Series], *, title: str, key: st
         icon=":material/fact_check:",
         disabled=bool(missing),
         help=missing
-        or f"{about} Opens the audit with its columns filled in. The table is stored as yours and deleted "
-        "with the run.",
+        or f"{about} Opens the audit with its columns filled in. The table belongs to you and is "
+        "deleted with the run.",
     )
     source = None
     if clicked:

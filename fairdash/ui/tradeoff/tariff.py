@@ -121,7 +121,7 @@ def _show_fitted(comparison: Comparison, run: Run, job: ModelJob, lam: float) ->
         lambda: pd.Series(rate(after, dataset_of(run.spec.source).features)),
         title=f"{run.spec.source.title}, {title_of(lam)}",
         key=KEY("audit"),
-        about="What this tariff charges for each row.",
+        about="Premium of this tariff for each row.",
     )
 
 
@@ -138,7 +138,7 @@ def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
         placeholder="no cap",
         key=KEY("most"),
         help="All premiums are multiplied by one level and capped at both ends. Total income does not "
-        "change. The cap comes after rating, so the table of relativities does not change.",
+        "change. The cap applies after rating, so the table of relativities does not change.",
     )
     if most is None:
         return
