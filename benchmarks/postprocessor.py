@@ -40,11 +40,12 @@ from fairdash.evaluation import DEFAULT_MEASURE
 from fairdash.evaluation.assess import assess_predictions
 from fairdash.evaluation.execute_sweep import tariffs_of_plan
 from fairdash.tariff.repaired import repaired_prices
-from fairdash.training.baselines import MOST_TREES, boosted_trees
+from fairdash.training.baselines import MOST_TREES
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.losses import Loss
 from fairdash.training.splits import Split, corrected_standard_error
 from fairdash.training.sweep import default_plan, train_sweep
+from fairdash.utils.trees import boosted_trees
 
 RESULTS = Path(__file__).parent / "results" / "postprocessor.csv"
 STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -81,7 +82,7 @@ def other_ways(dataset: Dataset, split: Split, loss: Loss) -> Iterator[tuple[str
     w = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
 
     def trees(table: np.ndarray) -> np.ndarray:
-        model = boosted_trees(loss, MOST_TREES, early_stopping=True, random_state=0)
+        model = boosted_trees(loss=loss.of_trees, max_iter=MOST_TREES, early_stopping=True, random_state=0)
         return np.asarray(model.fit(table[train], y[train], sample_weight=w[train]).predict(table))
 
     price = trees(x)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from fairdash.data.dataset import Dataset
 from fairdash.data.features import find_leakage
 from fairdash.errors import OptionError
+from fairdash.utils.trees import boosted_trees
 
 if TYPE_CHECKING:
     from fairdash.dependence.spline_basis import Basis
@@ -252,22 +253,14 @@ def predict_column(
     r2
         Share of the variance of the ranks that is explained on rows left out.
     """
-    from sklearn.ensemble import HistGradientBoostingRegressor
-    from sklearn.model_selection import GroupKFold, KFold
+    from sklearn.model_selection import GroupKFold, KFold, cross_val_predict
 
     x = np.column_stack([_as_column(features[name]) for name in features])
     ranks = (pd.Series(s).rank() / len(s)).to_numpy()
-    predicted = np.empty(len(s))
     kind = KFold if groups is None else GroupKFold
-    for train, test in kind(_FOLDS, shuffle=True, random_state=random_state).split(x, groups=groups):
-        trees = HistGradientBoostingRegressor(
-            max_iter=80,
-            max_leaf_nodes=15,
-            min_samples_leaf=10,
-            early_stopping=False,
-            random_state=random_state,
-        )
-        predicted[test] = trees.fit(x[train], ranks[train]).predict(x[test])
+    folds = kind(_FOLDS, shuffle=True, random_state=random_state)
+    trees = boosted_trees(max_iter=80, min_samples_leaf=10, random_state=random_state)
+    predicted = cross_val_predict(trees, x, ranks, groups=groups, cv=folds)
     variance = float(np.mean((ranks - ranks.mean()) ** 2))
     error = float(np.mean((ranks - predicted) ** 2))
     return predicted, 1 - error / variance if variance > 0 else 0.0

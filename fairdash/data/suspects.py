@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from fairdash.data.column_profile import NUMBERS, as_floats, kind_of
 from fairdash.data.fixes import on_a_line
 from fairdash.utils.text import percent
+from fairdash.utils.trees import boosted_trees
 
 _percent = partial(percent, decimals=0)
 
@@ -277,9 +278,7 @@ def _shallow(x: Floats, ranks: Floats, fold: Codes) -> float:
     """Share of the variance of ranks that a shallow tree of one column explains on rows left out."""
     from sklearn.tree import DecisionTreeRegressor
 
-    def tree() -> DecisionTreeRegressor:
-        return DecisionTreeRegressor(max_depth=4, min_samples_leaf=10, random_state=0)
-
+    tree = DecisionTreeRegressor(max_depth=4, min_samples_leaf=10, random_state=0)
     missing = np.isnan(x)
     filled = np.column_stack([np.where(missing, 0.0, x), missing])
     return _share(ranks, _held_out(tree, filled, ranks, fold))
@@ -287,25 +286,21 @@ def _shallow(x: Floats, ranks: Floats, fold: Codes) -> float:
 
 def _predicted(columns: list[Floats], y: Floats, fold: Codes) -> Floats:
     """Out-of-fold predictions of boosted trees on several columns."""
-    from sklearn.ensemble import HistGradientBoostingRegressor
-
-    def trees() -> HistGradientBoostingRegressor:
-        # Few leaves, and no more trees than rows put aside speak for: what says nothing explains nothing.
-        return HistGradientBoostingRegressor(
-            max_iter=60,
-            max_leaf_nodes=8,
-            # A leaf is no larger than the few claims of a small table.
-            min_samples_leaf=int(np.clip(len(y) // 200, 5, 30)),
-            early_stopping=True,
-            validation_fraction=0.2,
-            n_iter_no_change=5,
-            random_state=0,
-        )
-
+    # Few leaves, and no more trees than rows put aside speak for: what says nothing explains nothing.
+    trees = boosted_trees(
+        max_iter=60,
+        max_leaf_nodes=8,
+        # A leaf is no larger than the few claims of a small table.
+        min_samples_leaf=int(np.clip(len(y) // 200, 5, 30)),
+        early_stopping=True,
+        validation_fraction=0.2,
+        n_iter_no_change=5,
+        random_state=0,
+    )
     return _held_out(trees, np.column_stack(columns), y, fold)
 
 
-def _held_out(make: object, x: Floats, y: Floats, fold: Codes) -> Floats:
+def _held_out(model: Any, x: Floats, y: Floats, fold: Codes) -> Floats:
     predicted = np.empty(len(y))
     for part in range(_FOLDS):
         test = fold == part
@@ -313,8 +308,7 @@ def _held_out(make: object, x: Floats, y: Floats, fold: Codes) -> Floats:
         varies = np.fmax.reduce(x[~test]) > np.fmin.reduce(x[~test])
         predicted[test] = y[~test].mean()
         if varies.any():
-            model = make().fit(x[~test][:, varies], y[~test])  # type: ignore[operator]
-            predicted[test] = model.predict(x[test][:, varies])
+            predicted[test] = model.fit(x[~test][:, varies], y[~test]).predict(x[test][:, varies])
     return predicted
 
 

@@ -22,13 +22,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from fairdash.data.columns import as_pandas, clean_features, sensitive_table
 from fairdash.errors import Checks, DataError, OptionError
 from fairdash.tariff.model import FairTariff
+from fairdash.training.baselines import MOST_TREES
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.losses import LOSSES
 from fairdash.training.methods import METHODS, STANDARD
@@ -39,6 +39,7 @@ from fairdash.training.regressor_fit import find_columns, rows_to_fit, rows_to_p
 from fairdash.training.splits import folds
 from fairdash.utils.classes import classes_of, holds_text
 from fairdash.utils.registry import get_entry
+from fairdash.utils.trees import boosted_trees
 
 Array = NDArray[np.float64]
 
@@ -394,11 +395,9 @@ class _Trees:
         return np.asarray(self.model.predict(self.encoder.transform(features)), dtype=float)
 
 
-def _boosted(n_rows: int, seed: int, **options: Any) -> HistGradientBoostingRegressor:
+def _boosted(n_rows: int, seed: int, **options: Any) -> Any:
     stops = n_rows >= _FEWEST_TO_STOP
-    return HistGradientBoostingRegressor(
-        max_leaf_nodes=15, max_iter=150, early_stopping=stops, random_state=seed, **options
-    )
+    return boosted_trees(max_iter=MOST_TREES, early_stopping=stops, random_state=seed, **options)
 
 
 def _rows(table: Any, rows: NDArray[np.int64]) -> Any:

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from fairdash.data.columns import clean_features
 from fairdash.data.dataset import Dataset
 from fairdash.jobs.steps import Found, Unit, at_once, turns
-from fairdash.training.baselines import MOST_TREES, boosted_trees
+from fairdash.training.baselines import MOST_TREES
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.losses import Loss
 from fairdash.training.references import DEFAULT_STRENGTHS, REPAIR, REPAIR_PROJECTED
 from fairdash.training.splits import Split
+from fairdash.utils.trees import boosted_trees
 
 #: Folds, and so models, whose mean is the price.
 N_FOLDS = 5
@@ -58,7 +59,7 @@ def repaired_prices(
         train, seed = split.train, random_state + number
         features = clean_features(dataset.features)
         x = FeatureEncoder.fit(features, rows=train).transform(features)
-        trees = boosted_trees(loss, MOST_TREES, early_stopping=True, random_state=seed)
+        trees = boosted_trees(loss=loss.of_trees, max_iter=MOST_TREES, early_stopping=True, random_state=seed)
         s = dataset.sensitive.set_axis(range(dataset.sensitive.shape[1]), axis=1)
         repair = FairPostprocessor(trees, n_folds=N_FOLDS, random_state=seed).fit(
             x[train],

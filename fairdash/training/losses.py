@@ -51,6 +51,11 @@ class Loss:
         """Return whether the prediction is exp(η), positive, rather than η itself."""
         return self.power > 0
 
+    @property
+    def of_trees(self) -> str:
+        """Name of scikit-learn's loss for boosted trees: Poisson's for Tweedie's, with the same mean."""
+        return {0.0: "squared_error", 2.0: "gamma"}.get(self.power, "poisson")
+
     def prediction(self, eta: Numbers) -> Numbers:
         """Return μ from the network's η, any shape."""
         return _exp(eta) if self.has_log_link else eta
