@@ -327,7 +327,7 @@ class AuditPlan:
         hint = "Give numbers above 0 and at most 1, such as 0.7."
         checks.require(are_shares, "reliability", "It is not a share of a variance", hint)
         hint = "Give an amount above 0, in the outcome's own unit."
-        checks.require(self.cap is None or self.cap > 0, "cap", "It is no amount", hint)
+        checks.require(self.cap is None or self.cap > 0, "cap", "It is not an amount", hint)
         known, hint = set(self.questions) <= set(QUESTIONS), f"Name some of 1 to {max(QUESTIONS)}, or “all”."
         checks.require(known, "questions", "There is no such question", hint)
         hint = "Give a date and a time with its zone, such as 2026-01-31T12:00:00+00:00."

@@ -130,15 +130,15 @@ def _premiums_in_words(
     listed = ", ".join(f"{title.lower()} {percent(gaps[id].value / mean)}" for id, title in PREMIUMS.items())
     proxy, parity = (within(sizes[id], mean) for id in ("proxy_effect", "cost_of_parity"))
     return (
-        f"Five premiums learned from “{learned}” differ between their lowest and highest point along "
-        f"“{name}”. As shares of the mean price: {listed}.",
-        f"Fit of the models: {fit_of(costs)}; networks in their place explain {within(costs.fit_networks)}.",
-        f"Without “{name}” other columns act as proxies for it. This changes a policy's premium by {proxy} "
-        "of the mean price (unaware less aware).",
+        f"Five premiums estimated from “{learned}” have these largest gaps along “{name}”, as shares of "
+        f"the mean price: {listed}.",
+        f"Fit of the models: {fit_of(costs)}; networks explain {within(costs.fit_networks)}.",
+        f"If “{name}” is omitted, other columns act as proxies for it. This changes a policy's premium by "
+        f"{proxy} of the mean price (unaware less aware).",
         f"A premium independent of it changes a policy's premium by {parity} (corrective less best "
         f"estimate) and explains {points(less)} less of the {loss_in_words(costs)}.",
-        "Intervals cover sampling of policies only, for the models as fitted.",
-        "To get premiums between these, and their errors, train models along the trade-off on this table.",
+        "Intervals cover only the sampling of policies, for the models as fitted.",
+        "To get premiums between these with their errors, train a front on this table.",
     )
 
 

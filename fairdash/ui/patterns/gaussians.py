@@ -230,9 +230,9 @@ def findings(base: str) -> str:
         f"**Evaluated**, the formula gives {printed}, not +0.345, although χ² can't be negative. The "
         "crossing in nats gives this value if $\\ln(1 + t) / \\ln(1 - t)$ is mistaken for "
         "$\\ln\\frac{1 + t}{1 - t}$.\n\n"
-        "**What stays true**, and is all that fair training needs: HGR² ≤ χ², in any base. Mutual "
+        "**HGR² ≤ χ² holds** in any base, and fair training needs nothing else. Mutual "
         f"information crosses HGR² at ρ = {mi_nats:.3f} in nats and at "
-        f"{mi_bits:.3f} in bits: which of the two is larger is a matter of units."
+        f"{mi_bits:.3f} in bits, so their order depends on the unit."
     )
 
 
