@@ -114,11 +114,11 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         "class_probabilities": AuditFigure(
             title="Average {price} of each class less that of all others, by probabilities",
             subtitle="Thick: 95 % intervals where price and class are unrelated among rows of equal "
-            "probability; thin: what is possible without that",
+            "probability; thin: bounds without this condition",
             x="{price}",
             y="",
             of_a_row=44,
-            alt="points a class with an interval and a wider range.",
+            alt="one point per class, with an interval and a wider range.",
             draw=traces.by_probability,
         ),
         "crossed": AuditFigure(
@@ -202,7 +202,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             draw=traces.bars(traces.features, value="share", hover="%{y}: %{x:.2f} %"),
         ),
         "premium_curves": AuditFigure(
-            title="What could be charged instead, by {sensitive}",
+            title="Alternative premiums by {sensitive}",
             subtitle="Means, at the level of today's price; markers: all rows beyond the 5th and 95th "
             "percentile",
             height=460,

@@ -286,8 +286,8 @@ def of_opening(found: Confirmation, *, times: int, names: Mapping[str, str] = _N
         lines = [f"{where}: {verdict}, {link} (one test, p = {found.p_value:.2g})."]
     else:
         lines = [
-            f"{where}: {link} (p = {found.p_value:.2g}). This is no confirmation: it was opening number "
-            f"{found.number}, after the rows had been used for another point."
+            f"{where}: {link} (p = {found.p_value:.2g}). This is no confirmation, because the rows had "
+            f"been used for another point before (opening number {found.number})."
         ]
     figures = [
         f"{REGISTRY[found.measure].symbol} with {names.get(each.column, each.column)} {number(each.value)} "
@@ -307,8 +307,8 @@ def of_opening(found: Confirmation, *, times: int, names: Mapping[str, str] = _N
         )
     if times > 1:
         lines.append(
-            f"These rows have been opened {times} times. Only the first opening is a confirmation. Later "
-            "openings, and choices made since, have used these rows."
+            f"These rows have been opened {times} times. Only the first opening is a confirmation, because "
+            "later choices have used these rows."
         )
     return lines
 
@@ -338,7 +338,7 @@ def not_opened(n: int) -> str:
     """Sentence about rows not opened yet, and their purpose."""
     return (
         f"{n:,} rows were set aside from the start. They took no part in training, test figures or choices, "
-        "and have not been opened. A point chosen by its test figures looks better there than it is. Open "
+        "and have not been opened. Test figures look too good for a point that was chosen by them. Open "
         "these rows once, for the point you intend to use."
     )
 

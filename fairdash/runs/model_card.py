@@ -68,7 +68,7 @@ def _known(card: Mapping[str, Any]) -> dict[str, list[str]]:
         "Factors": _listed(
             [
                 f"Features: {few(roles['features'])}",
-                f"Sensitive, not seen by the model: {few(roles['sensitive'])}",
+                f"Sensitive, not used by the model: {few(roles['sensitive'])}",
             ]
         ),
         "Metrics": _listed([model["objective_meaning"]]),
@@ -81,7 +81,7 @@ def _known(card: Mapping[str, Any]) -> dict[str, list[str]]:
         "Training data": _listed(
             [f"{data['title']}: {data['rows']:,} rows", *data["notes"], f"Fingerprint {data['fingerprint']}"]
         ),
-        "Quantitative analyses": _listed(values or ["None were kept with this model"]),
+        "Quantitative analyses": _listed(values or ["None are stored with this model"]),
         "Ethical considerations": [],
         "Caveats and recommendations": _listed(card["limits"]),
     }

@@ -261,7 +261,7 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         kind, _, number = metadata.get("format", "").partition("/")
         if kind != _KIND or not number.isdecimal():
             raise StorageError.of(
-                "This file does not hold a model of fairdash's", "Choose a file that save() wrote."
+                "This file does not hold a model written by fairdash", "Choose a file that save() wrote."
             )
         if int(number) > _FORMAT:
             raise StorageError.of(
@@ -366,7 +366,7 @@ def _read(path: Path) -> tuple[dict[str, NDArray[np.float64]], dict[str, str]]:
         raise _damaged() from error
     except OSError as error:
         raise StorageError.of(
-            "The model's file can't be read", "Check its path and your rights to it."
+            "The model's file can't be read", "Check its path and your access rights."
         ) from error
 
 
@@ -400,4 +400,4 @@ def _plain(value: Any) -> Any:
 
 
 def _damaged() -> StorageError:
-    return StorageError.of("The model's file is damaged, or not a model's", "Save the model again.")
+    return StorageError.of("The file is damaged or does not contain a model", "Save the model again.")

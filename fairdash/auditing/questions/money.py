@@ -76,7 +76,8 @@ def _moved_in_words(
     name = table.columns.sensitive
     if of_all.ci_low <= 0:
         return (
-            f"No part of “{name}” is shown to pay above {base}. At the values of “{name}” that one half of the "
+            f"No part of “{name}” is shown to pay above {base}. At the values of “{name}” that one "
+            "half of the "
             f"rows suggests, the other half gives a difference of {table.money(each.value)} "
             f"{table.a_unit_of_exposure} "
             f"({table.money(each.ci_low)} to {table.money(each.ci_high)})."
