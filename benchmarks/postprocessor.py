@@ -143,9 +143,9 @@ def paths(dataset: Dataset, n_splits: int) -> tuple[pd.DataFrame, str, float]:
     return frame, "deviance" if loss.power else "mse", ratio
 
 
-def crossing(path: pd.DataFrame, wanted: float, error: str) -> float:
+def crossing(path: pd.DataFrame, wanted: float, error: str, dependence: str = DEFAULT_MEASURE) -> float:
     """Error where a path by strength first comes down to a dependence; NaN if it does not."""
-    d, e = path[DEFAULT_MEASURE].to_numpy(), path[error].to_numpy()
+    d, e = path[dependence].to_numpy(), path[error].to_numpy()
     if d[0] <= wanted:
         return float(e[0])
     for k in range(1, len(d)):
@@ -169,16 +169,16 @@ def rows_of(dataset: Dataset, n_splits: int) -> Iterator[dict[str, object]]:
             found = found[np.isfinite(found)]
             row: dict[str, object] = {"table": dataset.name, "kind": "equal", "way": method, "share": share}
             row |= {"dependence": share * own, "reached": len(found), "splits": n_splits}
-            yield row | _with_interval(found, "error", ratio)
+            yield row | with_interval(found, "error", ratio)
         if str(method).startswith("repair"):
             for t, each in of_method.groupby("lam"):
                 row = {"table": dataset.name, "kind": "strength", "way": method, "share": t}
                 row |= {"reached": len(each), "splits": n_splits}
-                row |= _with_interval(each[DEFAULT_MEASURE].to_numpy(), "dependence", ratio)
-                yield row | _with_interval(each[error].to_numpy(), "error", ratio)
+                row |= with_interval(each[DEFAULT_MEASURE].to_numpy(), "dependence", ratio)
+                yield row | with_interval(each[error].to_numpy(), "error", ratio)
 
 
-def _with_interval(values: np.ndarray, name: str, ratio: float) -> dict[str, object]:
+def with_interval(values: np.ndarray, name: str, ratio: float) -> dict[str, object]:
     if not len(values):
         return {}
     mean = float(values.mean())

@@ -82,7 +82,7 @@ def sweep(
     importance
         Compute the permutation importance of every feature in every model.
     references
-        Also train prices that use s (:func:`references`), with one sensitive column and up to 30,000 rows.
+        Also train prices that use s (:func:`references`), with one sensitive attribute and up to 30,000 rows.
     progress
         Called with a :class:`fairdash.training.sweep.SweepProgress`: the current step in words, and the
         share completed; it may raise :class:`fairdash.errors.Cancelled` to stop.
@@ -158,7 +158,7 @@ def references(
     Parameters
     ----------
     dataset
-        Data set with one sensitive column.
+        Data set with one sensitive attribute: numbers, or classes.
     n_splits, random_state, validation_share, split, confirmation, groups, settings, device, measures
         As in :func:`fairdash.sweep`. The references start from the same sweep's standard model with s as an
         additional input, tuned accordingly.
@@ -172,7 +172,7 @@ def references(
     Raises
     ------
     OptionError
-        Several sensitive columns, a strength out of range, or another option that can't be used.
+        Several sensitive attributes, a strength out of range, or another option that can't be used.
 
     Examples
     --------

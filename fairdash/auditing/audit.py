@@ -196,10 +196,7 @@ def carry_out(
             progress(doing, (done + share) / parts)
 
     tell("Reading the rows", 0.0)
-    kept: dict[str, Any] = {
-        name: getattr(plan, name) for name in ("random_state", "cap", "currency", "period")
-    }
-    tables = [AuditTable.of(frame, columns, **kept) for columns in names]
+    tables = [AuditTable.of(frame, columns, **plan.of_table) for columns in names]
     # What probabilities say is of no sensitive column: it is said once.
     tables[1:] = [replace(each, probabilities=each.probabilities.iloc[:, :0]) for each in tables[1:]]
     firsts, seconds = [], []

@@ -361,6 +361,11 @@ class AuditPlan:
         return {"criterion": self.criterion, "max_gap": self.max_gap}
 
     @property
+    def of_table(self) -> dict[str, Any]:
+        """Options of :meth:`fairdash.auditing.table.AuditTable.of`, besides the columns."""
+        return {name: getattr(self, name) for name in ("random_state", "cap", "currency", "period")}
+
+    @property
     def gap_in_words(self) -> str:
         """Largest acceptable gap, in per cent of the mean price."""
         return percent(self.max_gap)

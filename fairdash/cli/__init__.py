@@ -50,7 +50,7 @@ Exit status: 0 below the allowed gap, 1 above it, 3 undecided, 2 bad input."""
 _CHECK = """Check a file for columns that give the target away.
 
 Exit status: 0 no column certainly gives the target away, 1 one does, 2 bad input."""
-_PURPOSE = "Explore the trade-off between accuracy and fairness when the sensitive attribute is continuous."
+_PURPOSE = "Explore the trade-off between accuracy and fairness for sensitive numbers and classes."
 #: Verb to the function that carries it out and what help says of it; the list of verbs has the first line.
 _VERBS = {
     "app": ("serving:app", "Open the app in a browser."),

@@ -15,7 +15,7 @@ from pathlib import Path
 from fairdash.errors import StorageError
 
 #: Folders whose files hold values of people's rows, or figures of them.
-_PERSONAL = ("uploads", "sources", "runs", "searches", "models", "audits", "paper")
+_PERSONAL = ("uploads", "sources", "runs", "searches", "models", "audits", "repairs", "paper")
 
 #: The owner of everything where nobody signs in.
 LOCAL = "local"

@@ -239,7 +239,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
         y : array, shape (n,)
             Target, per unit of exposure if rows have exposures; not constant; with a log link 0 or more.
         sensitive_features : array, Series or DataFrame, shape (n,) or (n, d)
-            Sensitive features, as numbers. Needed if λ > 0 and there are no `sensitive_columns`.
+            Sensitive features: numbers, or text for classes. Needed if λ > 0 and there are no
+            `sensitive_columns`.
         sample_weight : array, shape (n,)
             Row weights, such as exposures: 0 leaves a row out, 2 counts it twice.
 

@@ -189,5 +189,14 @@ def attributes_of(columns: pd.DataFrame) -> dict[str, list[str]]:
     return attributes
 
 
+def one_column_each(columns: pd.DataFrame) -> pd.DataFrame:
+    """Return a column per sensitive attribute: its numbers, or names of classes instead of 0/1 columns."""
+    of_each = {
+        name: columns[own].idxmax(axis=1) if len(own) > 1 else columns[own[0]]
+        for name, own in attributes_of(columns).items()
+    }
+    return pd.DataFrame(of_each, index=columns.index)
+
+
 def _of(column: str, name: str) -> str:
     return f"{column}: {name}"
