@@ -131,8 +131,7 @@ def unsaid(comparison: Comparison) -> list[str]:
         f"The run used {comparison.sample}. Results on all rows may differ.": bool(comparison.sample),
         "The run had one split. Another split would give different figures.": n_splits == 1,
         f"The models were trained for {OBJECTIVES[comparison.plan.objective].title.lower()}. Models trained "
-        f"for {seen.title.lower()} would differ.": comparison.objective
-        != comparison.plan.objective,
+        f"for {seen.title.lower()} would differ.": comparison.objective != comparison.plan.objective,
         f"This point is {_blend(comparison, point)}. A model trained at λ = {point.lam:g} would differ.": (
             not comparison.curve_point(point).is_trained
         ),
