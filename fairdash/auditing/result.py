@@ -315,7 +315,7 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
     )
     said = (
         f"{place} of “{name}” the price, as a share of its mean, is {100 * abs(at['value']):.1f} points "
-        f"{'higher' if at['value'] > 0 else 'lower'} than then (95 % band of the whole difference "
+        f"{'higher' if at['value'] > 0 else 'lower'} than before (95 % band of the whole difference "
         f"{100 * at['low']:+.1f} to {100 * at['high']:+.1f})"
     )
     was, is_now = before.verdict, now.verdict
@@ -327,7 +327,7 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
     if before.plan.thresholds != now.plan.thresholds:
         verdict += " The two audits have different criteria or thresholds."
     begin = "The curve has changed" if off.any() else "The curve shows no significant change. The "
-    "largest is here"
+    "clearest difference"
     if now.origin.get("rows_sha256") == before.origin.get("rows_sha256"):
         verdict += " Both audits use the same rows."
     since = Drift(has_moved=bool(off.any()), sentence=f"{begin}: {said}.{verdict}", sha256=sha256)

@@ -176,9 +176,8 @@ class SweepResult(TrainedModels):
     names
         Map of target or sensitive columns to display names, where given.
     evaluations
-        Map of measures to how their values are estimated,
-        :attr:`fairdash.dependence.registry.Measure.recorded`; empty in runs from versions that did not store
-        it.
+        Map of measures to their methods of estimation, :attr:`fairdash.dependence.registry.Measure.recorded`;
+        empty in runs from versions that did not store it.
     rows
         Positions of these rows in the data set, (n,), counted from 0, if a preview used a random sample;
         None if all rows were used.

@@ -55,7 +55,7 @@ def both_objectives(comparison: Comparison, *, theme: Theme) -> list[Block]:
     return [
         pictures.objectives(comparison, theme=theme),
         tables.objectives(comparison),
-        f"The models were trained for {trained_for}. Even predictions and even errors can't both hold where "
+        f"The models were trained for {trained_for}. Even predictions and even errors can't both hold if "
         "the target's average changes with the sensitive attribute.",
     ]
 

@@ -185,7 +185,7 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
         front, of_front = _moving_front(comparison, stops, theme=theme)
         alt = (
             "Test error against dependence for every method and trained weight, with standard errors. "
-            "Marked: the noise floor, references that use the sensitive attribute, and the chosen point."
+            "The noise floor, references that use the sensitive attribute, and the chosen point are marked."
         )
         figures.append({"spec": front, "alt": alt})
         moves += [{"figure": 1, **each} for each in of_front]

@@ -62,7 +62,8 @@ class FairRegressor(RegressorMixin, BaseEstimator):
     lam
         Weight λ ≥ 0 of the penalty; ignored by the method ``"standard"``.
     sensitive_columns
-        Sensitive columns of X, by name or by position from 0; None for none. The predictor uses the others.
+        Sensitive columns of X, by name or by position from 0; None if there are none. The predictor uses the
+        others.
     random_state
         Seed of the initial weights, the mini-batches and the validation rows.
     device

@@ -112,7 +112,7 @@ def _parts_in_words(shares: pd.DataFrame, whole: Estimate, uf: Estimate) -> str:
         return "No column contributes detectably."
     pairs = zip(named["feature"].tolist(), named["share"].tolist(), strict=True)
     listed = ", ".join(f"“{feature}” {percent(share / whole.value)}" for feature, share in pairs)
-    return f"In a model of the price, this goes through {listed}."
+    return f"In a model of the price, the link runs through {listed}."
 
 
 def _made_in_words(fits: pd.DataFrame, itself: Estimate, name: str) -> str:

@@ -317,7 +317,7 @@ def along_probabilities(
     )
     more = [
         f"By the probabilities of {few(names)}, the price of “{most['class']}” differs most from that of all "
-        f"others, by {value} of the mean price ({low} to {high}): if price and class are unrelated among "
+        f"others, by {value} of the mean price ({low} to {high}), if price and class are unrelated among "
         "rows of equal probability.",
         f"Without that condition the difference is between {least} and {greatest}, including noise.",
     ]

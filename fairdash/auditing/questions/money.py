@@ -76,14 +76,13 @@ def _moved_in_words(
     name = table.columns.sensitive
     if of_all.ci_low <= 0:
         return (
-            f"No part of “{name}” is shown to pay above {base}. At the values of “{name}” that one "
-            "half of the "
-            f"rows suggests, the other half gives a difference of {table.money(each.value)} "
+            f"No part of “{name}” is shown to pay above {base}. At the values of “{name}” selected on one "
+            f"half of the rows, the difference on the other half is {table.money(each.value)} "
             f"{table.a_unit_of_exposure} "
             f"({table.money(each.ci_low)} to {table.money(each.ci_high)})."
         )
     return (
-        f"The {percent(share)} of the exposure whose part of “{name}” pays above {base} pay "
+        f"The part of “{name}” that pays above {base}, {percent(share)} of the exposure, pays "
         f"{table.money(each.value)} {table.a_unit} more ({table.money(each.ci_low)} to "
         f"{table.money(each.ci_high)}): "
         f"{table.money(total)} in all, "

@@ -122,7 +122,7 @@ def _reliable(data: AuditData) -> Part:
     return Part(
         sentences=(
             f"If {percent(stated)} of the variance of {few([name])} is not error, the price would differ by "
-            f"{within(each, mean)} from its 10th to its 90th percentileinstead of "
+            f"{within(each, mean)} from its 10th to its 90th percentile instead of "
             f"{percent(plain.value / mean)} (SIMEX: simulation and extrapolation by a parabola in the root "
             "of the reliability).",
             _BERKSON,

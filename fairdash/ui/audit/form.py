@@ -70,7 +70,8 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
     columns = _ask_for_columns(source.id, frame, roles)
     criterion = str(
         st.radio(
-            "Primary criterion: tested at 5 %. The others are corrected for multiple testing.",
+            "The primary criterion is tested at the 5 % level, the others with a correction for multiple "
+            "testing.",
             list(CRITERIA),
             format_func=lambda each: CRITERIA[each].title,
             captions=[CRITERIA[each].meaning for each in CRITERIA],
@@ -221,8 +222,8 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
             "Probabilities of classes",
             [name for name in numbers if name not in taken or name == sensitive],
             placeholder="None",
-            help="Computed elsewhere, such as race from name and address: one column per class, adding up "
-            "to 1 in each row. The audit uses them to compare prices by class.",
+            help="Class probabilities computed elsewhere, such as those of race from name and address. "
+            "They add up to 1 in each row. The audit uses them to compare prices by class.",
             key=KEY("probabilities", table, *taken),
         )
         known = right.selectbox(

@@ -184,7 +184,9 @@ def show_fig4() -> None:
         key=KEY("fig4"),
         alt=f"Average {what} by age for the standard network and the fair ones.",
     )
-    st.dataframe(shown(table), hide_index=True, alt="The household scenario beside the paper's percentages.")
+    st.dataframe(
+        shown(table), hide_index=True, alt="Table of the household scenario with the paper's percentages."
+    )
     st.caption(
         f"Test rows of {result.options['splits']} splits, except for one column. HGR is the cross-fitted "
         "spline correlation: mean over the splits ± its standard error. “Held-out rows” is the same "

@@ -252,7 +252,7 @@ def not_offered(title: str, problem: Problem) -> str:
     """Explain in a sentence why a loss can't be selected."""
     rows = f". This fails in {counted(problem.count, 'row')}" if problem.count else ""
     needs = problem.what.partition(" needs ")[2]
-    return f"{title} is not offered: it needs {needs}{rows}."
+    return f"{title} is not available: it needs {needs}{rows}."
 
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
