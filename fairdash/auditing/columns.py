@@ -36,7 +36,7 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
     if len(there) < len(frame.columns) or any(name != key for key, name in there.items()):
         raise DataError.of(
             "Two columns have the same name, or a name is not text",
-            "Give every column a unique text as its name.",
+            "Give every column a unique name.",
         )
     roles = {**columns.numbers()} | ({} if columns.groups is None else {"groups": columns.groups})
     known = () if columns.known_class is None else (columns.known_class,)
@@ -121,7 +121,7 @@ def check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) 
     for role in ("price", "candidate"):
         if {role, "outcome"} <= set(numbers):
             same = f"it is “{getattr(columns, role)}” itself or a straight line of it in every row"
-            hint = "Choose what was paid out afterwards, such as claims, or leave the outcome out."
+            hint = "Choose later payments, such as claims, or leave the outcome out."
             is_copy = _is_line_of(numbers["outcome"], numbers[role])
             checks.require(not is_copy, columns.outcome, f"{same}: the price is the outcome", hint)
     checks.finish()

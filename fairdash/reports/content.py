@@ -55,8 +55,8 @@ def both_objectives(comparison: Comparison, *, theme: Theme) -> list[Block]:
     return [
         pictures.objectives(comparison, theme=theme),
         tables.objectives(comparison),
-        f"The models were trained for {trained_for}. Even predictions and even errors can't both hold if "
-        "the target's average changes with the sensitive attribute.",
+        f"The models were trained for {trained_for}. Predictions and errors can't both be even if the "
+        "target's average changes with the sensitive attribute.",
     ]
 
 
@@ -239,7 +239,8 @@ def limits(comparison: Comparison) -> list[str]:
         "FairQuant compares averages. It misses groups that differ in spread but not in average.": (
             "fairquant" in comparison.front.measures
         ),
-        "The splits overlap, so they carry less information than as many new samples. Standard errors are "
+        "The splits overlap, so they carry less information than the same number of new samples. Standard "
+        "errors are "
         "corrected for this overlap (Nadeau and Bengio 2003).": len(comparison.result.splits) > 1,
         "Points between two trained λ are blends: weighted averages of the two models' predictions. They "
         "are real predictors and are evaluated like trained models, but no model was trained at their λ. "
@@ -249,7 +250,7 @@ def limits(comparison: Comparison) -> list[str]:
         "pays less. A group has at least 20 test rows in every split. Smaller groups are merged with "
         "neighbours.": True,
         "Bands and intervals of group averages cover new rows, for the models as trained. Training again "
-        "on other rows would vary more.": True,
+        "on other rows would add variation.": True,
         "Errors, amounts and averages by group are weighted by exposure. Measures without weights count "
         "every row once.": comparison.result.weight is not None,
         "References use the sensitive attribute to set a price. The models do not. References serve for "

@@ -238,7 +238,8 @@ def nothing_learned(comparison: Comparison) -> str:
     if comparison.front.error == "deviance":
         return f"{said} {rows_that_would(comparison)}"
     return (
-        f"{said} So nothing below measures the cost of fairness. More rows, other features, or a target per "
+        f"{said} Nothing below therefore measures the cost of fairness. More rows, other features, or a "
+        "target per "
         "unit of exposure may change that."
     )
 
@@ -338,7 +339,7 @@ def not_opened(n: int) -> str:
     """Sentence about rows not opened yet, and their purpose."""
     return (
         f"{n:,} rows were set aside from the start. They took no part in training, test figures or choices, "
-        "and have not been opened. Test figures look too good for a point that was chosen by them. Open "
+        "and have not been opened. Test figures are too good for a point that was chosen by them. Open "
         "these rows once, for the point you intend to use."
     )
 

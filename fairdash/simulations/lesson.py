@@ -174,7 +174,7 @@ def curve_sentence(points: Points) -> str:
     if abs(pearson) < 0.1:
         return values + (
             "A price can follow age without correlation: the rise on one side cancels the fall on the other. "
-            "HGR transforms both variables first. It is 0 only without any link."
+            "HGR transforms both variables first. It is 0 only if there is no link."
         )
     if hgr - abs(pearson) < 0.05:
         return values + "The curve is nearly straight, and both measures agree. Bend it until they differ."

@@ -97,7 +97,7 @@ def carried_out(study: Study, progress: Iterator[Progress]) -> None:
 
 def test_patterns_opens_with_an_answer() -> None:
     app = opened("patterns")
-    assert app.title[0].value == "Which measure sees the link?"
+    assert app.title[0].value == "Which measure detects the link?"
     assert "estimators detect the link" in answer(app)
     assert "0.89" in answer(app)
     bars = figure(app, "Value of each estimator")
@@ -372,7 +372,7 @@ def test_the_old_address_of_gaussians_leads_to_its_part_with_what_it_asks_for() 
     # A browser has left the old page by then.
     app = opened("patterns", part="gaussians")
     calm(app.segmented_control(key="patterns.parts part").set_value("patterns").run())
-    assert app.title[0].value == "Which measure sees the link?"
+    assert app.title[0].value == "Which measure detects the link?"
 
 
 def test_gaussians_follow_the_slider_and_the_base() -> None:

@@ -47,7 +47,7 @@ Array = NDArray[np.float64]
 #: How columns of a number and of its limits end, and what they are of an estimate.
 _ENDS = {"": "value", "_low": "ci_low", "_high": "ci_high"}
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-_NO_COSTS = "Not asked: there is no {what}."
+_NO_COSTS = "This question needs {what}."
 
 
 def what_instead(data: AuditData, _: Answered) -> Part:
@@ -115,10 +115,10 @@ def _difference(name: str, values: Array, size: Estimate, table: AuditTable) -> 
 def _no_costs(table: AuditTable) -> str:
     """Why there are no premiums."""
     if table.features.columns.empty:
-        return _NO_COSTS.format(what="column without a role to build a premium from")
+        return _NO_COSTS.format(what="a column without another role, from which to build a premium")
     if table.outcome is None and table.expected_cost is None:
-        return _NO_COSTS.format(what="outcome, such as claims, and no expected cost")
-    return _NO_COSTS.format(what="cost above zero to learn from")
+        return _NO_COSTS.format(what="an outcome, such as claims, or an expected cost")
+    return _NO_COSTS.format(what="a cost above zero")
 
 
 def _premiums_in_words(

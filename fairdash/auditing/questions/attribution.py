@@ -120,8 +120,8 @@ def _made_in_words(fits: pd.DataFrame, itself: Estimate, name: str) -> str:
     model, too = (WITH, f" and “{name}”") if _uses_itself(itself) else (WITHOUT, "")
     r2 = fits.set_index("model")["value"]
     return (
-        f"The model is trees that reproduce the price from the other columns{too} (R² {r2[model]:.3f} on "
-        f"held-out rows; for networks {r2[BY_NETWORKS]:.3f}). The parts are Shapley values."
+        f"Trees reproduce the price from the other columns{too} (R² {r2[model]:.3f} on held-out rows; for "
+        f"networks {r2[BY_NETWORKS]:.3f}). The parts are their Shapley values."
     )
 
 

@@ -116,15 +116,16 @@ def follows_in_words(gap: Gap, table: AuditTable, tables: Mapping[str, pd.DataFr
     against_rest = f"Classes that differ from the rest (Holm): {listed}." if listed else "No class "
     "differs from the rest."
     clear = int((pairs["p_value"] <= LEVEL).sum())
-    of_pairs = () if len(pairs) < 2 else (f"{against_rest} Of {len(pairs)} pairs of classes {clear} differ.",)
+    of_pairs = () if len(pairs) < 2 else (f"{against_rest} {clear} of {len(pairs)} pairs of classes differ.",)
     least = each.iloc[int(np.argmin(each["adverse_impact_ratio"]))]
     verdict = "below" if least["adverse_impact_ratio"] < FOUR_FIFTHS else "not below"
     return (
         f"Between its lowest and its highest class of “{table.columns.sensitive}” the price differs by "
         f"{within(gap, mean)} of the mean price, {noise}.",
         *of_pairs,
-        f"Of “{least['class']}” the fewest pay at most the median price, {percent(least['selection_rate'])}: "
-        f"an adverse impact ratio of {least['adverse_impact_ratio']:.2f}, {verdict} four fifths.",
+        f"“{least['class']}” has the smallest share of prices at or below the median, "
+        f"{percent(least['selection_rate'])}. Its adverse impact ratio is "
+        f"{least['adverse_impact_ratio']:.2f}, {verdict} four fifths.",
     )
 
 
@@ -185,7 +186,8 @@ def _top_prices_in_words(band: pd.DataFrame, share: float, table: AuditTable) ->
         for point in (band.iloc[int(pick(band["value"]))] for pick in (np.argmax, np.argmin))
     )
     return (
-        f"Of the rows about “{name}” {most} are among the highest {percent(share)} of prices; about {least}."
+        f"Share of rows among the highest {percent(share)} of prices, by “{name}”: most at {most}, fewest "
+        f"at {least}."
     )
 
 
@@ -316,7 +318,8 @@ def along_probabilities(
         )
     )
     more = [
-        f"By the probabilities of {few(names)}, the price of “{most['class']}” differs most from that of all "
+        f"According to the probabilities of {few(names)}, the price of “{most['class']}” differs most from "
+        "that of all "
         f"others, by {value} of the mean price ({low} to {high}), if price and class are unrelated among "
         "rows of equal probability.",
         f"Without that condition the difference is between {least} and {greatest}, including noise.",

@@ -95,10 +95,10 @@ def _segments_in_words(most: pd.DataFrame, count: int, data: AuditData) -> str:
         return "No other column can form segments."
     first = most.iloc[0]
     if first["shown"] <= 0:
-        return f"None of {counted(count, 'segment')} of 20 rows or more differs beyond noise."
+        return f"None of {counted(count, 'segment')} with 20 rows or more differs beyond noise."
     against = "rows alike in that column" if data.cost is None else "what cost justifies"
     return (
-        f"Of {counted(count, 'segment')} of 20 rows or more, the most affected is "
+        f"The most affected of {counted(count, 'segment')} with 20 rows or more is "
         f"“{data.table.columns.sensitive}” {data.table.s_range(first['s_low'], first['s_high'])} with "
         f"“{first['column']}” {first['level']}: "
         f"{data.table.money(first['per_head'])} {data.table.a_unit_of_exposure} against "

@@ -124,8 +124,8 @@ def _in_words(
     cells = surface.cells
     worst = cells.iloc[int(np.argmax(cells["b"] / cells["standard_error"].clip(lower=1e-300)))]
     place = (
-        f"The clearest undercharge is {table.money(worst['b'])} more than the cost of other rows with the "
-        f"same price, at prices from {table.money(worst['price_low'])} to "
+        f"The clearest undercharge is {table.money(worst['b'])} against other rows with the same price, at "
+        f"prices from {table.money(worst['price_low'])} to "
         f"{table.money(worst['price_high'])} and “{name}” "
         f"{'' if table.classes else 'from '}{table.s_range(worst['s_low'], worst['s_high'])}."
     )

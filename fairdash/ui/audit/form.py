@@ -85,8 +85,8 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
         5.0,
         step=0.5,
         key=KEY("gap"),
-        help="The gap is the highest minus the lowest average price along the sensitive attribute. Choose "
-        "the threshold before you see a result. The audit keeps it.",
+        help="The gap is the highest minus the lowest average price along the sensitive attribute. "
+        "Choose the threshold before you see a result. The audit stores it.",
     )
     reliability = st.number_input(
         "Reliability of the sensitive attribute, if measured or imputed with error (optional)",
@@ -198,7 +198,8 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
             "Further sensitive attributes",
             [name for name in sensitive_ones if name not in taken],
             placeholder="None",
-            help="Each is audited like the first. The verdicts are corrected for the number of attributes.",
+            help="The audit treats each like the first. The verdicts are corrected for the number of "
+            "attributes.",
             key=KEY("also", table, *taken),
         )
         taken.extend(also)

@@ -37,8 +37,8 @@ UPLOADS, DELETED = KEY("uploads"), KEY("deleted")
 TERMS = [1, 7, 30, 365, None]
 LIMITS = (
     f"The file stays on this machine. Limits: {LARGEST_FILE // 10**6} MB, packed and unpacked, "
-    f"{MOST_CELLS // 10**6} million cells and {MOST_COLUMNS:,} columns. A Parquet file may take, by its "
-    f"footer, up to {MOST_MEMORY / 1e9:g} GB."
+    f"{MOST_CELLS // 10**6} million cells and {MOST_COLUMNS:,} columns. A Parquet file may unpack to "
+    f"{MOST_MEMORY / 1e9:g} GB."
 )
 if can_limit():
     LIMITS += (

@@ -258,7 +258,7 @@ def household_answer(result: StudyResult, table: pd.DataFrame, objective: str) -
         )
     sees_all = result.options["features_seen"] == "all"
     why = (
-        "The percentages need not agree. With all three features the price is a function of the network's "
+        "The percentages may differ. With all three features the price is a function of the network's "
         f"inputs. The standard network's error, {standard['mse']:.3f} of the variance here, then depends "
         "only on the length of training, and so does every increase. The paper does not state the length "
         "of training."

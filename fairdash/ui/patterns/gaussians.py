@@ -176,7 +176,7 @@ def show_estimates(rho: float, n: int, base: str) -> None:
         name: st.column_config.NumberColumn(name, format="%.3f") for name in ("True", "Reads", "Difference")
     }
     shown = table.assign(**{name: table[name].map(lambda value: float(fixed(value))) for name in digits})
-    st.dataframe(shown, hide_index=True, column_config=digits, alt="Each estimator beside the true value.")
+    st.dataframe(shown, hide_index=True, column_config=digits, alt="Each estimator and the true value.")
     st.caption(f"On the {n:,} rows of the scatter. Cross-fitted values can be below 0 by chance.")
     download(table, label="This table (CSV)", name="gaussian-readings", key=KEY("csv-gaussian"))
 

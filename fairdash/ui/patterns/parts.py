@@ -65,7 +65,7 @@ def show_part() -> None:
             show_gaussians()
     else:
         # The meanings where they are used first; the lines themselves would take the picture's place.
-        heading.title("Which measure sees the link?", help=in_lines())
+        heading.title("Which measure detects the link?", help=in_lines())
         with body:
             show_patterns()
 

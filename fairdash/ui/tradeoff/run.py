@@ -170,7 +170,7 @@ def _show_wait(run: Run) -> None:
             choose_run(start_again(run, owner=current_owner()))
             st.rerun()
         return
-    said = "This run is still at work. It continues if you close the page."
+    said = "This run is still in progress. It continues if you close the page."
     if spec.first is not None:
         what = "networks" if FAIR_TARIFF not in spec.first.methods else "tariffs"
         rows = "a random sample of the rows" if spec.first_share < 1 else "all rows"

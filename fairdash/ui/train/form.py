@@ -226,7 +226,7 @@ def ask_for_loss(dataset: Dataset) -> str:
     if follows(LOSS, [target, dataset.per_exposure, suitable, suggested]):
         st.session_state[LOSS] = suggested
     loss = st.selectbox(
-        "What counts as accurate?",
+        "Measure of accuracy (loss)",
         suitable,
         format_func=lambda each: LOSSES[each].title,
         key=LOSS,

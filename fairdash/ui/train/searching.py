@@ -66,8 +66,8 @@ _TARGET_WORDS: Mapping[str, str] = MappingProxyType(
     }
 )
 _WHERE = (
-    "The search uses only the training rows of the first split. With one split, the test rows take no part "
-    "in the choice. With more, the other splits' test rows do."
+    "The search uses only the training rows of the first split. With one split, no test row is used. With "
+    "more splits, these rows include test rows of other splits."
 )
 
 
