@@ -153,12 +153,12 @@ class AuditTable:
     @property
     def a_unit(self) -> str:
         """Unit to which an amount refers."""
-        return f"a {self.period}" if self.period else "a unit"
+        return f"per {self.period}" if self.period else "per unit"
 
     @property
     def a_unit_of_exposure(self) -> str:
         """Unit to which an amount refers, spelled out for its first use."""
-        return self.a_unit if self.period else "a unit of exposure"
+        return self.a_unit if self.period else "per unit of exposure"
 
     def s_range(self, low: float, high: float) -> str:
         """Format a range of s in words."""

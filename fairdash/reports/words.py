@@ -174,7 +174,7 @@ def level(comparison: Comparison) -> str:
         return "All predictions together hardly change."
     return (
         f"All predictions together change by {signed(total / before * 100)} %: "
-        f"{with_unit(signed(total / moved['heads'].sum()), comparison.unit)} a head."
+        f"{with_unit(signed(total / moved['heads'].sum()), comparison.unit)} per head."
     )
 
 

@@ -134,6 +134,32 @@ def test_hostile_files_are_refused_in_words(tmp_path, monkeypatch):
         onnx_model(tmp_path / "large.onnx", COLUMNS)
 
 
+def endless_bytes():
+    """A file whose loop never ends."""
+    from onnx import TensorProto, helper
+
+    def value(name, kind=TensorProto.DOUBLE, shape=(None, 3)):
+        return helper.make_tensor_value_info(name, kind, shape)
+
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["go"], ["still"]), helper.make_node("Add", ["v", "v"], ["more"])],
+        "body",
+        [value("i", TensorProto.INT64, []), value("go", TensorProto.BOOL, []), value("v")],
+        [value("still", TensorProto.BOOL, []), value("more")],
+    )
+    true = helper.make_tensor("true", TensorProto.BOOL, [], [1])
+    loop = helper.make_node("Loop", ["", "true", "X"], ["price"], body=body)
+    graph = helper.make_graph([loop], "endless", [value("X")], [value("price")], [true])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    return model.SerializeToString()
+
+
+def test_an_endless_loop_is_ended(rows, monkeypatch):
+    monkeypatch.setattr("fairdash.auditing.models.model_answers.LONGEST", 0.2)
+    with pytest.raises(StorageError, match="needs more than"):
+        onnx_model(endless_bytes(), COLUMNS)(rows)
+
+
 def test_what_can_not_be_asked_is_named(rows):
     with pytest.raises(OptionError, match="age"):
         fd.audit(rows, model=by_hand, price="age", sensitive="age")

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+from threading import Timer
 from types import MappingProxyType
 from typing import Any
 
@@ -43,8 +44,8 @@ MOST_ROWS, END = 2_000, 0.1
 #: Levels of a number's quantiles that stand for its values.
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-#: Bytes of a model's file, and columns that it takes.
-LARGEST, MOST_INPUTS = 50 * 10**6, 1_000
+#: Bytes of a model's file, columns that it takes, and seconds that it may need each time.
+LARGEST, MOST_INPUTS, LONGEST = 50 * 10**6, 1_000, 60
 _NO_ONNX = (
     "Export the model as ONNX, for example with skl2onnx. fairdash never loads pickles, because they can "
     "run any program."
@@ -275,7 +276,8 @@ def onnx_model(
     Raises
     ------
     StorageError
-        Larger than 50 MB, no ONNX, with data in other files or operators of its own, or of other inputs.
+        Larger than 50 MB, no ONNX, with data in other files or operators of its own, or of other inputs; the
+        function raises it if the model needs more than 60 s.
     """
     import onnxruntime
 
@@ -289,6 +291,8 @@ def onnx_model(
         raise _refused(f"it is larger than {LARGEST / 1e6:.0f} MB")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = 1, 4
+    # Nothing of the file is computed before its time is limited.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
         session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # Its errors have no base of their own; the cause is kept.
@@ -304,15 +308,24 @@ def onnx_model(
         wanted = columns if single else [each.name for each in inputs]
         if missing := [name for name in wanted if name not in rows]:
             raise _refused(f"it takes the column “{missing[0]}”, which the table lacks")
+        run = onnxruntime.RunOptions()
+        run.log_severity_level = 4
+        timer = Timer(LONGEST, setattr, (run, "terminate", True))
+        timer.start()
         try:
             fed = (
                 {inputs[0].name: _values(rows[columns], inputs[0].type)}
                 if single
                 else {each.name: _values(rows[[each.name]], each.type) for each in inputs}
             )
-            (told, *_) = session.run(None, fed)
+            (told, *_) = session.run(None, fed, run)
         except Exception as error:
-            raise _refused("it does not take the table's columns") from error
+            why = (
+                f"it needs more than {LONGEST} s" if run.terminate else "it does not take the table's columns"
+            )
+            raise _refused(why) from error
+        finally:
+            timer.cancel()
         return np.asarray(told, dtype=float).reshape(len(rows), -1)[:, 0]
 
     return price
