@@ -22,7 +22,7 @@ PAGE = ROOT / "docs" / "verdict.md"
 TEXT = """\
 # The verdict: is a link found?
 
-Made by `python -m benchmarks.omnibus_tables` from `benchmarks/results/omnibus_*.csv`, which
+This page is made by `python -m benchmarks.omnibus_tables` from `benchmarks/results/omnibus_*.csv`, which
 `python -m benchmarks.omnibus` reproduces.
 
 One test of several measures decides whether predictions still depend on the sensitive attribute, because

@@ -41,7 +41,7 @@ def page() -> str:
     lines = [
         "# The accuracy and the cost of the methods",
         "",
-        "Made by `python -m benchmarks.training_tables` from `benchmarks/results/`, which "
+        "This page is made by `python -m benchmarks.training_tables` from `benchmarks/results/`, which "
         "`python -m benchmarks.training` and `python -m benchmarks.stack_vs_loop` reproduce.",
         "",
         markdown(methods),
