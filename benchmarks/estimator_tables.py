@@ -36,11 +36,11 @@ def page() -> str:
         [
             "# Accuracy of the estimators",
             "",
-            "This page is made by `python -m benchmarks.estimator_tables` from `benchmarks/results/`, which "
-            "`python -m benchmarks.estimators`, `python -m benchmarks.hard_links`, "
-            "`python -m benchmarks.judges` and `python -m benchmarks.coverage` reproduce. Unless a table says otherwise, `hgr_spline` is "
-            "the displayed value, corrected for the contribution of noise, and the networks are "
-            "cross-fitted.",
+            "This page is made by `python -m benchmarks.estimator_tables` from `benchmarks/results/`, "
+            "which `python -m benchmarks.estimators`, `python -m benchmarks.hard_links`, `python -m "
+            "benchmarks.judges` and `python -m benchmarks.coverage` reproduce. Unless a table says "
+            "otherwise, `hgr_spline` is the displayed value, corrected for the contribution of noise, "
+            "and the networks are cross-fitted.",
             "",
             "## Bivariate Gaussians, 2,000 rows: mean over 20 data sets (truth)",
             "",
