@@ -258,10 +258,11 @@ def features(table: pd.DataFrame) -> list[str]:
 
 
 def measures(table: pd.DataFrame) -> list[str]:
-    """Name the change of the price between two points of s, and its parts."""
+    """Name measures; the change of the price between two points of s, and its parts, in words."""
     parts = {"gap": "change of the price", "earned": "justified by cost", "left": "unexplained"}
     names = (each.partition("_s10") for each in table["measure"])
-    return [parts[name] + (" (10th to 90th percentile)" if fixed else "") for name, fixed, _ in names]
+    said = ((parts.get(name, name.replace("_", " ")), fixed) for name, fixed, _ in names)
+    return [name + (" (10th to 90th percentile)" if fixed else "") for name, fixed in said]
 
 
 def surface(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
