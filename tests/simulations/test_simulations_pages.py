@@ -351,7 +351,7 @@ def test_gaussians_opens_with_an_answer_rounded_as_its_table_and_says_where_form
     for name in ("True", "Reads", "Difference"):
         assert (table[name] == table[name].round(3)).all()
     said = everything(app)
-    assert "**The printed formula** for $t$ comes from putting the bound" in said
+    assert "**The printed formula** for $t$ results from replacing" in said
     assert "The proof puts" not in said
     assert "bivariate normal" in said
     assert "normal law" not in said
