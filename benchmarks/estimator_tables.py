@@ -166,7 +166,7 @@ def judged() -> str:
     others = ", ".join(f"`{name}` {100 * row.power:.0f} % ({row.link})" for name, row in rest.iterrows())
     return (
         "With 300 rows, the test with `hgr_spline` finds every kind of link tried in at least "
-        f"{100 * shown.power:.0f} % of samples. Each of the other tests finds fewer in its own worst case: "
+        f"{100 * shown.power:.0f} % of samples. The other tests find fewer in their worst cases: "
         f"{others}."
     )
 

@@ -182,7 +182,7 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
                 ("drivers", "proxies", "surrogate_fit"),
                 "attribution:through_what",
             ),
-            Question(7, "How much money, and whose?", ("money_along_s", "segments"), "money:how_much_money"),
+            Question(7, "How much money is at stake?", ("money_along_s", "segments"), "money:how_much_money"),
             Question(
                 number=8,
                 title="What could be charged instead?",

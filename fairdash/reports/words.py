@@ -111,8 +111,8 @@ def how_the_verdict_is_made(comparison: Comparison) -> str:
     return (
         "One test of several measures at 5 % decides whether a link is found, not this measure alone. It "
         "uses correlations of the values, of their ranks, of slow and fast curves of either, and in the "
-        "tails. With the sensitive attribute shuffled over all rows, a share p of the shuffles shows a "
-        "link as clearly in the measure that shows it best."
+        "tails. p is the share of shuffles of the sensitive attribute, over all rows, in which one of them "
+        "shows a link at least as clearly."
     )
 
 
