@@ -183,9 +183,8 @@ def _top_prices_in_words(band: pd.DataFrame, share: float, table: AuditTable) ->
         f"({percent(point['low'])} to {percent(point['high'])})"
         for point in (band.iloc[int(pick(band["value"]))] for pick in (np.argmax, np.argmin))
     )
-    return (
-        f"Of the rows about “{name}” {most} are among the highest {percent(share)} of prices; about {least}."
-    )
+    rows, other = ("", "of") if table.classes else ("the rows about ", "about")
+    return f"Of {rows}“{name}” {most} are among the highest {percent(share)} of prices; {other} {least}."
 
 
 class _Groups(NamedTuple):
