@@ -263,10 +263,11 @@ def features(table: pd.DataFrame) -> list[str]:
 
 
 def measures(table: pd.DataFrame) -> list[str]:
-    """Name the change of the price between two points of s, and its parts."""
+    """Name measures: the change of the price between two points of s and its parts, or others by their id."""
     parts = {"gap": "change of the price", "earned": "justified by cost", "left": "unexplained"}
     names = (each.partition("_s10") for each in table["measure"])
-    return [parts[name] + (" (10th to 90th percentile)" if fixed else "") for name, fixed, _ in names]
+    named = ((parts.get(name, name.replace("_", " ")), fixed) for name, fixed, _ in names)
+    return [name + (" (10th to 90th percentile)" if fixed else "") for name, fixed in named]
 
 
 def surface(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
