@@ -17,9 +17,10 @@ from fairdash.dependence import REGISTRY
 from fairdash.evaluation.assess import (
     DEFAULT_MEASURE,
     DEFAULT_MEASURES,
-    MOST_WEIGHTED_PERMUTATIONS,
+    MOST_ROWS,
     N_PERMUTATIONS,
     assess_predictions,
+    permutations_behind_floor,
 )
 from fairdash.evaluation.result import Gain, ReferenceResult, SweepResult, gain_over_mean
 from fairdash.evaluation.tradeoff_curve import PARTS, assess_curve, curve_points
@@ -39,7 +40,7 @@ from fairdash.training.references import DEFAULT_STRENGTHS
 from fairdash.training.references.trained import train_references
 from fairdash.training.settings import weight_decay_of
 from fairdash.training.split_kinds import check_groups
-from fairdash.training.splits import Split
+from fairdash.training.splits import TEST_SHARE, Split
 from fairdash.training.sweep import STANDARD, Sweep, SweepProgress, train_sweep
 from fairdash.utils.classes import attributes_of
 
@@ -192,9 +193,10 @@ def execute_sweep(
 
 def lend_a_hand(dataset: Dataset, plan: Sweep, *, unit: Unit) -> None:
     """Compute the units of a run in reverse order: first those that its own process reaches last."""
+    # Baselines don't wait for the networks' weights λ.
+    _Parts(dataset, plan, unit=unit).baselines()
     plan = with_lams_found(dataset, plan, unit=unit)
     parts = _Parts(dataset, plan, unit=unit)
-    parts.baselines()
     if _has_references(dataset):
         parts.references(parts=("test",))
     if FAIR_TARIFF in plan.methods:
@@ -227,7 +229,8 @@ def work_of_plan(
 ) -> Work:
     """Estimate the work of a plan on these rows; arguments as in :func:`execute_sweep`."""
     models, n = plan.models(), dataset.n_rows
-    weighted = min(n_permutations, MOST_WEIGHTED_PERMUTATIONS)
+    test, has_weight = max(min(round(TEST_SHARE * n), MOST_ROWS), 1), dataset.weight is not None
+    orders = permutations_behind_floor(test, n_permutations, has_weight=has_weight)
     of_tariffs = FAIR_TARIFF in plan.methods
     return Work(
         n,
@@ -235,7 +238,7 @@ def work_of_plan(
         training=None if of_tariffs else seconds_of(models, training_rows(n)),
         models=len(models) // plan.n_splits,
         blends=sum(not each.is_trained for each in curve_points(plan.lams)) * (len(plan.methods) - 1),
-        orders=n_permutations if dataset.weight is None else 2 * weighted,
+        orders=orders * (1 + has_weight),
         is_tuned=plan.tune,
         is_piloted=plan.find_lams,
         confirms=plan.confirmation_share > 0 and not is_preview,

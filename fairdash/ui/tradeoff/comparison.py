@@ -25,7 +25,7 @@ from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.ui.blocks import show_blocks, show_stage, show_table
 from fairdash.ui.cached import fronts_of, result_of, stops_of
-from fairdash.ui.frame import chart, theme
+from fairdash.ui.frame import PICTURES, chart, theme
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.text import label, number, safe
 
@@ -195,7 +195,8 @@ def show_comparison(comparison: Comparison, run: Run) -> None:
 
 def show_pictures(comparison: Comparison, run: Run) -> None:
     """Show the stage: λ, the averages, the front and four numbers that follow the slider."""
-    stops = stops_of(run, comparison)
+    with st.skeleton(height=PICTURES):
+        stops = stops_of(run, comparison)
     at = stops.lams.index(f"{lam_in_view(comparison.plan):g}")
 
     def let_go(at: int) -> None:

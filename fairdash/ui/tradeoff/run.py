@@ -28,13 +28,12 @@ from fairdash.runs.models import ModelJob, find_model
 from fairdash.runs.store import FIRST, RESULT, Run
 from fairdash.training.defaults import share_of_rows
 from fairdash.training.methods import FAIR_TARIFF, METHODS
-from fairdash.training.models import work_of
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD, default_plan, preview_of, quicker
 from fairdash.ui.blocks import show_table
 from fairdash.ui.cached import dataset_of
 from fairdash.ui.files import download_of
-from fairdash.ui.frame import PICTURE_FORMAT, plain_errors, show_problems
+from fairdash.ui.frame import PICTURE_FORMAT, PICTURES, plain_errors, show_problems
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_or_start, show_progress, show_status
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.owner import current_owner
@@ -63,7 +62,7 @@ def run_in_view() -> Run | None:
         source = chosen_source()
         run = next(iter(list_runs(owner=current_owner()).of(source)), None)
         if run is None:
-            with st.spinner("Reading the data…"):
+            with st.skeleton(height=PICTURES):
                 run = start_quick(source, DEFAULT_OBJECTIVE)
         choose_run(run)
     if run.look is None:
@@ -140,14 +139,18 @@ def _follow_refining(run: Run, seen: str) -> None:
 
 def _offer_quicker(run: Run) -> None:
     """Where a run has long to go: a smaller one on the same data instead, which begins with the same look."""
-    spec, left = run.spec, run.status.seconds_left
-    quick = quicker(spec.plan)
+    spec, status = run.spec, run.status
+    left, quick = status.seconds_left, quicker(spec.plan)
     if left is None or left < LONG or quick is None or run.is_cancelled():
         return
-    share = work_of(quick.models()) / work_of(spec.plan.models())
+    from fairdash.evaluation.execute_sweep import work_of_plan
+
+    own, whole = (work_of_plan(dataset_of(spec.source), each).seconds for each in (quick, spec.plan))
+    # It begins anew, with all of its work left.
+    seconds = own / whole * left / (1 - status.fraction)
     (fair,) = (METHODS[method].title for method in quick.methods if method != STANDARD)
     if st.button(
-        f"Instead: {fair} alone, {quick.n_splits} splits, about {duration(share * left)}",
+        f"Instead: {fair} alone, {quick.n_splits} splits, about {duration(seconds)}",
         key=KEY("quicker", run.id),
         icon=":material/fast_forward:",
         help="This run stops and can be resumed later.",
