@@ -58,8 +58,8 @@ def audit_figure(
     words = {each: getattr(one, each).format(**known) for each in ("title", "subtitle", "x", "y")}
     # Classes have no order, and with it no band and no rows beyond.
     of_classes = "class" in table and one.x == "{sensitive}"
-    if of_classes:
-        words["subtitle"] = words["subtitle"].replace(_BANDED, _OF_CLASSES)
+    for of_numbers, instead in _OF_CLASSES.items() if of_classes else ():
+        words["subtitle"] = words["subtitle"].replace(of_numbers, instead)
     if one.rows is not None:
         table = one.rows(table)
     height = _AROUND + one.of_a_row * len(table) if one.of_a_row else one.height
@@ -73,7 +73,13 @@ def audit_figure(
 
 
 _BANDED = "95 % band for smooth curves; diamonds: all rows beyond"
-_OF_CLASSES = "95 % intervals, simultaneous for all classes"
+_OF_CLASSES = {
+    _BANDED: "95 % intervals, simultaneous for all classes",
+    "at each value": "in each class",
+    "a band for smooth curves": "its interval",
+    "Bands of about equal exposure, 95 %": "95 %",
+    ", in bands of about equal exposure": "",
+}
 _RATIOS = "Bands of about equal exposure, 95 % intervals; above 1: paid out more than charged"
 _AT_ONCE = "simultaneous 95 % limits"
 _OF_MEAN = "Per cent of the mean price, 95 % intervals"
@@ -125,7 +131,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             title="Average {price} by {sensitive} and a further attribute",
             subtitle="Cells of 20 rows or more; 95 % intervals that hold for all cells at once",
             height=460,
-            alt="a line of points with intervals for each group.",
+            alt="points with intervals for each group.",
             rows=lambda table: table[table["middle"].notna()],
             draw=traces.crossed,
         ),
