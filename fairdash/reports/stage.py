@@ -134,8 +134,8 @@ def four_numbers(comparison: Comparison, *, mean_change: float | None = None) ->
             "Average change in prediction",
             with_unit(number(moved), comparison.unit),
             f"target's spread: {with_unit(number(float(comparison.result.target.std())), comparison.unit)}",
-            "Mean absolute difference between the two models' predictions for a row. Below it: the "
-            "standard deviation of the target.",
+            "Mean absolute difference between the two models' predictions for a row. The standard "
+            "deviation of the target is given below.",
         ),
     )
 

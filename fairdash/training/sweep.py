@@ -198,7 +198,7 @@ class Sweep(TrainingPlan):
             get_entry(PATHS, method, option="method")
         alone = FAIR_TARIFF not in self.methods or set(self.methods) == {STANDARD, FAIR_TARIFF}
         hint = "Name “fair_tariff” with “standard” alone, or ask for tariffs beside networks."
-        checks.require(alone, "methods", "Tariffs have a front of their own", hint)
+        checks.require(alone, "methods", "Tariffs can't be combined with other methods here", hint)
         checks.require(
             self.methods and len(set(self.methods)) == len(self.methods),
             "methods",

@@ -222,7 +222,7 @@ def _beside_earlier(audit: AuditJob, result: AuditResult) -> AuditResult:
         [None, *list(earlier)[:_MOST]],
         format_func=lambda id: "no other audit" if id is None else safe(_named(earlier[id])),
         key=KEY("since", audit.id),
-        help="Each curve is a share of its own mean price. A rise of all prices alike is therefore no drift.",
+        help="Each curve is relative to its own mean price, so a uniform rise of all prices is not drift.",
     )
     if chosen is None:
         return result
@@ -285,10 +285,13 @@ def _nearest_in_words(table: pd.DataFrame, front: Front, run: Run) -> str:
     )
     first = table.iloc[0]
     if first["method"] != PRICE:
-        return f"This price is the run's own prediction. The points span its front from end to end ({rows})."
+        return f"This price is the run's own prediction. The points cover its whole front ({rows})."
     less = table.iloc[1:][table["dependence"].iloc[1:] < first["dependence"]]
     if less.empty:
-        return f"None of the nearest points follows “{safe(front.sensitive)}” less than the price ({rows})."
+        return (
+            f"None of the nearest points depends less on “{safe(front.sensitive)}” than the price "
+            f"does ({rows})."
+        )
     near = less.iloc[0]
     return (
         f"The nearest point that follows “{safe(front.sensitive)}” less has dependence "

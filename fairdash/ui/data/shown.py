@@ -136,8 +136,8 @@ def on_all_rows(link: RankLink) -> str:
     return (
         f"A weak link may not show on {ROWS_MEASURED:,} rows. On all {link.n:,} rows the rank correlation "
         f"is {number(link.value)}, {told} the limit of {number(link.stays_within)} under independence. The "
-        f"weakest rank correlation that so many rows would detect is about {number(link.smallest)}. It "
-        "detects only links that rise or fall."
+        f"weakest rank correlation that so many rows would detect is about {number(link.smallest)}. Rank "
+        "correlation detects only links that rise or fall."
     )
 
 
@@ -181,7 +181,7 @@ def show_proxies(source: DatasetSource, sensitive: str, *, name: str) -> None:
     draw_proxies(ranking.features, name, joint=ranking.joint)
     with st.expander("All figures"):
         st.caption(
-            "Spline HGR on rows it was not fitted to. The noise floor is the same measure with the "
+            "Spline HGR on held-out rows. The noise floor is the same measure with the "
             "sensitive column permuted. p-values are corrected for "
             f"{counted(len(ranking.features), 'feature')} by Westfall and Young's step-down method. A "
             "feature predicts the sensitive attribute at p ≤ 0.05."

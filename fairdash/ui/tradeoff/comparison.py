@@ -214,7 +214,7 @@ def _show_place(comparison: Comparison) -> None:
     if not curve_point.is_trained:
         share = f"{curve_point.share:.0%} of the model at λ = {curve_point.high:g}"
         rest = "the standard model" if curve_point.low == 0 else f"the one at λ = {curve_point.low:g}"
-        st.caption(f"The chosen point is a blend: {share}, the rest of {rest}. Its mark is hollow.")
+        st.caption(f"The chosen point is a blend (hollow mark) of {share} and {rest}.")
     if comparison.is_worse_than_both_ends():
         st.warning(
             "This blend shows more dependence than both neighbouring trained models. Choose one of them "
@@ -246,7 +246,7 @@ def _averages(comparison: Comparison) -> None:
             )
             show_blocks([picture], KEY)
     st.caption(
-        "Left: what people are charged. Right: the error of that charge. A model can be even in one and "
+        "The left figure shows predictions, the right figure their errors. A model can be even in one and "
         "uneven in the other."
     )
 
@@ -293,8 +293,8 @@ def _hiding(comparison: Comparison) -> None:
             )
     st.caption(
         f"Of all transformations of the {seen.audited} and {safe(comparison.sensitive_called)}, these two "
-        "are the most correlated (HGR, by splines on the rows shown). Where g is steep or turns, groups "
-        "differ. Near independence the curves follow noise and have no meaning."
+        "have the highest correlation (HGR, by splines on the rows shown). Groups differ where g is steep "
+        "or turns. Near independence the curves only show noise."
     )
 
 
@@ -352,8 +352,8 @@ def _find_point(comparison: Comparison) -> None:
     choice, goal = _choose(comparison, str(wish), right)
     st.markdown(f"**{safe(words.of_choice(comparison, choice, goal))}**")
     st.caption(
-        "Chosen among all methods, trained weights and blends by means over the splits' validation rows, "
-        "which no model was trained on. The figures come from the test rows, which did not affect the "
+        "The choice among all methods, trained weights and blends uses means over the splits' validation "
+        "rows, on which no model was trained. The figures come from test rows, which did not affect the "
         "choice."
     )
     st.button(

@@ -173,7 +173,7 @@ def _show_wait(run: Run) -> None:
             choose_run(start_again(run, owner=current_owner()))
             st.rerun()
         return
-    said = "This run is still at work. It continues if you close the page."
+    said = "This run is still in progress. It continues if you close the page."
     if spec.first is not None:
         what = "networks" if FAIR_TARIFF not in spec.first.methods else "tariffs"
         rows = "a random sample of the rows" if spec.first_share < 1 else "all rows"
@@ -212,8 +212,8 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
     elif openings:
         st.warning(
             safe(
-                f"These rows were already opened for another point. Opening number {times + 1} is no "
-                "confirmation of this one."
+                f"These rows were already opened for another point. Opening them again (number "
+                f"{times + 1}) does not confirm this one."
             )
         )
     else:
@@ -225,8 +225,7 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
             on_click=_open,
             args=(comparison, run),
             key=KEY("open"),
-            help="One test of the chosen point on rows not used so far. It is valid once: choose first, "
-            "then open.",
+            help="Test the chosen point once on unused rows. Only the first test is valid, so choose first.",
         )
     others = [each for each in openings if each != own]
     if others:
@@ -293,11 +292,12 @@ def show_take_away(comparison: Comparison, run: Run) -> None:
         lambda: _price_of(comparison),
         title=f"{comparison.title}, {comparison.b.title}",
         key=KEY("audit"),
-        about="Predictions of the chosen model for test rows, each from a split that did not train on it.",
+        about="Predictions of the chosen model for test rows, each from a split in which the row was "
+        "not used for training.",
     )
     st.caption(
         "The report is one HTML file, to open or print anywhere. The camera on a chart saves it as a "
-        "picture. All files are made on this machine and sent nowhere."
+        "picture. All files are created on this machine. Nothing is uploaded."
     )
 
 
@@ -421,8 +421,8 @@ def offer_audit(run: Run, price: Callable[[], pd.Series], *, title: str, key: st
         icon=":material/fact_check:",
         disabled=bool(missing),
         help=missing
-        or f"{about} Opens the audit with its columns filled in. The table is stored as yours and deleted "
-        "with the run.",
+        or f"{about} Opens the audit with its columns filled in. The table belongs to you and is "
+        "deleted with the run.",
     )
     source = None
     if clicked:
