@@ -1,8 +1,8 @@
 """Table of an audit: its columns by role, checked and in a canonical order.
 
-Rows are sorted by the sensitive attribute and then by a hash of their content, so that nothing depends on
-their original order. Folds are assigned by that hash, so that a row with weight 2 and the same row twice give
-the same point values.
+Rows are sorted by the sensitive attribute and then by a hash of their content, so results do not depend on
+their original order. The hash also assigns the folds, so one row with weight 2 gives the same point values as
+two copies of it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
 
-from fairdash.auditing.checks import check_names, check_numbers, check_values
-from fairdash.auditing.class_columns import probabilities_of, with_codes
+from fairdash.auditing.columns import check_names, check_numbers, check_values, probabilities_of, with_codes
 from fairdash.auditing.plan import Columns
 from fairdash.data.columns import as_classes
 from fairdash.data.rate import looks_like_total
@@ -154,12 +153,12 @@ class AuditTable:
     @property
     def a_unit(self) -> str:
         """Unit to which an amount refers."""
-        return f"a {self.period}" if self.period else "a unit"
+        return f"per {self.period}" if self.period else "per unit"
 
     @property
     def a_unit_of_exposure(self) -> str:
         """Unit to which an amount refers, spelled out for its first use."""
-        return self.a_unit if self.period else "a unit of exposure"
+        return self.a_unit if self.period else "per unit of exposure"
 
     def s_range(self, low: float, high: float) -> str:
         """Format a range of s in words."""
@@ -315,8 +314,8 @@ def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: 
     total = np.ones_like(weight) if columns.outcome in columns.totals else weight
     taken = float(total @ np.maximum(outcome - cap, 0) / max(float(total @ outcome), 1e-300))
     notes.append(
-        f"“{columns.outcome}” counts as {amount(cap)} where it is more, in "
-        f"{counted(int(above.sum()), 'row')}: {percent(taken)} of its sum is left out."
+        f"“{columns.outcome}” is capped at {amount(cap)} in "
+        f"{counted(int(above.sum()), 'row')}, which leaves out {percent(taken)} of its sum."
     )
     return np.minimum(outcome, cap)
 

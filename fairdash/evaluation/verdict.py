@@ -1,22 +1,22 @@
-"""Verdict from a single test: do all splits together show more dependence than expected by chance?
+"""Verdict from one test: do all splits together show more dependence than expected by chance?
 
 The verdict, ``verdict_p``, is one test of several quick measures (:mod:`fairdash.dependence.omnibus`), each
-averaged over the splits. In addition, every measure in a figure has its own test, with an edge from its null
+averaged over the splits. In addition, every measure in a figure has its own test and an edge from its null
 distribution.
 
-The splits of a run share rows, so their figures are not independent: a majority of single tests misses
-a link that all rows together show. Here s is permuted once over all rows of the table, every split sees its
-own test rows of that one permuted column, and the statistic is the mean over the splits, as it is drawn.
-
-For each permutation the rows of a part are ranked by the permuted column and get the part's own values of s
-in that order. So a part keeps its values, and a row that stands in several parts gets nearly the same one in
-all of them, as the overlap of the parts asks. Rows that belong together exchange their values as whole groups
-over the whole table (:class:`fairdash.dependence.grouping.Blocks`), and the parts follow. In tables of more
-than 20,000 rows the verdict has a random sign a row, or group, instead, the same one in all parts.
+The splits of a run share rows, so their figures are not independent, and a majority of single tests misses a
+link that all rows together show. Here s is permuted once over all rows of the table, every split uses its own
+test rows of that permuted column, and the statistic is the mean over the splits. For each permutation, the
+rows of a part are ranked by the permuted column and get the part's own values of s in that order. A part
+therefore keeps its values, and a row in several parts gets nearly the same value in each. Related rows
+exchange their values as whole groups over the whole table (:class:`fairdash.dependence.grouping.Blocks`). In
+tables of more than 20,000 rows the verdict uses one random sign per row or group instead, the same in all
+parts.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
@@ -25,6 +25,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairdash.dependence.classical import Z
 from fairdash.dependence.grouping import Blocks, by_rank
 from fairdash.dependence.omnibus import ALPHA as ALPHA
 from fairdash.dependence.omnibus import least_p
@@ -208,6 +209,33 @@ def verdict_of(row: pd.Series) -> float:
 def is_link(p_value: float) -> bool:
     """Return whether a verdict shows a link, at 5 %; the mean of equal numbers may be rounded."""
     return p_value <= ALPHA + _ROUNDING
+
+
+def told_apart(path: pd.DataFrame, measure: str) -> NDArray[np.bool_]:
+    """Mark the points of one method's path through which a line may go, as noise can tell them apart.
+
+    From the standard model on, a trained point is marked if its dependence is lower than that of the last
+    marked one by more than noise: by more than the measure's edge exceeds its floor, and by more than 1.96
+    standard errors of the difference. These count both points as independent, which is cautious as they share
+    their splits. With one split no standard error is known. Blends are marked between two marked neighbours.
+
+    Parameters
+    ----------
+    path
+        Means over the splits, in the order of λ: columns ``share``, `measure` and its ``_se``, ``_floor`` and
+        ``_edge``.
+    """
+    columns = (path[f"{measure}{end}"].to_numpy(dtype=float) for end in ("", "_se", "_floor", EDGE))
+    value, se, floor, edge = (np.nan_to_num(each) for each in columns)
+    trained = np.flatnonzero(path["share"] == 0)
+    marked, last = np.zeros(len(path), dtype=bool), trained[0]
+    marked[last] = True
+    for before, k in itertools.pairwise(trained):
+        margin = max(edge[k] - floor[k], edge[last] - floor[last], Z * math.hypot(se[k], se[last]))
+        if value[last] - value[k] > margin:
+            marked[before:k] = marked[before]
+            marked[k], last = True, k
+    return marked
 
 
 def with_edges(frame: pd.DataFrame) -> pd.DataFrame:

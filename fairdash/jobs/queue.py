@@ -5,10 +5,9 @@
 <home>/lanes/<lane>.lock         held by the process that works at a lane on this machine
 <home>/lanes/<lane>.log          what it printed; with several machines their names stand before the lane's
 
-``FAIRDASH_DATABASE`` names a PostgreSQL database instead, for several machines that see one home. The
-database holds ids and states; what people's rows hold is never in it.
-
-DBOS takes 0.4 s to import, so only what is not over asks here.
+``FAIRDASH_DATABASE`` names a PostgreSQL database instead, for several machines that share one home. The
+database holds ids and states, but no rows of data. DBOS takes 0.4 s to import, so jobs that have ended are
+not looked up here.
 """
 
 from __future__ import annotations
@@ -192,6 +191,15 @@ def states_of(ids: Collection[str]) -> dict[str, QueueState]:
 def active(lane: str | None) -> list[WorkflowStatus]:
     """Return the jobs that wait or run in a queue."""
     return _workflows(queue_name=lane, status=[WAITING, AT_WORK])
+
+
+def of_another_machine(lane: str, *, seconds: float) -> str:
+    """Return the id of another machine’s job, begun so long ago, while this machine has none; else ""."""
+    at_work = [each for each in active(lane) if each.status == AT_WORK]
+    if any(each.executor_id == worker_at(lane) for each in at_work):
+        return ""
+    latest = 1000 * (time.time() - seconds)
+    return next((each.workflow_id for each in at_work if (each.dequeued_at or latest) < latest), "")
 
 
 def _turn(workflow: WorkflowStatus) -> tuple[bool, int, str]:

@@ -9,8 +9,8 @@ confirmations.json  what the rows set aside have shown, if they were opened
 result/        what it has found; first/ where there is the preview alone
 sha256.json    the SHA-256 of each of these
 
-The same run always gives the same bytes. Nothing is packed, so that no archive is larger inside than outside,
-and one that is not, byte by byte, what its own files make is not taken: whatever changed it, it has changed.
+The same run always gives the same bytes. Files are stored uncompressed, so an archive can't unpack to more
+than its size. An import is refused unless the archive equals, byte by byte, the archive made from its files.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ def export_run(run: Run) -> bytes:
     """
     status, look = run.status, run.look
     if not status.is_over:
-        raise RunError.of("this run is still at work", "Wait until it is done, or stop it.")
+        raise RunError.of("this run is still at work", "Wait until it has finished, or stop it.")
     if look is None:
-        raise RunError.of("this run has no results to export", "Let it go on, or start it again.")
+        raise RunError.of("this run has no results to export", "Resume it, or start it again.")
     # What is damaged is named, and does not leave.
     run.spec  # noqa: B018
     run.read_result()
@@ -167,7 +167,7 @@ def _checked(files: Mapping[str, bytes], owner: str, look: str) -> tuple[str, st
         spec = parse_spec(RunSpec, text)
         if not status.is_over or not look:
             raise RunError.of(
-                "there is no finished run in this file", "Export it again when the run is done."
+                "there is no finished run in this file", "Export it again when the run has finished."
             )
         with bounded():
             check_run(files, spec, status, look=look)

@@ -2,8 +2,8 @@
 
 <run>/confirmations.json   every opening in order; holds its own hash (:mod:`fairdash.storage.bundle`)
 
-Each opening is a line of the run's log, too: a file that was deleted, or restored to an earlier state, has
-fewer openings than the log tells of, and is not believed.
+Each opening is also a line of the run's log. A file with fewer openings than the log was deleted or restored
+to an earlier state, and is rejected.
 """
 
 from __future__ import annotations
@@ -61,11 +61,14 @@ def confirm_run(
         The disk is full.
     """
     if run.look != RESULT:
-        raise RunError.of("This run is not done", "Wait until it is done. A preview confirms nothing.")
+        raise RunError.of(
+            "This run is not done", "Wait until it has finished. A preview can't confirm a choice."
+        )
     plan, aside = run.spec.plan, run.read_result().set_aside
     if aside is None:
         raise RunError.of(
-            "This run has set no rows aside to confirm a choice", "Train again, with a share set aside."
+            "This run has set no rows aside to confirm a choice",
+            "Train again and set a share of the rows aside.",
         )
     # Two that open at once are two openings.
     with FileLock(run.folder / _LOCK, is_singleton=False):

@@ -2,8 +2,8 @@
 
 Only that process writes to the job's folder, apart from the cancel mark and from a run's helper process. The
 helper keeps cores busy by computing the same units from the other end; ``python -m fairdash.runs.worker ID``
-starts it, and it ends with its parent process. Each unit is stored once, by the first of the two that reaches
-it (:class:`fairdash.jobs.steps.Checkpoints`); neither process changes the results.
+starts it, and it ends with its parent process. Each unit is stored once, by the first process to reach it
+(:class:`fairdash.jobs.steps.Checkpoints`), with the same results.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from contextlib import contextmanager, nullcontext
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from filelock import Timeout
+from filelock import FileLock, Timeout
 
 from fairdash.errors import Cancelled, FairdashError, Problem, StorageError
 from fairdash.jobs.process import environment, lower_priority, sign
 from fairdash.jobs.steps import Checkpoints, Unit, at_once
 from fairdash.runs.audits import AuditJob, origin_of
 from fairdash.runs.models import ModelJob
+from fairdash.runs.repairs import RepairJob
 from fairdash.runs.result import CURVES
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.status import CANCELLED, DONE, FAILED, RUNNING, RunStatus
@@ -59,6 +60,9 @@ SECONDS_TO_INSIST, SECONDS_BETWEEN_TRIES = 600.0, 1.0
 MOST_NUMBERS = 20_000_000
 #: What a slow core trains for, at least: a process takes seconds to start.
 FEWEST_SECONDS = 8.0
+
+#: Held by the one process that helps with a run.
+HELPER = "helper.lock"
 
 log = logging.getLogger("fairdash.cli.worker")
 
@@ -102,7 +106,7 @@ def work_at(job: SomeJob, work: Work[SomeJob], *, unit: Unit = at_once, ends: bo
 
 
 #: A folder of the home each.
-KINDS: tuple[type[Job[Any]], ...] = (Run, SearchJob, ModelJob, AuditJob, StudyJob)
+KINDS: tuple[type[Job[Any]], ...] = (Run, SearchJob, ModelJob, AuditJob, RepairJob, StudyJob)
 
 
 def open_job(job_id: str) -> Job[Any]:
@@ -138,7 +142,8 @@ def _work(job: SomeJob, work: Work[SomeJob], unit: Unit, reporter: Reporter) -> 
 
 def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
     """Compute the preview of a run that begins with one."""
-    from fairdash.evaluation.execute_sweep import execute_sweep, work_of_plan
+    from fairdash.evaluation.execute_sweep import execute_sweep
+    from fairdash.evaluation.work import WorkEstimate
 
     spec = run.spec
     if spec.first is None or run.look is not None:
@@ -155,7 +160,7 @@ def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
     result = execute_sweep(dataset, spec.first, is_preview=True, share=spec.first_share, progress=on_progress)
     if is_other_work:
         processes = 2 if _is_worth_it(dataset, spec.plan) else 1
-        reporter.estimate = work_of_plan(dataset, spec.plan).seconds / processes
+        reporter.estimate = WorkEstimate(dataset, spec.plan).seconds / processes
         reporter.begin("starting on all rows", fraction=spec.share_of_first)
     reporter.keep(lambda: run.write_result(result, first=True))
 
@@ -216,15 +221,10 @@ def _search(search: SearchJob, reporter: Reporter, unit: Unit) -> None:
     reporter.keep(lambda: search.write_result(result))
 
 
-def _refit(model: ModelJob, reporter: Reporter, _: Unit) -> None:
+def _make(job: ModelJob | RepairJob, reporter: Reporter, _: Unit) -> None:
     reporter.begin("reading the data")
-    dataset = model.spec.load()
-
-    def progress(share: float) -> None:
-        reporter.progress("training on all rows", share)
-
-    files = model.files(dataset, on_step=progress)
-    reporter.keep(lambda: model.keep(files))
+    files = job.files(progress=reporter.progress)
+    reporter.keep(lambda: job.write_files(files))
 
 
 def _audit(audit: AuditJob, reporter: Reporter, _: Unit) -> None:
@@ -252,7 +252,10 @@ def _study(study: StudyJob, reporter: Reporter, _: Unit) -> None:
 
 
 WORK: Mapping[type[Job[Any]], Work[Any]] = MappingProxyType(
-    {Run: _train, SearchJob: _search, ModelJob: _refit, AuditJob: _audit, StudyJob: _study}
+    {
+        **{Run: _train, SearchJob: _search, ModelJob: _make, AuditJob: _audit},
+        **{RepairJob: _make, StudyJob: _study},
+    }
 )
 
 
@@ -309,7 +312,8 @@ class Reporter:
         """Estimate; in the first seconds that of before, or None: there is nothing to estimate from.
 
         The pace is that of the shares that this process has computed. Another process at the work is taken
-        to be as quick: what it has done and this one has not come to yet is not left.
+        to be as quick: what it has done and this one has not come to yet is not left, of what lies ahead half
+        at most.
         """
         now = time.monotonic()
         if self.first_told is None:
@@ -325,7 +329,7 @@ class Reporter:
         if now - told < SECONDS_THAT_TELL or own <= _NO_SHARE:
             return self.estimate
         unseen = max(own - self.given, 0.0) if self.processes > 1 else 0.0
-        return (now - told) / own * max(1 - fraction - unseen, 0.0) / self.processes
+        return (now - told) / own * max(1 - fraction - unseen, (1 - fraction) / 2) / self.processes
 
     def keep(self, write: Callable[[], None]) -> None:
         """Write results; if the disk is full, wait for space rather than lose them.
@@ -376,14 +380,18 @@ def helper_process(run: Run, dataset: Dataset, plan: Sweep) -> Iterator[bool]:
     if not _is_worth_it(dataset, plan):
         yield False
         return
-    process = subprocess.Popen(  # noqa: S603 (our own module)
-        [sys.executable, "-m", "fairdash.runs.worker", run.id], stdin=subprocess.PIPE, env=environment()
-    )
+    process = start_helper(run.id)
     try:
         yield True
     finally:
         process.kill()
         process.communicate()
+
+
+def start_helper(run_id: str) -> subprocess.Popen[bytes]:
+    """Start a second process at a run, unless it has one; it ends with this one, or when nothing is left."""
+    command = [sys.executable, "-m", "fairdash.runs.worker", run_id]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, env=environment())  # noqa: S603 (our own module)
 
 
 def _is_worth_it(dataset: Dataset, plan: Sweep) -> bool:
@@ -407,9 +415,15 @@ def help_with(run_id: str) -> int:
     from fairdash.evaluation.execute_sweep import lend_a_hand
 
     limit_memory()
-    run = Run(run_id)
+    run = open_job(run_id)
+    if not isinstance(run, Run):
+        return 0
     try:
-        lend_a_hand(run.spec.load(), run.spec.plan, unit=Checkpoints(run.units, from_the_end=True))
+        with FileLock(run.folder / HELPER, timeout=0, is_singleton=False):
+            lend_a_hand(run.spec.load(), run.spec.plan, unit=Checkpoints(run.units, from_the_end=True))
+    except Timeout:
+        # Another process helps already; both would come from the same end.
+        return 0
     except Exception as error:
         # The boundary of the process.
         log.warning("the helper process at %s: %s", run_id, trace_of(error))

@@ -70,33 +70,33 @@ class FairTariff(RegressorMixin, BaseEstimator):
     penalty
         Id in :data:`fairdash.tariff.fit.PENALTIES`: the choice of Ψ. ``"averages"`` penalises differences in
         premium: first between averages along s, then other links, down to one flat premium for large λ. The
-        others penalise correlations, whatever the size of the differences, and can predict worse than a flat
-        premium if the signal in the claims is weak.
+        others penalise correlations, however small the differences, and can predict worse than a flat premium
+        if the signal in the claims is weak.
     objective
         ``"demographic_parity"``: U is the prediction ŷ; ``"equalized_residuals"``: U is ŷ − y.
     sensitive_columns
-        Sensitive columns of X, by name or by position from 0; None for none.
+        Sensitive columns of X, by name or by position from 0; None if there are none.
     n_breakpoints
         Number of breakpoints of a curve, at quantiles of the training rows.
     breakpoints
-        Map of columns to your own breakpoints; None for none.
+        Map of columns to your own breakpoints; None if there are none.
     bands
         Map of columns to the inner edges of their bands, or to a number of bands of about equal weight; None
         for none.
     n_bands
         Number of bands of a numeric column in an interaction, unless `bands` sets it.
     categorical_features
-        Numeric columns whose values are levels; None for none.
+        Numeric columns whose values are levels; None if there are none.
     interactions
-        Pairs of columns, such as ``[("power", "region")]``; None for none.
+        Pairs of columns, such as ``[("power", "region")]``; None if there are none.
     base_levels
         Map of columns to the level, or the number, with relativity 1; None for those with the most weight:
         the largest level or band, and the breakpoint nearest to the median.
     fixed
-        Map of columns to predetermined relativities of their levels, such as
-        ``{"region": {"north": 1.0, "south": 1.2}}``; None for none. They enter as an offset: they multiply
-        every premium at every λ, and no term is fitted to such a column. Levels may be numbers; None stands
-        for missing cells. Every cell of the column needs a relativity, and the loss needs a log link.
+        Map of columns to predetermined relativities of their levels, such as ``{"region": {"north": 1.0,
+        "south": 1.2}}``; None if there are none. They enter as an offset at every λ, and no term is fitted to
+        such a column. Levels may be numbers; None means a missing cell. Every cell of the column needs a
+        relativity, and the loss needs a log link.
     alpha
         Weight of the squared coefficients, as in scikit-learn's ``TweedieRegressor`` for a target with mean 1
         (squared error: variance 1). It keeps coefficients of levels without claims finite.
@@ -107,7 +107,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         (:func:`fairdash.tariff.smoothing.choose_smooth`), or 0 for fewer than 100 rows.
     monotone
         Map of numeric columns to +1, if their relativities may only rise, or −1, if they may only fall, such
-        as ``{"bonus_level": +1}``; None for none. The constraints hold exactly, at every λ.
+        as ``{"bonus_level": +1}``; None if there are none. The constraints hold exactly, at every λ.
     balance
         Adjust the base so that premiums of the training rows add up to their target.
     tweedie_power
@@ -145,12 +145,12 @@ class FairTariff(RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    Missing cells are a separate level if the column has some in training. Levels are text: 3, 3.0 and "3"
-    are the same level. Levels not seen in training count as the base, and :meth:`predict` warns of them.
+    Missing cells are a separate level if the column has some in training. Levels are text: 3, 3.0 and "3" are
+    the same level. Levels not seen in training get the base, and :meth:`predict` warns of them.
 
-    With fixed factors, no λ leads to one flat premium. A large λ leads to the fixed factors alone, times one
-    base, as far as these factors don't follow s; the other factors compensate, as far as they can, for the
-    part that does. Both may predict worse than one flat premium; that is a consequence of the fixed factors.
+    With fixed factors, no λ leads to one flat premium. A large λ leads to a base times the fixed factors if
+    these do not follow s. If they do, the other factors offset the link as far as they can. Fixed factors can
+    make the tariff predict worse than one flat premium.
 
     Fitting runs on the CPU, where 100,000 rows take seconds, in float64 except for the descent from the GLM
     if there are more rows than `penalty_rows`.
@@ -239,7 +239,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
         y : array, shape (n,)
             Target, per unit of exposure if rows have exposures; not constant; with a log link 0 or more.
         sensitive_features : array, Series or DataFrame, shape (n,) or (n, d)
-            Sensitive features, as numbers. Needed if λ > 0 and there are no `sensitive_columns`.
+            Sensitive features: numbers, or text for classes. Needed if λ > 0 and there are no
+            `sensitive_columns`.
         sample_weight : array, shape (n,)
             Row weights, such as exposures: 0 leaves a row out, 2 counts it twice.
 

@@ -29,7 +29,7 @@ class TrainingSettings:
     lr
         Learning rate of the predictor, lowered to zero by a cosine schedule.
     weight_decay
-        L2 penalty of the predictor, as torch.optim.Adam understands it.
+        L2 penalty of the predictor, as in torch.optim.Adam.
     batch_size
         Number of rows per mini-batch; at most the number of training rows.
     n_epochs
@@ -43,8 +43,7 @@ class TrainingSettings:
     adversary_steps
         Number of adversary steps per predictor step, on the same mini-batch.
     dropout
-        Share of each hidden layer's units that are dropped at random in every step of the predictor, at least
-        0 and below 1.
+        Share of each hidden layer's units dropped at random in every step of the predictor, in [0, 1).
     loss
         Id in :data:`fairdash.training.losses.LOSSES`.
     tweedie_power
@@ -118,11 +117,11 @@ class TrainingSettings:
         return find_loss(self.loss, tweedie_power=self.tweedie_power)
 
     def steps_an_epoch(self, n_rows: int) -> int:
-        """Number of mini-batches per epoch over so many training rows; at least 1."""
+        """Number of mini-batches per epoch for a number of training rows; at least 1."""
         return batches_an_epoch(n_rows, self.batch_size)
 
     def with_steps_of(self, n_rows: int, *, on: int) -> Self:
-        """Return settings whose training on `on` rows has as many steps as these settings have on `n_rows`.
+        """Return settings that take as many steps on `on` rows as these settings take on `n_rows`.
 
         Warm-up and patience are scaled like the epochs. All are rounded to whole epochs.
         """
@@ -145,7 +144,7 @@ class TrainingSettings:
 
 #: Steps of the predictor in a training: more rows make larger batches, not more steps.
 STEPS = 720
-_SMALLEST_BATCH, _LARGEST_BATCH = 256, 4096
+_SMALLEST_BATCH, _LARGEST_BATCH = 256, 2048
 #: Rows of a batch that an adversary sees at each step of catching up, others at the next.
 ROWS_TO_CATCH_UP = 256
 _FEWEST_EPOCHS, _MOST_EPOCHS = 4, 60
@@ -162,7 +161,7 @@ def budget_of(
 ) -> dict[str, int | float]:
     """Return the schedule for so many training rows: a budget of steps, whatever the number of rows.
 
-    Up to some thousand rows it is 60 epochs of batches of 256. From there on the batches grow, to 4,096 rows
+    Up to some thousand rows it is 60 epochs of batches of 256. From there on the batches grow, to 2,048 rows
     and beyond that with a 180th of the table, and the epochs become fewer, so that about :data:`STEPS` steps
     remain (``benchmarks/portfolio.py`` has what that costs and gains).
 
@@ -184,7 +183,7 @@ def budget_of(
     >>> budget_of(1_276)
     {'batch_size': 256, 'n_epochs': 60, 'warm_up_epochs': 10, 'weight_decay': 0.03}
     >>> budget_of(434_000)
-    {'batch_size': 4096, 'n_epochs': 7, 'warm_up_epochs': 1, 'weight_decay': 9.216589861751152e-05}
+    {'batch_size': 2048, 'n_epochs': 4, 'warm_up_epochs': 1, 'weight_decay': 9.216589861751152e-05}
     """
     if batch_size is None:
         grown = min(max(_power_of_2(n_rows / 16), _SMALLEST_BATCH), _LARGEST_BATCH)

@@ -1,7 +1,7 @@
 """Registry of ways to divide rows into training and test rows, and the rows to set aside as a holdout.
 
-Selecting a weight λ on test rows turns them into a kind of training rows: a claim about the selected point
-then fails on other rows in about half of such selections. Holdout rows take no part in the selection.
+Selecting a weight λ on test rows makes their figures optimistic: a claim about the selected point fails on
+other rows in about half of such selections. Holdout rows take no part in the selection.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ SPLITS: Mapping[str, SplitKind] = by_id(
         id=RANDOM,
         title="At random",
         phrase="random",
-        meaning="Each row is at random a training row (80 %) or a test row (20 %). Measures performance on "
+        meaning="Each row is randomly assigned to training (80 %) or test (20 %). Measures performance on "
         "new rows like these.",
         draw=_random,
     ),
@@ -349,7 +349,7 @@ def draw_set_aside(dataset: Dataset, share: float, *, latest: bool) -> Rows:
         rows = np.sort(rng.permutation(n)[:wanted])
     if len(rows) < FEWEST_ROWS or n - len(rows) < FEWEST_ROWS:
         raise OptionError.of(
-            f"Of {n:,} rows {len(rows):,} would be set aside to confirm a choice by",
+            f"{len(rows):,} of {n:,} rows would be set aside to confirm a choice",
             f"Choose a share that leaves at least {FEWEST_ROWS} rows on either side, or 0 for none.",
             column="confirmation_share",
         )

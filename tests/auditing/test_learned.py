@@ -10,16 +10,16 @@ import pytest
 from numpy.testing import assert_allclose
 
 import fairdash as fd
-from fairdash.auditing.attribution import (
+from fairdash.auditing.audit import carry_out
+from fairdash.auditing.models.premiums import OF_A_PRICE, PREMIUMS, corrective_of, learn_costs
+from fairdash.auditing.plan import AuditPlan, columns_of
+from fairdash.auditing.questions.attribution import (
     WITHOUT,
     drivers_of,
     proxy_discrimination,
     shapley_values,
     shares_of_link,
 )
-from fairdash.auditing.audit import carry_out
-from fairdash.auditing.models import OF_A_PRICE, PREMIUMS, corrective_of, learn_costs
-from fairdash.auditing.plan import AuditPlan, columns_of
 from fairdash.auditing.table import MISSING, AuditTable
 from fairdash.errors import DataError, OptionError
 from fairdash.training.references import sensitive_nodes
@@ -221,8 +221,8 @@ def test_both_questions_are_answered_with_tables_and_fits():
 @pytest.mark.parametrize(
     ("change", "roles", "words"),
     [
-        ({}, {}, "there is no outcome"),
-        ({}, {"outcome": "y", "features": []}, "no column without a role"),
+        ({}, {}, "needs an outcome"),
+        ({}, {"outcome": "y", "features": []}, "a column without another role"),
     ],
 )
 def test_what_is_missing_is_said(change, roles, words):

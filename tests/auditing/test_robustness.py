@@ -11,10 +11,10 @@ import pytest
 from scipy.stats import t as student
 
 import fairdash as fd
-from fairdash.auditing import robustness
-from fairdash.auditing.decomposition import _left_by_splines, left_among_equals
 from fairdash.auditing.plan import Columns
-from fairdash.auditing.robustness import bound_of, robustness_among_equals, robustness_values
+from fairdash.auditing.questions import robustness
+from fairdash.auditing.questions.decomposition import _left_by_splines, left_among_equals
+from fairdash.auditing.questions.robustness import bound_of, robustness_among_equals, robustness_values
 from fairdash.auditing.table import AuditTable
 
 FACTORS = ("c", "d")
@@ -103,6 +103,6 @@ def test_the_answer_says_it():
         linear(1_000, effect=1.0), price="p", sensitive="s", controls=["c"], questions=(4,), max_gap=0.01
     )
     (answer,) = (each for each in result.answers if each.question == 4)
-    assert "one as strong as “c” would tell" in answer.text
+    assert "One as strong as “c” would explain" in answer.text
     asked = result.measures[result.measures["question"] == 4]
     assert asked["measure"].tolist()[:2] == ["robustness_value", "robustness_value_at_level"]

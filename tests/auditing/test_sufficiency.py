@@ -13,7 +13,7 @@ from fairdash.__main__ import main
 from fairdash.auditing.curve import basis_of, fit_curve
 from fairdash.auditing.gaps import holm, largest_gap
 from fairdash.auditing.plan import Columns
-from fairdash.auditing.sufficiency import bias_surface
+from fairdash.auditing.questions.sufficiency import bias_surface
 from fairdash.auditing.table import AuditTable
 from fairdash.errors import DataError
 from fairdash.evaluation.insurance import murphy
@@ -95,7 +95,7 @@ def test_the_audit_says_level_and_autocalibration_apart():
     (answer,) = (each for each in result.answers if each.question == 5)
     assert "Among those who pay the same" in answer.sentence
     said = " ".join(answer.more)
-    assert f"Cost is {100 * ratio:.1f} % of what is charged" in said
+    assert f"Cost is {100 * ratio:.1f} % of the price" in said
     assert "Low prices are too high and high prices too low" in said
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fairdash.auditing.decomposition import in_words
 from fairdash.auditing.gaps import Estimate
+from fairdash.auditing.questions.decomposition import in_words
 
 
 def within_one(value: float) -> Estimate:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +11,7 @@ import pandas as pd
 import pytest
 
 from fairdash.auditing.example import example_audit
-from fairdash.auditing.governance import FIELDS, kept_governance
+from fairdash.auditing.filing.governance import FIELDS, kept_governance
 from fairdash.auditing.plan import QUESTIONS, AuditPlan, Columns
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.data.roles import Roles
@@ -18,7 +20,10 @@ from fairdash.data.uploads import keep_upload
 from fairdash.reports.fronts import fronts_of
 from fairdash.runs import worker
 from fairdash.runs.audits import AuditJob, create_audit
+from fairdash.runs.deletion import made_from
 from fairdash.runs.listing import finished_audits
+from fairdash.runs.model_card import HEADINGS
+from fairdash.runs.repairs import find_repair
 from fairdash.storage import LOCAL
 from fairdash.training.baselines import PRICE
 from fairdash.ui.text import safe
@@ -87,7 +92,7 @@ def test_from_the_form_to_the_answers(source: UploadSource) -> None:
     shown = words(at)
     assert "shown above the threshold" in shown
     for answer in result.answers:
-        assert f"{answer.question}. {answer.title}" in shown
+        assert f"**{answer.question}.** {safe(answer.title)}" in [each.label for each in at.expander]
     # A user's name is never markup.
     assert "<b>premium" not in shown
     (title,) = (each for each in charts(at) if "Average" in each and "premium" in each and "less" not in each)
@@ -103,7 +108,7 @@ def test_an_example_answers_before_anything_is_uploaded() -> None:
     result = example_audit()
     assert {answer.question for answer in result.answers} <= set(QUESTIONS)
     for answer in result.answers:
-        assert f"{answer.question}. {answer.title}" in shown
+        assert f"**{answer.question}.** {safe(answer.title)}" in [each.label for each in at.expander]
     assert any("Premium" in title and "by Age" in title for title in charts(at))
 
 
@@ -160,12 +165,26 @@ def test_the_nearest_points_of_a_front_stand_beside_the_price(source: UploadSour
 
 
 def test_a_price_is_repaired_by_one_click(source: UploadSource) -> None:
-    at = calm(open_page("audit", audit=asked(source).id))
+    audit = asked(source)
+    at = calm(open_page("audit", audit=audit.id))
     (button,) = (each for each in at.button if each.label == "Repair it at four strengths")
-    at = calm(button.click().run())
+    calm(button.click().run())
+    job = find_repair(audit, "age")
+    assert job is not None
+    assert "Cancel" in [each.label for each in calm(open_page("audit", audit=audit.id)).button]
+    assert worker.main(job.id) == 0, job.status
+    at = calm(open_page("audit", audit=audit.id))
     (table,) = (each.value for each in at.dataframe if "s at pricing" in each.value)
     known = table[table["s at pricing"] == "known"].set_index("strength")
     assert known.loc[1.0, "dependence"] < known.loc[0.0, "dependence"]
+    with zipfile.ZipFile(io.BytesIO(job.bundle())) as archive:
+        card = archive.read("model_card.md").decode()
+        prices = pd.read_csv(archive.open("repaired_prices.csv"))
+    assert len(prices) == len(policies())
+    assert all(f"\n## {heading}\n" in card for heading in HEADINGS)
+    assert "It predicts \\<b\\>premium" in card
+    made = made_from(source.sha256, owner=LOCAL)
+    assert made.repairs == (job.folder,)
 
 
 def test_a_run_s_own_price_stands_with_its_front() -> None:

@@ -100,9 +100,9 @@ def read_table(
     """Read text, Parquet, Excel, R's .rda, SAS, Stata or SPSS files, compressed (gzip, zip) or not.
 
     The format is detected from the content, not from the name. In a text file, a column becomes numeric only
-    if all its cells are numbers written the same way; codes with leading zeros and integers above 2⁵³ stay
-    text. Columns with only "true" and "false" become booleans, and dates become dates unless day and month
-    are ambiguous. The other formats declare the types of their cells.
+    if all its cells are numbers in the same notation; codes with leading zeros and integers above 2⁵³ stay
+    text. Columns of "true" and "false" become booleans. Columns of dates become dates unless day and month
+    are ambiguous. The other formats store the types of their columns.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def read_content(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame,
         raise empty_file()
     if content.startswith(b"ARROW1"):
         raise ReadingError.of(
-            "this is a Feather file, a format that is not read here", "Write the table as Parquet or CSV."
+            "this is a Feather file, which fairdash does not read", "Write the table as Parquet or CSV."
         )
     kind = _kind_of(content)
     if kind != TEXT:

@@ -1,9 +1,10 @@
 """Questions 8 and 10, other prices: what could be charged instead, and how does a second price compare?
 
-:mod:`fairdash.auditing.models` computes the five premiums of question 8. The two prices of question 10 are
-audited on the same rows, folds and points, and every number has its difference. Intervals of differences are
-paired: for curves, by each unit's contribution to one number less its contribution to the other; for the
-rest, by leaving out a twentieth of the units at a time (Student's t with 19 degrees of freedom).
+:mod:`fairdash.auditing.models.premiums` computes the five premiums of question 8. The two prices of question
+10 are audited on the same rows, folds and points, and every number has its difference. Intervals of
+differences are paired: for curves, by each unit's contribution to one number less its contribution to the
+other; for the rest, by leaving out a twentieth of the units at a time (Student's t with 19 degrees of
+freedom).
 """
 
 from __future__ import annotations
@@ -18,9 +19,8 @@ from scipy.stats import t as student
 
 from fairdash.auditing.curve import Curve, basis_of, fit_curve, predicted_out_of_fold
 from fairdash.auditing.data import Answered, AuditData, Part
-from fairdash.auditing.decomposition import HIGH_POINT, LESS_PENALTY, LOW_POINT
 from fairdash.auditing.gaps import Estimate, Gap, largest_gap, typical_gap, within
-from fairdash.auditing.models import (
+from fairdash.auditing.models.premiums import (
     DIFFERENCES,
     PREMIUMS,
     Costs,
@@ -32,9 +32,10 @@ from fairdash.auditing.models import (
     points,
     ratio_of_means,
 )
-from fairdash.auditing.money import above_base, along_s, other_columns, segments
 from fairdash.auditing.plan import CRITERIA
-from fairdash.auditing.sufficiency import bias_surface
+from fairdash.auditing.questions.decomposition import HIGH_POINT, LESS_PENALTY, LOW_POINT
+from fairdash.auditing.questions.money import above_base, along_s, other_columns, segments
+from fairdash.auditing.questions.sufficiency import bias_surface
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.classical import Z
 from fairdash.dependence.ranks import quantiles
@@ -46,7 +47,7 @@ Array = NDArray[np.float64]
 #: How columns of a number and of its limits end, and what they are of an estimate.
 _ENDS = {"": "value", "_low": "ci_low", "_high": "ci_high"}
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-_NO_COSTS = "Not asked: there is no {what}."
+_NO_COSTS = "This question needs {what}."
 
 
 def what_instead(data: AuditData, _: Answered) -> Part:
@@ -114,10 +115,10 @@ def _difference(name: str, values: Array, size: Estimate, table: AuditTable) -> 
 def _no_costs(table: AuditTable) -> str:
     """Why there are no premiums."""
     if table.features.columns.empty:
-        return _NO_COSTS.format(what="column without a role to build a premium from")
+        return _NO_COSTS.format(what="a column without another role, from which to build a premium")
     if table.outcome is None and table.expected_cost is None:
-        return _NO_COSTS.format(what="outcome, such as claims, and no expected cost")
-    return _NO_COSTS.format(what="cost above zero to learn from")
+        return _NO_COSTS.format(what="an outcome, such as claims, or an expected cost")
+    return _NO_COSTS.format(what="a cost above zero")
 
 
 def _premiums_in_words(
@@ -129,15 +130,15 @@ def _premiums_in_words(
     listed = ", ".join(f"{title.lower()} {percent(gaps[id].value / mean)}" for id, title in PREMIUMS.items())
     proxy, parity = (within(sizes[id], mean) for id in ("proxy_effect", "cost_of_parity"))
     return (
-        f"Five premiums learned from “{learned}” differ between their lowest and highest point along "
-        f"“{name}”. As shares of the mean price: {listed}.",
-        f"Fit of the models: {fit_of(costs)}; networks in their place explain {within(costs.fit_networks)}.",
-        f"Without “{name}” other columns act as proxies for it. This changes a policy's premium by {proxy} "
-        "of the mean price (unaware less aware).",
+        f"Five premiums estimated from “{learned}” have these largest gaps along “{name}”, as shares of "
+        f"the mean price: {listed}.",
+        f"Fit of the models: {fit_of(costs)}; networks explain {within(costs.fit_networks)}.",
+        f"If “{name}” is omitted, other columns act as proxies for it. This changes a policy's premium by "
+        f"{proxy} of the mean price (unaware less aware).",
         f"A premium independent of it changes a policy's premium by {parity} (corrective less best "
         f"estimate) and explains {points(less)} less of the {loss_in_words(costs)}.",
-        "Intervals cover sampling of policies only, for the models as fitted.",
-        "To get premiums between these, and their errors, train models along the trade-off on this table.",
+        "Intervals cover only the sampling of policies, for the models as fitted.",
+        "To get premiums between these with their errors, train a front on this table.",
     )
 
 

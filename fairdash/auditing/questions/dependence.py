@@ -1,0 +1,334 @@
+"""Questions 1 and 2: does the price follow the attribute, and where?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.auditing.curve import Basis, basis_of, fit_curve
+from fairdash.auditing.data import Answered, AuditData, Part
+from fairdash.auditing.gaps import LEVEL, Gap, largest_gap, noise_in_words, typical_gap, within
+from fairdash.auditing.questions.decomposition import fixed_decomposition
+from fairdash.auditing.table import AuditTable
+from fairdash.data.columns import as_classes
+from fairdash.dependence.ranks import quantiles
+from fairdash.evaluation.class_probabilities import FEWEST_KNOWN, by_probability, calibration
+from fairdash.evaluation.classes import by_group, pairs_of_groups
+from fairdash.evaluation.insurance import FEWEST_SHOWN, N_BANDS, bands_of
+from fairdash.utils.classes import FEWEST_ROWS, MOST_CLASSES, OTHERS, classes_of
+from fairdash.utils.text import counted, few, percent
+
+#: The share of the exposure that pays the top prices.
+TOP_SHARE = 0.05
+#: The four-fifths rule: an adverse impact ratio below this is said to be.
+FOUR_FIFTHS = 0.8
+#: If more than this share of rows has the highest price, there is no top-price group.
+_MOST = 0.2
+#: Bands of a second attribute that is a number, a curve each.
+_CURVES = 3
+_CROSSED = ["other", "group", "band", "middle", "rows", "value", "low", "high"]
+
+
+def does_it_follow(data: AuditData, _: Answered) -> Part:
+    """Test the largest gap of the price's curve against noise."""
+    table, gap = data.table, data.independence.found
+    assert isinstance(gap, Gap)
+    typical, _uf = typical_gap(table, data.basis, data.curve)
+    measures = [data.measure("typical_gap", typical)]
+    tables = tables_of_classes(table) if table.classes else {}
+    said = _follows_in_words(gap, data, any_link=data.independence.p_value)
+    if table.classes:
+        said = (*follows_in_words(gap, table, tables), *said[1:])
+    else:
+        direction, _points = fixed_decomposition(table, data.basis, data.curve, None)
+        measures.insert(0, data.measure("direction", direction["gap"]))
+    notes: tuple[str, ...] = ()
+    if not table.probabilities.columns.empty:
+        of_probabilities, more, notes = along_probabilities(table, random_state=data.seed)
+        tables |= of_probabilities
+        said = (*said, *more)
+    if table.candidate is not None:
+        curve = fit_curve(table.candidate, table, data.basis)
+        other, band = largest_gap(curve, data.delta, random_state=data.seed)
+        tables["candidate_curve"] = band
+        measures.append(data.measure("candidate_gap", other))
+    return Part(
+        sentences=said,
+        tables=tables,
+        measures=tuple(measures),
+        notes=notes,
+    )
+
+
+def _follows_in_words(gap: Gap, data: AuditData, *, any_link: float) -> tuple[str, ...]:
+    """Return the answer and more; `any_link` is the p-value of no link of any kind."""
+    if any_link > LEVEL:
+        test = f"One test of several measures finds no link of any kind (p = {any_link:.2g})."
+    elif gap.p_value > LEVEL:
+        test = (
+            f"One test of several measures finds a link (p = {any_link:.2g}), not in the average but "
+            "perhaps in the spread."
+        )
+    else:
+        test = f"One test of several measures also finds a link (p = {any_link:.2g})."
+    mean = data.table.mean_price
+    noise = "more than noise" if gap.p_value <= LEVEL else "which can be noise"
+    return (
+        f"Between its lowest and highest point along “{data.table.columns.sensitive}” the price differs by "
+        f"{percent(gap.value / mean)} of the mean price ({percent(gap.ci_low / mean)} to "
+        f"{percent(gap.ci_high / mean)}), {noise}.",
+        f"In units of the price: {data.table.money(gap.value)}. {noise_in_words(gap, mean)}",
+        test,
+    )
+
+
+def tables_of_classes(table: AuditTable) -> dict[str, pd.DataFrame]:
+    """Return the tables ``classes``, each against the rest, and ``class_pairs``, in units of the price.
+
+    Favourable is a price of at most the median one. Classes that are not to be shown are missing.
+    """
+    codes = table.sensitive.astype(np.intp)
+    order = np.argsort(table.price, kind="stable")
+    median = float(quantiles(table.price[order], table.weight[order], np.array([0.5]))[0])
+    each = by_group(table.price, codes, table.classes, table.weight, table.units, cut_off=median)
+    pairs = pairs_of_groups(table.price, codes, table.classes, table.weight, table.units)
+    shown = each["class"][each["rows"] >= FEWEST_SHOWN]
+    return {
+        "classes": each,
+        "class_pairs": pairs[pairs["class"].isin(shown) & pairs["other"].isin(shown)],
+    }
+
+
+def follows_in_words(gap: Gap, table: AuditTable, tables: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
+    """Answer question 1 in words, including how the classes differ."""
+    each, pairs, mean = tables["classes"], tables["class_pairs"], table.mean_price
+    noise = "more than noise" if gap.p_value <= LEVEL else "which can be noise"
+    apart = each[each["p_value"] <= LEVEL]
+    listed = ", ".join(
+        f"“{name}” {'+' if off > 0 else '−'}{percent(abs(off) / mean)}"
+        for name, off in zip(apart["class"], apart["difference"], strict=True)
+    )
+    against_rest = f"Classes that differ from the rest (Holm): {listed}." if listed else "No class "
+    "differs from the rest."
+    clear = int((pairs["p_value"] <= LEVEL).sum())
+    of_pairs = () if len(pairs) < 2 else (f"{against_rest} {clear} of {len(pairs)} pairs of classes differ.",)
+    least = each.iloc[int(np.argmin(each["adverse_impact_ratio"]))]
+    verdict = "below" if least["adverse_impact_ratio"] < FOUR_FIFTHS else "not below"
+    return (
+        f"Between its lowest and its highest class of “{table.columns.sensitive}” the price differs by "
+        f"{within(gap, mean)} of the mean price, {noise}.",
+        *of_pairs,
+        f"“{least['class']}” has the smallest share of prices at or below the median, "
+        f"{percent(least['selection_rate'])}. Its adverse impact ratio is "
+        f"{least['adverse_impact_ratio']:.2f}, {verdict} four fifths.",
+    )
+
+
+def where(data: AuditData, _: Answered) -> Part:
+    """Locate the lowest and the highest point, and the share of top prices along s."""
+    gap, basis, name = data.independence.found, data.basis, data.table.columns.sensitive
+    mean = data.table.mean_price
+    assert isinstance(gap, Gap)
+    lowest, highest = (
+        f"the rows {basis.kind[j]} the {'5th' if basis.kind[j] == 'below' else '95th'} percentile"
+        if basis.kind[j] in ("below", "above")
+        else data.table.called(basis.at[j])
+        for j in (gap.lowest, gap.highest)
+    )
+    least, most = data.band["value"].min(), data.band["value"].max()
+    said = (
+        f"The price is lowest at {lowest} of “{name}” ({data.table.money(least)}, "
+        f"{percent(least / mean)} of the mean) "
+        f"and highest at {highest} ({data.table.money(most)}, {percent(most / mean)})."
+    )
+    top = top_price_share(data.table, basis, random_state=data.seed)
+    sentences, tables = [said], {}
+    if top is not None:
+        sentences.append(_top_prices_in_words(*top, data.table))
+        tables["dearest_curve"] = top[0]
+    if data.also:
+        crossed, more = over_the_crossing(data)
+        sentences.extend(more)
+        tables |= {"crossed": crossed} if len(crossed) else {}
+    return Part(sentences=tuple(sentences), tables=tables)
+
+
+def top_price_share(
+    table: AuditTable, basis: Basis, *, random_state: int | None
+) -> tuple[pd.DataFrame, float] | None:
+    """Return the share of rows along s in the highest 5 %, with its band, and the overall share, in [0, 1].
+
+    It is a curve as the price's is, of an indicator: s is not cut into bands. Where many rows have one
+    price, all of them or none are among the highest, which are then 5 % or a little more; None where that
+    would be more than a fifth.
+    """
+    least = quantiles(table.price, table.weight, np.array([1 - TOP_SHARE]))[0]
+    among = (table.price >= least).astype(float)
+    share = table.mean(among)
+    if share > _MOST:
+        return None
+    _, band = largest_gap(fit_curve(among, table, basis), share, random_state=random_state)
+    ends = ["value", "low", "high"]
+    return band.assign(**band[ends].clip(0.0, 1.0)), share
+
+
+def _top_prices_in_words(band: pd.DataFrame, share: float, table: AuditTable) -> str:
+    """Share of the highest prices along s."""
+    name = table.columns.sensitive
+    most, least = (
+        f"{table.called(point['at'])}, {percent(point['value'])} "
+        f"({percent(point['low'])} to {percent(point['high'])})"
+        for point in (band.iloc[int(pick(band["value"]))] for pick in (np.argmax, np.argmin))
+    )
+    return (
+        f"Share of rows among the highest {percent(share)} of prices, by “{name}”: most at {most}, fewest "
+        f"at {least}."
+    )
+
+
+class _Groups(NamedTuple):
+    """Classes of a column, or bands of its numbers, in order: codes (n,), −1 if missing; names; middles."""
+
+    codes: NDArray[np.intp]
+    names: tuple[str, ...]
+    middles: tuple[float, ...]
+
+    @classmethod
+    def of(cls, values: pd.Series, weight: pd.Series, count: int) -> _Groups:
+        classes = as_classes(values)
+        if classes is not None:
+            return cls(classes.codes, classes.names, tuple(map(float, range(len(classes.names)))))
+        known = (values.notna() & weight.notna()).to_numpy()
+        numbers, codes = (
+            values.to_numpy(dtype=float, na_value=np.nan),
+            np.full(len(values), -1, dtype=np.intp),
+        )
+        codes[known] = bands_of(numbers[known], weight.to_numpy(dtype=float, na_value=np.nan)[known], count)
+        bands = [numbers[codes == k] for k in range(int(codes.max()) + 1)]
+        names = tuple(f"{each.min():,.4g} to {each.max():,.4g}" for each in bands)
+        return cls(codes, names, tuple(float(each.mean()) for each in bands))
+
+
+def over_the_crossing(data: AuditData) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return the price in every cell of two crossed attributes, and sentences on the largest gap.
+
+    Cells of fewer than 20 rows are one. ``low`` and ``high`` hold all cells of a crossing at once in 95 % of
+    samples, and so does the gap's interval all pairs of cells.
+    """
+    frames, said = [pd.DataFrame(columns=_CROSSED)], []
+    for other in data.also:
+        frame, sentences = _crossed(data, other)
+        frames.append(frame)
+        said.extend(sentences)
+    return pd.concat([each for each in frames if len(each)] or frames, ignore_index=True), tuple(said)
+
+
+def _crossed(data: AuditData, other: str) -> tuple[pd.DataFrame, list[str]]:
+    columns, frame = data.table.columns, data.frame
+    name = f"{columns.sensitive} × {other}"
+    weight = pd.Series(1.0, index=frame.index) if columns.exposure is None else frame[columns.exposure]
+    second = _Groups.of(frame[other], weight, _CURVES)
+    first = _Groups.of(frame[columns.sensitive], weight, min(N_BANDS, MOST_CLASSES // len(second.names)))
+    if (count := len(first.names) * len(second.names)) > MOST_CLASSES:
+        return pd.DataFrame(), [f"“{name}” is omitted: its {count} cells are more than {MOST_CLASSES}."]
+    labels = {f"{a} · {b}": (i, j) for j, b in enumerate(second.names) for i, a in enumerate(first.names)}
+    is_known = (first.codes >= 0) & (second.codes >= 0)
+    codes = np.where(is_known, second.codes * len(first.names) + first.codes, -1)
+    cells = classes_of(pd.Series(pd.Categorical.from_codes(codes, pd.Index(list(labels)), ordered=True)))
+    values = np.where(cells.codes < 0, np.nan, cells.codes.astype(float))
+    own = replace(columns, sensitive=name, also=(), features=(), probabilities=(), known_class=None)
+    table = replace(
+        AuditTable.of(frame.assign(**{name: values}), own, random_state=data.seed), classes=cells.names
+    )
+    basis = basis_of(table)
+    if len(basis.at) < 2:
+        return pd.DataFrame(), []
+    gap, band = largest_gap(fit_curve(table.price, table, basis), data.delta, random_state=data.seed)
+    rows = np.bincount(table.sensitive.astype(np.intp), minlength=len(cells.names))
+    found = []
+    for cell in band.to_dict("records"):
+        label = cells.names[int(cell["at"])]
+        i, j = labels.get(label, (-1, -1))
+        of_cell = {"group": second.names[j], "band": first.names[i], "middle": first.middles[i]}
+        if i < 0:
+            of_cell = {"group": OTHERS, "band": OTHERS, "middle": np.nan}
+        ends = {key: cell[key] for key in ("value", "low", "high")}
+        found.append({"other": other, **of_cell, "rows": int(rows[int(cell["at"])]), **ends})
+    lowest, highest = (table.called(basis.at[k]) for k in (gap.lowest, gap.highest))
+    noise = "more than noise" if gap.p_value <= LEVEL else "which can be noise"
+    said = [
+        f"In the {len(found)} cells of “{columns.sensitive}” and “{other}” the price differs by "
+        f"{within(gap, table.mean_price)} of the mean price, {noise}: it is lowest in “{lowest}” and "
+        f"highest in “{highest}”."
+    ]
+    return pd.DataFrame(found, columns=_CROSSED), [*said, *cells.merged_in_words(name)]
+
+
+def along_probabilities(
+    table: AuditTable, *, random_state: int | None
+) -> tuple[dict[str, pd.DataFrame], tuple[str, ...], tuple[str, ...]]:
+    """Return the tables ``class_probabilities`` and ``calibration_of_classes``, sentences and notes."""
+    p, names = table.probabilities.to_numpy(), tuple(map(str, table.probabilities))
+    tables: dict[str, pd.DataFrame] = {}
+    n_known, known = int((table.known >= 0).sum()), None
+    if n_known < FEWEST_KNOWN:
+        said = (
+            f"Whether these probabilities are calibrated can't be tested: {counted(n_known, 'row')} have a "
+            f"known class, and {FEWEST_KNOWN} are needed. If they are not calibrated, neither intervals "
+            "nor bounds hold."
+        )
+    else:
+        tables["calibration_of_classes"] = found = calibration(p, table.known, names)
+        off = [str(name) for name in found["class"][found["p_value"] <= LEVEL]]
+        said = (
+            f"In {n_known:,} rows with a known class, no class deviates from its probabilities beyond noise."
+        )
+        if off:
+            known = table.known
+            said = (
+                f"In {n_known:,} rows with a known class, the probabilities of {few(off)} are wrong beyond "
+                "noise. "
+                "These rows correct them. This is valid if they are like all other rows."
+            )
+    every = by_probability(
+        table.price, p, names, table.weight, table.units, known=known, random_state=random_state
+    )
+    is_large = every["expected_rows"] >= FEWEST_ROWS
+    tables["class_probabilities"] = shown = every[is_large].reset_index(drop=True)
+    small = every["class"][~is_large].tolist()
+    fewer = f"Left out: {few(small)}, with fewer than {FEWEST_ROWS} expected rows."
+    notes = (fewer,) if small else ()
+    if shown.empty:
+        return tables, (said,), notes
+    most, mean = shown.iloc[int(shown["difference"].abs().argmax())], table.mean_price
+    value, low, high, least, greatest, likeliest = (
+        percent(most[each] / mean)
+        for each in (
+            "difference",
+            "difference_low",
+            "difference_high",
+            "bound_low",
+            "bound_high",
+            "likeliest",
+        )
+    )
+    more = [
+        f"According to the probabilities of {few(names)}, the price of “{most['class']}” differs most from "
+        "that of all "
+        f"others, by {value} of the mean price ({low} to {high}), if price and class are unrelated among "
+        "rows of equal probability.",
+        f"Without that condition the difference is between {least} and {greatest}, including noise.",
+    ]
+    if most["bound_low"] <= 0 <= most["bound_high"]:
+        more.append("These data alone therefore do not show which side pays more.")
+    if not np.isnan(most["likeliest"]):
+        more.append(
+            f"If each row had its most likely class, the difference would be {likeliest}. This estimate "
+            "can be wrong even under the condition."
+        )
+    return tables, (*more, said, "These figures do not classify any single row."), notes
