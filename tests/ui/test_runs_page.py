@@ -207,7 +207,7 @@ def test_a_stopped_run_goes_on(runs):
     run.units.mkdir()
     (run.units / f"{1:064x}").touch()
     at = calm(open_page("runs", run=run.id))
-    at = calm(button(at, "Go on").click().run())
+    at = calm(button(at, "Resume").click().run())
     assert run.status.state == "queued"
 
 
