@@ -118,8 +118,7 @@ Before you use it or file it
 """
 _LIMITS = (
     "This fit uses all rows, so none were left to test it. Measure its error and its dependence on the "
-    "sensitive columns on "
-    "your own rows.",
+    "sensitive columns on your own rows.",
     "Training lowered the dependence on these sensitive columns over all rows together. Other attributes, "
     "subsets of the rows and later years may show more.",
 )
