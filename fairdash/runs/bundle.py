@@ -305,7 +305,11 @@ def card_of_repair(
 ) -> dict[str, Any]:
     """Describe a repaired price as :func:`card_of` does; `figures` has a row a way and strength."""
     ways = figures[figures["strength"] == 1].set_index("s at pricing").drop(columns="strength")
-    values = {f"{name}, s {way}": float(row[name]) for way, row in ways.iterrows() for name in ways}
+    values = {
+        f"{name}, s {way}": float(each)
+        for way, row in ways.to_dict("index").items()
+        for name, each in row.items()
+    }
     before = float(figures.loc[figures["strength"] == 0, "dependence"].iloc[0])
     features = [name for name in map(str, table.features) if name != table.columns.price]
     return {
