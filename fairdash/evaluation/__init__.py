@@ -32,6 +32,7 @@ from fairdash.evaluation.tradeoff_curve import (
     least_error,
     pareto_efficient,
     points_of_plan,
+    told_apart,
     trained_points,
 )
 from fairdash.evaluation.verdict import with_edges
@@ -67,6 +68,7 @@ __all__ = [
     "points_of_plan",
     "quantile_profile",
     "summarise_splits",
+    "told_apart",
     "trained_points",
     "transfers_by_group",
     "with_edges",

@@ -9,6 +9,7 @@ CurvePoint(lam=2.0, low=1.0, high=4.0, share=0.5)
 from __future__ import annotations
 
 import itertools
+import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from fairdash.data.dataset import Dataset
+from fairdash.dependence.classical import Z
 from fairdash.evaluation.assess import DEFAULT_MEASURES, Judge
 from fairdash.evaluation.verdict import (
     EDGE,
@@ -39,8 +41,8 @@ from fairdash.training.sweep import STANDARD, Sweep
 
 PARTS = ("validation", "test")
 #: Stops of the slider, at most about so many; as many between any two trained weights.
-MOST_STOPS = 90
-MOST_BETWEEN = 9
+MOST_STOPS = 45
+MOST_BETWEEN = 4
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def curve_points(lams: Sequence[float], *, between: int | None = None) -> tuple[
     lams
         Trained weights λ ≥ 0, in any order.
     between
-        Blends between two trained weights; by default up to 9, fewer with many weights. Their λ are even
+        Blends between two trained weights; by default up to 4, fewer with many weights. Their λ are even
         on a logarithmic scale, from 0 to the first one on a linear one.
     """
     trained = sorted({0.0, *lams})
@@ -172,8 +174,8 @@ def assess_curve(
             way = way[way["low"].isin(place) & way["high"].isin(place)]
             is_blend = way["share"].to_numpy() > 0
             blends = way[is_blend]
-            low, high = (predictions[[place[lam] for lam in blends[end]]] for end in ("low", "high"))
-            blended = blend(low, high, blends["share"].to_numpy()[:, None])
+            low, high = ([place[lam] for lam in blends[end]] for end in ("low", "high"))
+            blended: Any = _Blends(predictions, low, high, blends["share"].to_numpy())
             verdicts.read(blended, blends["lam"].tolist(), j, place[min(place)])
             for part in PARTS:
                 if part not in splits[j].parts:
@@ -213,6 +215,23 @@ def assess_curve(
     return table[[*order, *(column for column in table.columns if column not in order)]]
 
 
+@dataclass(frozen=True)
+class _Blends:
+    """Predictions (K, n) of blends, computed at the rows that are asked for: memory has no room for all."""
+
+    predictions: NDArray[np.float64]
+    low: Sequence[int]
+    high: Sequence[int]
+    share: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.share)
+
+    def __getitem__(self, at: tuple[slice, NDArray[np.int64]]) -> NDArray[np.float64]:
+        low, high = (self.predictions[np.array(models)[:, None], at[1]] for models in (self.low, self.high))
+        return blend(low, high, self.share[:, None])
+
+
 class _BlendVerdicts:
     """The verdicts of one method's blends: their own values among those of a trained model's shuffles."""
 
@@ -227,7 +246,7 @@ class _BlendVerdicts:
         self._judge, self._predictions, self._splits, self._shuffled = judge, predictions, splits, shuffled
         self._of_stops: dict[tuple[str, float], list[NDArray[np.float64]]] = defaultdict(list)
 
-    def read(self, blended: NDArray[np.float64], stops: Sequence[float], j: int, model: int) -> None:
+    def read(self, blended: Any, stops: Sequence[float], j: int, model: int) -> None:
         """Take in the blends (K, n) of split j, whose λ are `stops`; the shuffles are those of `model`."""
         if self._shuffled is None or not len(blended):
             return
@@ -363,6 +382,33 @@ def trained_points(paths: pd.DataFrame, *, standard_of: str) -> pd.DataFrame:
     """
     trained = paths[paths["share"] == 0]
     return trained[(trained["lam"] > 0) | (trained["method"] == standard_of)]
+
+
+def told_apart(path: pd.DataFrame, measure: str) -> NDArray[np.bool_]:
+    """Mark the points of one method's path through which a line may go, as noise can tell them apart.
+
+    From the standard model on, a trained point is marked if its dependence is lower than that of the last
+    marked one by more than noise: by more than the measure's edge exceeds its floor, and by more than 1.96
+    standard errors of the difference. These count both points as independent, which is cautious as they share
+    their splits. With one split no standard error is known. Blends are marked between two marked neighbours.
+
+    Parameters
+    ----------
+    path
+        Means over the splits, in the order of λ: columns ``share``, `measure` and its ``_se``, ``_floor`` and
+        ``_edge``.
+    """
+    columns = (path[f"{measure}{end}"].to_numpy(dtype=float) for end in ("", "_se", "_floor", EDGE))
+    value, se, floor, edge = (np.nan_to_num(each) for each in columns)
+    trained = np.flatnonzero(path["share"] == 0)
+    marked, last = np.zeros(len(path), dtype=bool), trained[0]
+    marked[last] = True
+    for before, k in itertools.pairwise(trained):
+        margin = max(edge[k] - floor[k], edge[last] - floor[last], Z * math.hypot(se[k], se[last]))
+        if value[last] - value[k] > margin:
+            marked[before:k] = marked[before]
+            marked[k], last = True, k
+    return marked
 
 
 def pareto_efficient(error: ArrayLike, dependence: ArrayLike) -> NDArray[np.bool_]:

@@ -221,8 +221,8 @@ def test_both_questions_are_answered_with_tables_and_fits():
 @pytest.mark.parametrize(
     ("change", "roles", "words"),
     [
-        ({}, {}, "there is no outcome"),
-        ({}, {"outcome": "y", "features": []}, "no column without a role"),
+        ({}, {}, "needs an outcome"),
+        ({}, {"outcome": "y", "features": []}, "a column without another role"),
     ],
 )
 def test_what_is_missing_is_said(change, roles, words):

@@ -196,7 +196,7 @@ def test_a_long_text_in_each_row_is_refused() -> None:
 def test_a_feather_file_is_refused_by_its_name() -> None:
     buffer = io.BytesIO()
     policies().to_feather(buffer)
-    assert "Feather file, a format that is not read here" in refused(buffer.getvalue())
+    assert "Feather file, which fairdash does not read" in refused(buffer.getvalue())
 
 
 @pytest.mark.parametrize("option", [{"encoding": "utf-8"}, {"delimiter": ";"}, {"decimal": ","}])

@@ -54,7 +54,7 @@ def test_bars_are_the_change_a_head_of_each_group(moved):
     figure = transfers_figure(moved, unit="€", theme=LIGHT, **NAMES)
     (bars,) = figure.data
     np.testing.assert_array_equal(bars.y, moved["per_head"])
-    assert figure.layout.yaxis.title.text == "Change a head (€)"
+    assert figure.layout.yaxis.title.text == "Change per head (€)"
     assert [text.replace("<br>", " ") for text in figure.layout.xaxis.ticktext] == [
         span(low, high) for low, high in zip(moved["s_low"], moved["s_high"], strict=True)
     ]

@@ -132,6 +132,31 @@ def test_the_front_greys_what_another_point_beats_and_only_that():
     assert numbers(best.y).tolist() == [0.3, 0.4, 0.6]
 
 
+def test_the_axis_fits_the_models_and_what_is_beyond_stands_at_its_edge():
+    columns = {"method": "hgr_nn", "lam": [0.0, 1.0], "share": 0.0, "n_splits": 2, "split": 0}
+    columns |= {"mse": [0.04, 0.09], "rmse": [20.0, 30.0], "hgr_kde": [0.9, 0.05]}
+    columns |= {f"{c}{end}": 0.1 for c in ("rmse", "hgr_kde") for end in ("_se", "_floor", "_edge")}
+    test = pd.DataFrame(columns)
+    besides = pd.DataFrame(
+        {"method": ["mean", "trees"], "lam": 0.0, "rmse": [100.0, 25.0], "hgr_kde": [0.0, 0.8]}
+    )
+    figure = front_figure(
+        test, test, error="rmse", error_title="error", measure="hgr_kde", measure_title="HGR", unit="€",
+        method="hgr_nn", marks={0.0: "standard model"}, of_average=100.0, baselines=besides,
+        noise_at=(0.05, 30.0), subtitle="", theme=LIGHT,
+    )  # fmt: skip
+    low, high = figure.layout.yaxis.range
+    assert 15 < low < 20 < 30 < high < 35
+    (mean,) = [trace for trace in figure.data if trace.name == "Average of the training rows"]
+    assert 30 < mean.y[0] < high
+    assert mean.customdata[0][0] == "100 € (100.0 % of the average's)"
+    names = {each.text: each for each in figure.layout.annotations}
+    assert names["↑ average: 100 €"].y == mean.y[0]
+    assert "trees" in names
+    noise = names["beyond this point you pay for noise"]
+    assert (noise.x, noise.y) == (0.05, 30.0)
+
+
 def test_the_curves_have_a_line_a_lambda():
     rows = [
         ("hgr_nn", lam, epoch, 1 / epoch, np.nan if epoch < 2 else 0.3)

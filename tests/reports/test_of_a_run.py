@@ -68,7 +68,7 @@ def test_benchmarks_stand_in_the_report_with_error_dependence_and_floor(run):
     mean, linear, _ = table.rows
     assert mean[2].startswith("0")
     assert float(linear[2].split(" ")[0]) > 0.1
-    figure = pictures.draw_front(parse_comparison(run, measure="hgr_kde"), theme=theme_of(dark=False))
+    figure = pictures.front(parse_comparison(run, measure="hgr_kde"), theme=theme_of(dark=False)).figure
     assert "trees" in " ".join(str(each.text) for each in figure.layout.annotations)
 
 

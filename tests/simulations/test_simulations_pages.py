@@ -97,7 +97,7 @@ def carried_out(study: Study, progress: Iterator[Progress]) -> None:
 
 def test_patterns_opens_with_an_answer() -> None:
     app = opened("patterns")
-    assert app.title[0].value == "Which measure sees the link?"
+    assert app.title[0].value == "Which measure detects the link?"
     assert "estimators detect the link" in answer(app)
     assert "0.89" in answer(app)
     bars = figure(app, "Value of each estimator")
@@ -351,7 +351,7 @@ def test_gaussians_opens_with_an_answer_rounded_as_its_table_and_says_where_form
     for name in ("True", "Reads", "Difference"):
         assert (table[name] == table[name].round(3)).all()
     said = everything(app)
-    assert "**The printed formula** for $t$ comes from putting the bound" in said
+    assert "**The printed formula** for $t$ results from replacing" in said
     assert "The proof puts" not in said
     assert "bivariate normal" in said
     assert "normal law" not in said
@@ -366,13 +366,13 @@ def test_ties_are_rounded_as_the_browser_does(value: float, text: str) -> None:
 
 def test_the_old_address_of_gaussians_leads_to_its_part_with_what_it_asks_for() -> None:
     app = opened("gaussians", rho="0.9", base="bits")
-    assert app.title[0].value.startswith("Which bounds the maximal correlation")
+    assert app.title[0].value.startswith("Does χ² or mutual information bound the maximal correlation")
     assert "1.198 bits" in answer(app)
     assert app.query_params["part"] == "gaussians"
     # A browser has left the old page by then.
     app = opened("patterns", part="gaussians")
     calm(app.segmented_control(key="patterns.parts part").set_value("patterns").run())
-    assert app.title[0].value == "Which measure sees the link?"
+    assert app.title[0].value == "Which measure detects the link?"
 
 
 def test_gaussians_follow_the_slider_and_the_base() -> None:

@@ -103,7 +103,7 @@ def test_from_the_form_to_the_answers(source: UploadSource) -> None:
     shown = words(at)
     assert "shown above the threshold" in shown
     for answer in result.answers:
-        assert f"{answer.question}. {answer.title}" in shown
+        assert f"**{answer.question}.** {safe(answer.title)}" in [each.label for each in at.expander]
     # A user's name is never markup.
     assert "<b>premium" not in shown
     (title,) = (each for each in charts(at) if "Average" in each and "premium" in each and "less" not in each)
@@ -119,7 +119,7 @@ def test_an_example_answers_before_anything_is_uploaded() -> None:
     result = example_audit()
     assert {answer.question for answer in result.answers} <= set(QUESTIONS)
     for answer in result.answers:
-        assert f"{answer.question}. {answer.title}" in shown
+        assert f"**{answer.question}.** {safe(answer.title)}" in [each.label for each in at.expander]
     assert any("Premium" in title and "by Age" in title for title in charts(at))
 
 

@@ -121,7 +121,7 @@ def test_targets_of_pricing_are_offered_by_name(label: str, target: str, weight:
         assert dataset.n_rows == 600 - without
     else:
         assert dataset.n_rows == 600
-        assert "Gamma deviance is not offered: it needs a target that is above 0" in said(train)
+        assert "Gamma deviance is not available: it needs a target that is above 0" in said(train)
 
 
 @pytest.mark.bad_input(59)

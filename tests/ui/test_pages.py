@@ -189,7 +189,7 @@ def test_the_motor_policies_come_with_their_exposure(real_data):
     assert not at.error
     assert "100,021 rows · 11 features · sensitive: Age · target: Indtppd" in words(at)
     assert box(at, "Exposure").value.startswith("None")
-    at = box(at, "What is predicted").set_value("frequency").run()
+    at = box(at, "Target").set_value("frequency").run()
     assert not at.error
     assert "target: ClaimsPerYear · exposure: Years" in words(at)
     assert box(at, "Exposure").value == "Years"

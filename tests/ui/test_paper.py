@@ -47,7 +47,7 @@ def test_every_part_begins_with_the_counts_of_the_comparable_data_alone():
     strict, share = (count(result, "crime", as_share=each) for each in (False, True))
     said, scores = (each.value for each in open_part("fig3").markdown[:2])
     assert f"in standardised units | **{strict.reached} of {strict.total}**" in scores
-    assert f"(counted once the first was seen) | **{share.reached} of {share.total}**" in scores
+    assert f"(second count, added after the first) | **{share.reached} of {share.total}**" in scores
     verdict = {0: "No", 2 * strict.total: "Yes"}.get(strict.reached + share.reached, "In part")
     assert f"**{verdict}.**" in said
     counted, _, aside = said.partition("Not comparable, and not counted: ")
@@ -291,7 +291,7 @@ def test_the_table_names_its_rows_and_its_rule_as_they_are():
 def test_increases_with_noise_compares_end_points_and_says_so():
     said = words(open_part("fig2"))
     (line,) = [each for each in said.splitlines() if "increases with noise" in each]
-    assert "Compared at the two ends of the axis alone" in line
+    assert "From no noise to the most noise" in line
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
