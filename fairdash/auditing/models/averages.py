@@ -27,7 +27,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.auditing.gaps import reach_of_all
-from fairdash.auditing.models.premiums import PREMIUMS, Costs
+from fairdash.auditing.models.premiums import N_NODES, PREMIUMS, Costs
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.conditional_means import N_FOLDS, as_given, ridge_out_of_fold, spline_functions
 from fairdash.dependence.ranks import quantiles
@@ -55,7 +55,7 @@ def premium_averages(costs: Costs, *, random_state: int | None = 0) -> pd.DataFr
         models, and that of the portfolio's loss ratio.
     """
     table, share = costs.table, costs.table.share
-    band = table.bands(BANDS)
+    _, band = np.unique(table.bands(BANDS), return_inverse=True)
     one = np.eye(band.max() + 1)[band]
     premiums = dict(costs.premiums)
     means = {"unaware": costs.cost, "hyperaware": premiums["corrective"]}
@@ -97,7 +97,7 @@ def _contributions(costs: Costs, band: Index, one: Array, g: Array) -> dict[str,
     p, missed = share @ one, (cost - made["best_estimate"])[:, None]
     unaware, aware = made["unaware"], made["aware"]
     # E[μ(X, s) 1_b] at the nodes of s, and at each row's own s.
-    nodes, _ = sensitive_nodes(table.sensitive, sample_weight=table.weight, max_nodes=costs.at_nodes.shape[1])
+    nodes, _ = sensitive_nodes(table.sensitive, sample_weight=table.weight, max_nodes=N_NODES)
     at_nodes = (share[:, None] * one).T @ costs.at_nodes
     at_s = np.column_stack([np.interp(table.sensitive, nodes, each) for each in at_nodes])
     swapped = g * (p[band] / np.take_along_axis(g, band[:, None], axis=1)[:, 0])[:, None]
