@@ -117,8 +117,8 @@ Before you use it or file it
 {limits}
 """
 _LIMITS = (
-    "No rows were left to test this fit. Measure its error and its dependence on the sensitive columns on "
-    "your own rows.",
+    "This fit uses all rows, so none were left to test it. Measure its error and its dependence on the "
+    "sensitive columns on your own rows.",
     "Training lowered the dependence on these sensitive columns over all rows together. Other attributes, "
     "subsets of the rows and later years may show more.",
 )

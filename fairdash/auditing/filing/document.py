@@ -124,10 +124,9 @@ def _data(result: Findings) -> Iterator[Content]:
 def _method(_: Findings) -> Iterator[Content]:
     yield {each.title: f"{each.meaning} Measured: {each.gap}." for each in CRITERIA.values()}
     yield (
-        "Averages along the attribute are smooth curves with a band that contains the whole curve in 95 % "
-        "of samples. The verdict says whether the largest gap is below or above the threshold, each tested "
-        "at 5 %, or undecided. Holm's correction covers further criteria "
-        "and attributes."
+        "Averages along the attribute are smooth curves with a band that contains the whole curve in 95 % of "
+        "samples. The verdict says whether the largest gap is below or above the threshold, each tested at 5 "
+        "%, or undecided. Holm's correction covers further criteria and attributes."
     )
 
 

@@ -143,9 +143,8 @@ def where(data: AuditData, _: Answered) -> Part:
     )
     least, most = data.band["value"].min(), data.band["value"].max()
     said = (
-        f"The price is lowest at {lowest} of “{name}” ({data.table.money(least)}, "
-        f"{percent(least / mean)} of the mean) "
-        f"and highest at {highest} ({data.table.money(most)}, {percent(most / mean)})."
+        f"The price is lowest at {lowest} of “{name}” ({data.table.money(least)}, {percent(least / mean)} of "
+        f"the mean) and highest at {highest} ({data.table.money(most)}, {percent(most / mean)})."
     )
     top = top_price_share(data.table, basis, random_state=data.seed)
     sentences, tables = [said], {}
@@ -292,8 +291,7 @@ def along_probabilities(
             known = table.known
             said = (
                 f"In {n_known:,} rows with a known class, the probabilities of {few(off)} are wrong beyond "
-                "noise. "
-                "These rows correct them. This is valid if they are like all other rows."
+                "noise. These rows correct them. This is valid if they are like all other rows."
             )
     every = by_probability(
         table.price, p, names, table.weight, table.units, known=known, random_state=random_state
@@ -319,9 +317,8 @@ def along_probabilities(
     )
     more = [
         f"According to the probabilities of {few(names)}, the price of “{most['class']}” differs most from "
-        "that of all "
-        f"others, by {value} of the mean price ({low} to {high}), if price and class are unrelated among "
-        "rows of equal probability.",
+        f"that of all others, by {value} of the mean price ({low} to {high}), if price and class are "
+        "unrelated among rows of equal probability.",
         f"Without that condition the difference is between {least} and {greatest}, including noise.",
     ]
     if most["bound_low"] <= 0 <= most["bound_high"]:

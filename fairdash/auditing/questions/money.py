@@ -76,14 +76,12 @@ def _moved_in_words(
         return (
             f"No part of “{name}” is shown to pay above {base}. At the values of “{name}” selected on one "
             f"half of the rows, the difference on the other half is {table.money(each.value)} "
-            f"{table.a_unit_of_exposure} "
-            f"({table.money(each.ci_low)} to {table.money(each.ci_high)})."
+            f"{table.a_unit_of_exposure} ({table.money(each.ci_low)} to {table.money(each.ci_high)})."
         )
     return (
         f"The part of “{name}” that pays above {base}, {percent(share)} of the exposure, pays "
         f"{table.money(each.value)} {table.a_unit} more ({table.money(each.ci_low)} to "
-        f"{table.money(each.ci_high)}): "
-        f"{table.money(total)} in all, "
+        f"{table.money(each.ci_high)}): {table.money(total)} in all, "
         f"{percent(of_all.value / table.mean_price)} of all premiums."
     )
 
@@ -98,11 +96,9 @@ def _segments_in_words(most: pd.DataFrame, count: int, data: AuditData) -> str:
     return (
         f"The most affected of {counted(count, 'segment')} with 20 rows or more is "
         f"“{data.table.columns.sensitive}” {data.table.s_range(first['s_low'], first['s_high'])} with "
-        f"“{first['column']}” {first['level']}: "
-        f"{data.table.money(first['per_head'])} {data.table.a_unit_of_exposure} against "
-        f"{against} ({data.table.money(first['per_head_low'])} to "
-        f"{data.table.money(first['per_head_high'])}; "
-        f"{counted(int(first['rows']), 'row')})."
+        f"“{first['column']}” {first['level']}: {data.table.money(first['per_head'])} "
+        f"{data.table.a_unit_of_exposure} against {against} ({data.table.money(first['per_head_low'])} to "
+        f"{data.table.money(first['per_head_high'])}; {counted(int(first['rows']), 'row')})."
     )
 
 

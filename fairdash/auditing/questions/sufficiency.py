@@ -125,8 +125,7 @@ def _in_words(
     worst = cells.iloc[int(np.argmax(cells["b"] / cells["standard_error"].clip(lower=1e-300)))]
     place = (
         f"The clearest undercharge is {table.money(worst['b'])} against other rows with the same price, at "
-        f"prices from {table.money(worst['price_low'])} to "
-        f"{table.money(worst['price_high'])} and “{name}” "
+        f"prices from {table.money(worst['price_low'])} to {table.money(worst['price_high'])} and “{name}” "
         f"{'' if table.classes else 'from '}{table.s_range(worst['s_low'], worst['s_high'])}."
     )
     is_clear = surface.p_value <= LEVEL and worst["b"] > 0
@@ -159,8 +158,7 @@ def _calibration(found: Surface, mean: float) -> str:
     }.get((bool(low > 0), bool(high > 0)), "")
     return (
         "Autocalibration, over all values of the attribute: the cost of rows at a price differs from this "
-        "price by "
-        f"{of_mean(found, mean)} (p = {found.p_value:.2g}).{slope}"
+        f"price by {of_mean(found, mean)} (p = {found.p_value:.2g}).{slope}"
     )
 
 
