@@ -90,7 +90,10 @@ def gap_curve(
     if max_gap is None:
         figure.add_shape(line_across(level, colour=theme.quiet))
     else:
-        words = {"text": "a gap of this width is the threshold", "textposition": "top right"}
+        # Where the curve is further away.
+        first, last = (abs(curve["value"].iloc[k] - level) for k in (0, -1))
+        words = {"text": "a gap of this width is the threshold"}
+        words["textposition"] = f"top {'left' if first > last else 'right'}"
         figure.add_hrect(
             y0=level - max_gap / 2,
             y1=level + max_gap / 2,

@@ -69,8 +69,7 @@ def show_audit(audit: AuditJob) -> None:
         st.markdown(
             f"**{safe(plan.columns.price)}** against **{safe(plan.columns.sensitive)}** · a gap of at most "
             f"{plan.max_gap:.3g} of the mean price · primary criterion: "
-            f"{CRITERIA[plan.criterion].title.lower()} · "
-            f"{safe(audit.spec.source.title)}"
+            f"{CRITERIA[plan.criterion].title.lower()} · {safe(audit.spec.source.title)}"
         )
     st.button("Another audit", key=KEY("close"), icon=":material/add:", on_click=choose_audit, args=(None,))
     if status.state == DONE:
