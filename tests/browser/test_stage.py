@@ -230,6 +230,17 @@ def test_each_of_plotlys_markers_has_an_outline_as_large_as_it_says(page):
     assert drawn(page, "marks", "fill", len(names) - 1) == ["none"]
 
 
+def test_arrow_keys_go_from_mark_to_mark(page):
+    known = {"customdata": [["b"], ["a"]], "hovertemplate": "%{customdata[0]}<extra></extra>"}
+    show(page, [DOTS | {"marker": MARKER, "x": [7, 3], "y": [5, 5]} | known])
+    page.locator(".main-svg").first.focus()
+    told = []
+    for key in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft"):
+        page.keyboard.press(key)
+        told.append(page.locator(".tip").inner_text().strip())
+    assert told == ["a", "b", "b", "a"]
+
+
 def test_somebody_who_points_at_a_mark_is_told_what_it_is(page):
     hover = "<b>%{customdata[0]}</b> &amp; co<br>%{x:.1f}, %{customdata[1]:,.4~g}<extra></extra>"
     known = {"customdata": [["a", 12346], ["b", 1]], "hovertemplate": hover}
