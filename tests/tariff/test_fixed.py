@@ -193,9 +193,9 @@ def test_rows_without_a_relativity_are_named_in_fit_and_predict():
     # The row counts in the user's own table, whatever has no weight.
     weight[:3] = 0
     says = [
-        "Column “region”: its relativities are fixed, and there is none for what stands in rows 5, 8 (2 places). "
+        "Column “region”: its relativities are fixed, and there is none for the cells in rows 5, 8 (2 places). "
         "Add the level to those in fixed, None for missing cells, or correct the cells.",
-        "Column “class”: its relativities are fixed, and there is none for what stands in rows 91, 92, 93, 94, 95, "
+        "Column “class”: its relativities are fixed, and there is none for the cells in rows 91, 92, 93, 94, 95, "
         "… (10 places). Add the level to those in fixed, None for missing cells, or correct the cells.",
     ]
     with pytest.raises(DataError) as caught:
@@ -210,13 +210,16 @@ def test_rows_without_a_relativity_are_named_in_fit_and_predict():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"fixed": {"region": {**REGION, "north": 0.0}}}, "A relativity of “region” is no number above 0"),
-        ({"fixed": {"region": {**REGION, "north": -1}}}, "a relativity of “region” is no number above 0"),
-        ({"fixed": {"region": {**REGION, "north": np.inf}}}, "a relativity of “region” is no number above 0"),
-        ({"fixed": {"region": {**REGION, "north": "1"}}}, "a relativity of “region” is no number above 0"),
+        ({"fixed": {"region": {**REGION, "north": 0.0}}}, "A relativity of “region” is not a number above 0"),
+        ({"fixed": {"region": {**REGION, "north": -1}}}, "a relativity of “region” is not a number above 0"),
+        (
+            {"fixed": {"region": {**REGION, "north": np.inf}}},
+            "a relativity of “region” is not a number above 0",
+        ),
+        ({"fixed": {"region": {**REGION, "north": "1"}}}, "a relativity of “region” is not a number above 0"),
         ({"fixed": {"region": {}}}, "“region” has no relativities"),
         ({"fixed": {"region": 1.2}}, "“region” has no relativities"),
-        ({"fixed": {"class": {50: 1.0, "50": 1.1}}}, "a level of “class” stands twice"),
+        ({"fixed": {"class": {50: 1.0, "50": 1.1}}}, "a level of “class” appears twice"),
         ({"fixed": {"age": {50: 1.0}}}, "there is no feature called “age”"),
         (
             {"fixed": FIXED, "bands": {"class": 3}},

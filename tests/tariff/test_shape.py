@@ -250,7 +250,7 @@ def test_splits_take_both_and_shrink_first():
         ({"smooth": -1}, "“smooth”.*at least 0"),
         ({"smooth": "much"}, "“smooth”.*“auto”, a number of at least 0"),
         ({"smooth": {"bonus": -1}}, "“smooth”.*one a column"),
-        ({"smooth": {"zone": 1}}, "“zone” is no number among the features"),
+        ({"smooth": {"zone": 1}}, "“zone” is not a numeric feature"),
     ],
 )
 def test_what_cannot_be_shaped_is_named_with_what_to_do(options, said):

@@ -129,7 +129,7 @@ def test_a_search_for_a_weight_finds_the_ones_to_try():
     tried = found.frame["lam"].tolist()
     assert len(tried) == 9
     assert tried[1:] != list(LAMS)
-    with pytest.raises(OptionError, match="no grid of weights"):
+    with pytest.raises(OptionError, match="not a grid of weights"):
         fd.find_lam(linked(400), lams="all", **options)
 
 

@@ -49,7 +49,7 @@ def read_parquet(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame,
     try:
         table, schema, n_rows = _parquet(content, options)
         if table is not None and table.num_rows != n_rows:
-            raise ValueError("the footer counts other rows than there are")
+            raise ValueError("the footer has the wrong number of rows")
     except ReadingError:
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
