@@ -221,9 +221,7 @@ class _Result:
             {name: int((part == mark).sum()) for mark, name in enumerate(PARTS) if (part == mark).any()}
             for part in arrays["part"]
         ]
-        require(
-            all(each.keys() >= {"train", "test"} for each in counts), "a split has no training or test rows"
-        )
+        require(all(each.keys() >= {"train", "test"} for each in counts), "a split lacks rows")
         self.n = n
         return counts
 
@@ -276,9 +274,7 @@ class _Result:
         methods = list(frame["method"].unique())
         require(set(methods) == set(fair or [STANDARD]), "its methods are not the plan's")
         highest = max(self.plan.lams, default=0.0)
-        require(
-            (frame["lam"] <= highest).all() and (frame["low"] <= frame["high"]).all(), "a stop is not valid"
-        )
+        require((frame["lam"] <= highest).all() and (frame["low"] <= frame["high"]).all(), "a stop is wrong")
         parts = [part for part in ("validation", "test") if part in self.parts[0]]
         for method in methods:
             own = frame[frame["method"] == method]
@@ -320,9 +316,7 @@ class _Result:
         require(len(content) <= MOST_LINES, "it is too long")
         for line in content.splitlines():
             each = read_json(line, most_bytes=1_000)
-            require(
-                isinstance(each, dict) and [*each] == [*CURVE_COLUMNS], "a line does not belong to a curve"
-            )
+            require(isinstance(each, dict) and [*each] == [*CURVE_COLUMNS], "a line is not of a curve")
             require(each["method"] in self.plan.methods, "a method is not the plan's")
             require(type(each["epoch"]) is int and each["epoch"] >= 0, "an epoch is not valid")
             require(_is_number(each["lam"]) and each["lam"] >= 0, "a weight is not valid")
@@ -347,9 +341,7 @@ class _Result:
             },
         )
         rows = arrays["rows"]
-        require(
-            len(rows) > 0 and (np.diff(rows) > 0).all() and (rows < self.n).all(), "its rows are not valid"
-        )
+        require(len(rows) > 0 and (np.diff(rows) > 0).all() and (rows < self.n).all(), "its rows are wrong")
         _are_of_rows(arrays, len(rows))
 
 
@@ -372,9 +364,7 @@ def _figures_of(sensitive: Sequence[str]) -> dict[str, Column]:
 def _openings(content: bytes, plan: Sweep, found: Mapping[str, bytes]) -> int:
     """Number of openings of the rows set aside that it lists."""
     values = read_json(content, most_bytes=MOST_JSON, may_lack=True)
-    require(
-        isinstance(values, dict) and isinstance(values.get("openings"), list), "it has no list of openings"
-    )
+    require(isinstance(values, dict) and isinstance(values.get("openings"), list), "it lists no openings")
     require(f"{SET_ASIDE}.safetensors" in found, "no rows were set aside")
     for number, each in enumerate(values["openings"], start=1):
         opening = _record(Confirmation, each)
