@@ -31,22 +31,9 @@ def test_cost_follows_from_what_is_seen_and_age_is_not_seen() -> None:
     assert set(x["Rooms"]) == {1, 2, 3, 4}
 
 
-def test_surface_is_dependent_on_age_without_linear_correlation() -> None:
-    dataset = household(n=100_000)
-    age, surface = dataset.sensitive["Age"], dataset.features["Surface"]
-    assert abs(np.corrcoef(age, surface)[0, 1]) < 0.02
-    assert np.corrcoef((age - 40) ** 2, surface)[0, 1] < -0.99
-
-
 def test_same_seed_same_table_and_options_change_only_their_own_part() -> None:
     first, again, other = household(n=200), household(n=200), household(n=200, random_state=1)
     assert first.fingerprint == again.fingerprint != other.fingerprint
     five = household(n=200, rooms=5)
     pd.testing.assert_frame_equal(first.sensitive, five.sensitive)
     pd.testing.assert_series_equal(first.features["Surface"], five.features["Surface"])
-
-
-def test_surface_alone_can_be_shown() -> None:
-    dataset = household(n=200, features_seen="surface")
-    assert list(dataset.features) == ["Surface"]
-    pd.testing.assert_series_equal(dataset.target, household(n=200).target)

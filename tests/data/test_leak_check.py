@@ -13,7 +13,7 @@ import pytest
 import fairdash as fd
 from benchmarks.leak_tables_own import tables
 from fairdash.__main__ import main
-from fairdash.data import Roles, build_dataset, leaks, suggest_roles
+from fairdash.data import Roles, build_dataset, suggest_roles
 from fairdash.data.features import determines
 from fairdash.data.leaks import BOUNDS, CLASSES, KNOWN_WITHOUT_ZERO, MISSING_WITH_ZERO, target_leak
 from fairdash.errors import DataError
@@ -113,13 +113,6 @@ def test_known_cells_that_are_few_say_enough() -> None:
     assert target_leak(safe, claim) is None
 
 
-def test_missing_cells_tell_a_sensitive_column_of_two_values() -> None:
-    rng = np.random.default_rng(0)
-    retired = pd.Series((rng.random(600) < 0.3).astype(float))
-    assert determines(pd.Series(rng.normal(size=600)).where(retired == 1), retired)
-    assert not determines(pd.Series(rng.normal(size=600)).where(rng.random(600) < 0.3), retired)
-
-
 def test_a_heap_without_a_claim_does_not_read_the_target_off() -> None:
     """No car that stands still has an accident; the others' miles are all different and say nothing."""
     rng = np.random.default_rng(0)
@@ -145,51 +138,6 @@ def test_dates_that_bound_the_exposure_are_left_out() -> None:
     }
     assert fd.check_data(frame, **roles).certain == ("from_day", "to_day")
     assert fd.check_data(frame, target="cost", sensitive="age").certain == ()
-
-
-def test_what_was_told_of_a_column_is_not_looked_for_again(monkeypatch) -> None:
-    """A page suggests roles, checks the table and makes a data set of it: each asks what gives it away."""
-    asked = []
-
-    def told(feature, target, *, exposure=None):
-        asked.append(feature.name)
-        return target_leak(feature, target, exposure=exposure)
-
-    monkeypatch.setattr(leaks, "target_leak", told)
-    monkeypatch.setattr(leaks, "_TOLD", {})
-    frame = motor(3000).rename(columns={"xpo": "exposure", "agph": "ageph"})
-    given = suggest_roles(frame, target="nb")
-    assert given.weight == "exposure"
-    first = len(asked)
-    assert first == len(set(asked))
-    again = frame.copy()
-    assert given.sensitive == ("ageph",)
-    fd.check_data(again, target="nb", sensitive="ageph", exposure="exposure", columns=given.features)
-    roles = Roles(target="nb", sensitive=given.sensitive, features=given.features, weight="exposure")
-    build_dataset(again, roles, name="t")
-    assert len(asked) == first
-    # Other cells are another column, whatever its name.
-    again["bms"] = again["nb"] * 2
-    assert "bms" in fd.check_data(again, target="nb", sensitive="ageph", exposure="exposure").certain
-    assert asked[first:] == ["bms"]
-
-
-def test_suspects_beside_a_column_without_a_cell_and_beside_one_another() -> None:
-    rng = np.random.default_rng(0)
-    frame = CASES[10][2].assign(empty=np.nan, constant=1.0)
-    frame["tax"] = frame["price"] * rng.lognormal(0, 0.06, len(frame))
-    found = fd.check_data(frame, target="price", sensitive="age")
-    assert set(found.suspect) == {"offer", "tax"}
-
-
-def test_a_strong_honest_column_is_judged_without_the_leak_beside_it() -> None:
-    """The leak knows of the target what others tell of a cause, which alone would look made of it as well."""
-    rng = np.random.default_rng(3)
-    frame = pd.DataFrame({"age": rng.integers(18, 80, 3000), "area": rng.gamma(8, 12, 3000).round()})
-    frame["price"] = (4 * frame["area"] + 0.7 * frame["age"] + rng.normal(0, 55, 3000)).round(2)
-    frame["tax"] = (frame["price"] * rng.lognormal(0, 0.04, 3000)).round(2)
-    assert fd.check_data(frame, target="price", sensitive="age").suspect == ("tax",)
-    assert fd.check_data(frame.drop(columns="tax"), target="price", sensitive="age").findings == ()
 
 
 @pytest.mark.parametrize("spread", [0.05, 0.5])

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
 import fairdash as fd
 from fairdash.data.readers import delimited, texts
-from fairdash.errors import ReadingError
 
 TABLES = {
     "numbers": "a,b,c\n1,1.5,1e3\n-2,.5,\n+3,2.,NA\n",
@@ -35,21 +33,3 @@ def test_both_read_alike(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
         for each in (frame, slow)
     ]
     assert_frame_equal(*as_objects)
-
-
-def test_an_infinite_number_is_refused_by_both(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ReadingError) as quick:
-        fd.read_table(b"a\n1\n1e999\n")
-    for module in (texts, delimited):
-        monkeypatch.setattr(module, "has", lambda _: False)
-    with pytest.raises(ReadingError) as slow:
-        fd.read_table(b"a\n1\n1e999\n")
-    assert str(quick.value) == str(slow.value)
-
-
-def test_columns_of_missing_cells_alone_are_empty(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (texts, delimited):
-        monkeypatch.setattr(module, "has", lambda _: False)
-    frame, _ = fd.read_table(b"a,b\n,1\nNA,2\n")
-    assert frame["a"].isna().all()
-    assert texts.as_text(pd.Series(["x", None])).tolist()[0] == "x"

@@ -112,19 +112,6 @@ def test_kept_listed_read_back_and_deleted(home: Path) -> None:
     assert not any((home / "uploads").iterdir())
 
 
-def test_the_same_file_is_kept_once_under_its_last_name() -> None:
-    keep_upload(b"x", name="first.csv")
-    keep_upload(b"x", name="second.csv")
-    assert [upload.name for upload in list_uploads()] == ["second.csv"]
-
-
-def test_the_newest_comes_first(home: Path) -> None:
-    old = keep_upload(b"old", name="old")
-    keep_upload(b"new", name="new")
-    os.utime(home / "uploads" / f"{old.sha256}.upload", (0, 0))
-    assert [upload.name for upload in list_uploads()] == ["new", "old"]
-
-
 def test_gone_or_damaged_files_are_said_to_be(home: Path) -> None:
     kept = keep_upload(b"content", name="x")
     path = home / "uploads" / f"{kept.sha256}.upload"
@@ -134,12 +121,6 @@ def test_gone_or_damaged_files_are_said_to_be(home: Path) -> None:
     delete_upload(kept.sha256)
     with pytest.raises(StorageError, match="not stored here any more"):
         read_upload(kept.sha256)
-
-
-def test_a_lost_name_is_no_loss(home: Path) -> None:
-    kept = keep_upload(b"content", name="x")
-    (home / "uploads" / f"{kept.sha256}.json").write_bytes(b"{")
-    assert [upload.name for upload in list_uploads()] == ["table"]
 
 
 @pytest.mark.parametrize("digest", ["", "../../etc/passwd", "A" * 64, "0" * 63, "0" * 64 + "\n"])
