@@ -181,16 +181,6 @@ def test_the_modules_example_holds():
     assert found.failed == 0
 
 
-def test_rows_of_a_group_share_a_sign_and_very_many_share_blocks():
-    codes = np.arange(30_000) // 3
-    blocks, signs = draw_signs(codes, 5, 0)
-    assert signs.shape == (5, 4096)
-    assert set(np.unique(signs)) == {-1, 1}
-    assert (blocks.reshape(-1, 3) == blocks[::3, None]).all()
-    few, _ = draw_signs(codes[:300], 5, 0)
-    assert (few == codes[:300]).all(), "no more groups than blocks keep a sign each"
-
-
 @pytest.mark.variant
 def test_signs_of_blocks_hold_the_level():
     found = 0

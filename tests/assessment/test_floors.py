@@ -38,11 +38,3 @@ def test_its_law_is_that_of_each_model(id, weighted):
     assert (shared[-1, 1] == shared[-1, 0]).all()
     noise = np.hypot(shared[-1, 1].std(), own[-1, 1].std()) / np.sqrt(len(orders))
     assert abs(shared[-1, 1].mean() - own[-1, 1].mean()) <= 4 * noise + 1e-12
-
-
-def test_rows_that_belong_together_keep_each_model_its_own():
-    estimator = Estimator(REGISTRY["hgr_rdc"], random_state=0)
-    pairs, orders = pairs_of(estimator.measure, weighted=False)
-    grouped = Pairs(pairs.u, pairs.v, None, np.arange(200) // 2)
-    shared = _null_of(estimator, grouped, orders)
-    assert (shared[0, 0] != shared[0, 1]).any()

@@ -15,13 +15,9 @@ SHARES = {"A": 0.3, "B": 0.3, "C": 0.2, "D": 0.1, "E": 0.06, "F": 0.02, "G": 0.0
 
 def people(n: int = 600, seed: int = 0) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
-    return pd.DataFrame(
-        {
-            "cost": rng.gamma(2.0, 100.0, n),
-            "sex": rng.choice(["F", "M"], n),
-            "region": rng.choice(list(SHARES), n, p=list(SHARES.values())),
-            "rooms": rng.integers(1, 6, n),
-        }
+    frame = pd.DataFrame({"cost": rng.gamma(2.0, 100.0, n), "sex": rng.choice(["F", "M"], n)})
+    return frame.assign(
+        region=rng.choice(list(SHARES), n, p=list(SHARES.values())), rooms=rng.integers(1, 6, n)
     )
 
 

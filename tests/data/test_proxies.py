@@ -16,15 +16,11 @@ from fairdash.errors import OptionError
 from fairdash.runs import worker
 from fairdash.runs.studies import create_study
 from fairdash.simulations.studies import PROXIES, Study, proxy_study, ranking_of_tables
+from tests.data.tables import dataset_of
 
 
 def dataset(features: dict, s: np.ndarray) -> Dataset:
-    return Dataset(
-        name="test",
-        features=pd.DataFrame(features),
-        target=pd.Series(np.arange(len(s), dtype=float), name="y"),
-        sensitive=pd.DataFrame({"s": s}),
-    )
+    return dataset_of(features, {"y": np.arange(len(s), dtype=float)}, {"s": s})
 
 
 @pytest.fixture(scope="module")

@@ -33,14 +33,9 @@ def claims(n: int = 4000, seed: int = 0) -> pd.DataFrame:
     """Policies of very unequal length: new ones, with more claims a year, ran for a few weeks."""
     rng = np.random.default_rng(seed)
     exposure = rng.choice([0.05, 0.25, 1.0], n)
-    frame = pd.DataFrame(
-        {
-            "Exposure": exposure,
-            "DrivAge": rng.integers(18, 80, n),
-            "VehPower": rng.integers(4, 12, n),
-            "BonusMalus": rng.integers(50, 120, n),
-        }
-    )
+    ends = {"DrivAge": (18, 80), "VehPower": (4, 12), "BonusMalus": (50, 120)}
+    whole = {name: rng.integers(*each, n) for name, each in ends.items()}
+    frame = pd.DataFrame({"Exposure": exposure, **whole})
     rate = 0.05 * np.exp(0.01 * (frame["BonusMalus"] - 70)) * np.where(exposure < 0.1, 3, 1)
     return frame.assign(ClaimNb=rng.poisson(rate * exposure))
 

@@ -187,18 +187,10 @@ def claims(n: int = 400) -> pd.DataFrame:
     rng = np.random.default_rng(1)
     count = rng.poisson(0.2, n)
     amount = np.where(count > 0, rng.gamma(2, 500, n).round(2), 0)
-    return pd.DataFrame(
-        {
-            "ClaimNb": count,
-            "ClaimInd": (count > 0).astype(int),
-            "ClaimAmount": amount,
-            "cents": (100 * amount).round(),
-            "damaged": np.where(count > 0, "yes", "no"),
-            "PriorClaims": rng.poisson(0.2, n),
-            "DrivAge": rng.integers(18, 80, n),
-            "VehPower": rng.integers(4, 12, n),
-        }
-    )
+    known = {"ClaimNb": count, "ClaimInd": (count > 0).astype(int), "ClaimAmount": amount}
+    known |= {"cents": (100 * amount).round(), "damaged": np.where(count > 0, "yes", "no")}
+    before = {"PriorClaims": rng.poisson(0.2, n), "DrivAge": rng.integers(18, 80, n)}
+    return pd.DataFrame({**known, **before, "VehPower": rng.integers(4, 12, n)})
 
 
 def test_what_is_known_only_with_the_target_is_no_feature() -> None:

@@ -12,6 +12,7 @@ from fairdash.tariff.fit import FitOptions
 from fairdash.tariff.many import fit_tariffs
 from fairdash.training.losses import find_loss
 from fairdash.training.splits import random_splits
+from tests.data.tables import dataset_of
 
 POISSON = find_loss("poisson")
 LAMS = (0.0, 1.0)
@@ -24,13 +25,8 @@ def weak_claims(n: int = 2000) -> Dataset:
     numbers = pd.DataFrame(rng.normal(size=(n, 3)), columns=["power", "value", "density"])
     numbers["bonus"] = np.clip(140 - age + rng.normal(0, 15, n), 50, 150)
     rate = 0.1 * np.exp(0.012 * (numbers["bonus"] - 90) + 0.15 * numbers["power"])
-    return Dataset(
-        name="claims",
-        features=numbers,
-        target=pd.Series(rng.poisson(rate * years) / years, name="claims"),
-        sensitive=pd.DataFrame({"age": age.astype(float)}),
-        weight=pd.Series(years, name="years"),
-    )
+    claims = rng.poisson(rate * years) / years
+    return dataset_of(numbers, {"claims": claims}, {"age": age.astype(float)}, weight={"years": years})
 
 
 def test_weak_claims_are_foretold_better_at_every_weight() -> None:

@@ -25,15 +25,6 @@ def test_many_rows_have_larger_batches_and_about_as_many_steps(n_rows):
     assert 1 <= own.warm_up_epochs < own.n_epochs / 3
 
 
-def test_what_is_given_stays_and_the_rest_follows():
-    assert budget_of(50_000, n_epochs=3)["n_epochs"] == 3
-    assert budget_of(50_000, batch_size=512) == budget_of(50_000) | {
-        "batch_size": 512,
-        "n_epochs": round(STEPS / (50_000 // 512)),
-        "warm_up_epochs": 1,
-    }
-
-
 def test_a_regressor_says_what_it_was_trained_with():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(5_000, 2))

@@ -10,6 +10,7 @@ import torch
 
 import fairdash as fd
 from fairdash.errors import OptionError
+from tests.tiers import few
 
 TERMS = ("hgr_spline", "cca_spline", "chi2_kde", "pearson")
 
@@ -29,17 +30,6 @@ def test_pearson_is_the_measure():
     assert fd.losses.pearson(u, s, sample_weight=weight).item() == pytest.approx(expected, rel=1e-3)
 
 
-@pytest.mark.parametrize("name", TERMS)
-def test_terms_rise_with_dependence_and_know_no_units(name):
-    term = getattr(fd.losses, name)
-    values = [term(*rows(rho=rho)).item() for rho in (0.0, 0.5, 0.9)]
-    assert values == sorted(values)
-    assert 0 <= values[0] < values[2] - 0.2
-    u, s = rows()
-    assert term(5 + 3 * u, 100 - 7 * s).item() == pytest.approx(term(u, s).item(), rel=1e-4)
-    assert term(u[:, None], s[:, None]).item() == term(u, s).item()
-
-
 def test_u_shapes_are_seen_by_all_but_the_linear_term():
     _, s = rows()
     u = s**2
@@ -48,39 +38,7 @@ def test_u_shapes_are_seen_by_all_but_the_linear_term():
     assert fd.losses.pearson(u, s).item() < 0.3
 
 
-def test_equal_weights_change_nothing_and_light_rows_hardly_count():
-    u, s = rows()
-    v, w = rows(rho=0.0, seed=1)
-    for name in TERMS:
-        term = getattr(fd.losses, name)
-        assert term(u, s, sample_weight=torch.full((400,), 2.0)).item() == pytest.approx(
-            term(u, s).item(), rel=1e-3
-        )
-        weight = torch.cat([torch.ones(400), torch.full((400,), 1e-6)])
-        both = term(torch.cat([u, v]), torch.cat([s, w]), sample_weight=weight)
-        assert both.item() == pytest.approx(term(u, s).item(), rel=0.05)
-
-
-@pytest.mark.parametrize("name", ["hgr_spline", "cca_spline", "pearson"])
-def test_a_weight_of_two_counts_a_row_twice(name):
-    term = getattr(fd.losses, name)
-    u, s = rows(60)
-    weight = torch.arange(60) % 3 + 1
-    twice = term(u.repeat_interleave(weight), s.repeat_interleave(weight)).item()
-    assert term(u, s, sample_weight=weight.double()).item() == pytest.approx(twice, rel=0.05)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("name", TERMS)
-def test_gradients_are_those_of_finite_differences(name, weighted):
-    term = getattr(fd.losses, name)
-    u, s = rows(40, rho=0.6)
-    weight = torch.linspace(0.5, 2, 40, dtype=torch.float64) if weighted else None
-    u.requires_grad_()
-    assert torch.autograd.gradcheck(lambda u: term(u, s, sample_weight=weight), u, atol=1e-4, rtol=1e-3)
-
-
-@pytest.mark.parametrize("name", TERMS)
+@pytest.mark.parametrize("name", few(TERMS, "hgr_spline"))
 def test_a_loop_of_ones_own_becomes_fair(name):
     u, s = rows(256, rho=0.0)
     x = torch.stack([s, u], dim=1).float()
@@ -115,10 +73,8 @@ def test_several_columns_where_the_term_takes_them():
     [
         (torch.zeros(3, 2), torch.zeros(3), None, "“u”"),
         (torch.zeros(3, dtype=torch.long), torch.zeros(3), None, "“u”"),
-        (torch.zeros(3), torch.zeros(4), None, "“s”"),
         (torch.zeros(3), torch.tensor([0.0, torch.nan, 1.0]), None, "“s”"),
         (torch.zeros(3), torch.arange(3.0), torch.tensor([1.0, -1.0, 1.0]), "sample_weight"),
-        (torch.zeros(3), torch.arange(3.0), torch.zeros(3), "sample_weight"),
     ],
 )
 def test_unusable_rows_are_refused(u, s, weight, words):

@@ -92,11 +92,6 @@ def test_neither_with_weights_dropout_and_a_log_link(method, loss):
     train_on_meta(rows(weighted=True), settings, method=method, objective="demographic_parity")
 
 
-@pytest.mark.parametrize("method", few_methods(name for name in METHODS if METHODS[name].multivariate))
-def test_neither_with_several_sensitive_columns(method):
-    train_on_meta(rows(columns=2), SETTINGS, method=method, objective="demographic_parity")
-
-
 def test_the_watch_sees_what_torch_lets_pass():
     here, there = torch.ones(1, 2, 2), torch.ones(1, 2, 2, device="meta")
     with pytest.raises(AssertionError, match=r"bmm on"), OneDevice():

