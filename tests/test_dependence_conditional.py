@@ -174,22 +174,18 @@ def test_the_same_seed_gives_the_same_and_the_scale_does_not_matter(drawn):
 
 def test_what_cannot_be_asked_is_refused(drawn):
     c, a, b = drawn
-    with pytest.raises(OptionError, match="no given column varies"):
-        assess_conditional_dependence(a, b, given=np.ones(1000))
-    with pytest.raises(OptionError, match=r"(?i)missing or infinite"):
-        assess_conditional_dependence(a, b, given=np.where(c > 2, np.nan, c))
-    with pytest.raises(OptionError, match=r"(?i)not as many rows"):
-        assess_conditional_dependence(a, b, given=c[:5])
-    with pytest.raises(OptionError, match=r"(?i)determine the sensitive one"):
-        assess_conditional_dependence(a, 2 * c, given=c)
-    with pytest.raises(OptionError, match=r"(?i)Too few rows"):
-        assess_conditional_dependence(a[:20], b[:20], given=c[:20])
-    with pytest.raises(OptionError, match=r"(?i)column is constant"):
-        assess_conditional_dependence(a, np.ones(1000), given=c)
-    with pytest.raises(OptionError, match="n_draws"):
-        assess_conditional_dependence(a, b, given=c, n_draws=3)
-    with pytest.raises(OptionError, match=r"(?i)no such regression"):
-        assess_conditional_dependence(a, b, given=c, regression="forest")
+    for words, u, s, options in (
+        ("no given column varies", a, b, {"given": np.ones(1000)}),
+        ("missing or infinite", a, b, {"given": np.where(c > 2, np.nan, c)}),
+        ("not as many rows", a, b, {"given": c[:5]}),
+        ("determine the sensitive one", a, 2 * c, {"given": c}),
+        ("Too few rows", a[:20], b[:20], {"given": c[:20]}),
+        ("column is constant", a, np.ones(1000), {"given": c}),
+        ("n_draws", a, b, {"given": c, "n_draws": 3}),
+        ("no such regression", a, b, {"given": c, "regression": "forest"}),
+    ):
+        with pytest.raises(OptionError, match=f"(?i){words}"):
+            assess_conditional_dependence(u, s, **options)
 
 
 def test_a_price_that_c_tells_follows_nothing_else(drawn):

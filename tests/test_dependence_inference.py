@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from fairdash.dependence import REGISTRY, assess_dependence, independence_floor, measure
+from fairdash.dependence import REGISTRY, assess_dependence, measure
 from fairdash.dependence.api import Estimator, Pairs
 from fairdash.dependence.inference import permutation_p_value
 from fairdash.dependence.registry import Measure
-from fairdash.errors import OptionError
 
 QUICK = [one.id for one in REGISTRY.values() if one.quick]
 
@@ -113,27 +112,6 @@ def test_many_rows_are_sampled_and_said_so():
     whole = assess_dependence("pearson", u, u, max_rows=None, random_state=0, n_permutations=9, n_bootstrap=0)
     assert whole.n_used == 3000
     assert np.isnan(whole.ci_low)
-
-
-def test_the_floor_with_weights_keeps_u_with_its_weight():
-    # Rows with u = 1 carry nearly all weight; a floor that moved weights with v would read less.
-    rng = np.random.default_rng(4)
-    u = np.repeat([0.0, 1.0], 100)
-    v = rng.normal(size=200)
-    weight = np.where(u == 1, 1.0, 0.01)
-    floor = independence_floor(
-        "pearson", u[None], v, n_permutations=200, sample_weight=weight, random_state=0
-    )
-    assert floor.mean[0] < 0.1
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"n_permutations": 0}, {"n_bootstrap": 1}, {"n_bootstrap": -2}, {"max_rows": 1}, {"colour": 1}],
-)
-def test_unusable_options(options):
-    with pytest.raises(OptionError):
-        assess_dependence("pearson", [1, 2, 3, 4], [1, 3, 2, 4], **options)
 
 
 def test_intervals_of_gaussians_mostly_cover():

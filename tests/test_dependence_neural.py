@@ -69,12 +69,6 @@ def test_false_alarms(id):
     assert binom.sf(rejected - 1, 100, 0.05) > 0.01 / len(REGISTRY)
 
 
-@pytest.mark.parametrize("id", NEURAL)
-@pytest.mark.parametrize("n", [2, 11])
-def test_few_rows(rng, id, n):
-    assert np.isfinite(measure(id, rng.normal(size=n), rng.normal(size=n), random_state=0, n_steps=3))
-
-
 @pytest.mark.parametrize("option", [{"evaluation": "test"}, {"n_steps": 1.5}, {"hidden": (3, 0)}])
 @pytest.mark.parametrize("id", NEURAL)
 def test_unusable_options(id, option):

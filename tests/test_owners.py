@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,10 @@ import pytest
 from fairdash.__main__ import main
 from fairdash.data import uploads
 from fairdash.data.source import UploadSource, load_source, save_source, sources_folder
-from fairdash.errors import FairdashError, RunError, StorageError
+from fairdash.errors import RunError, StorageError
 from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.runs import deletion, log
-from fairdash.runs.deletion import delete_expired, delete_made_from, made_from
+from fairdash.runs.deletion import delete_made_from, made_from
 from fairdash.runs.launch import go_on, start_run
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model, find_model
@@ -99,16 +98,6 @@ def test_the_same_bytes_are_each_one_s_own(first: str, second: str) -> None:
     assert uploads.list_uploads(owner=None) == ()
     with pytest.raises(StorageError):
         uploads.read_upload(source.sha256)
-
-
-def test_each_has_a_term_of_their_own() -> None:
-    source = upload_for(ANNE, days=1)
-    upload_for(BEN, days=7)
-    (kept,) = uploads.list_uploads(owner=ANNE)
-    assert delete_expired(now=kept.kept_at + timedelta(days=2)) == 1
-    assert uploads.holders_of(source.sha256) == {BEN}
-    assert delete_expired(now=kept.kept_at + timedelta(days=8)) == 1
-    assert uploads.holders_of(source.sha256) == frozenset()
 
 
 @pytest.mark.parametrize("text", ["", "..", "a" * 31, "A" * 32, f"{'a' * 32}/..", "local/x"])
@@ -250,34 +239,6 @@ def test_terms_hold_with_nobody_there(tmp_path: Path) -> None:
         until(lambda: uploads.list_uploads(owner=None) == (), seconds=60)
     finally:
         end()
-
-
-def test_terms_that_can_t_be_enforced_are_said_and_tried_again(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
-) -> None:
-    upload_for(ANNE)
-    expire(tmp_path / "home")
-
-    def stuck() -> int:
-        raise StorageError.of("not everything can be deleted", "Make it writable.")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(deletion, "delete_expired", stuck)
-        assert deletion.enforce() == 0
-    assert "could not be enforced" in caplog.text
-    assert deletion.enforce() == 1
-
-
-def test_a_home_of_before_is_local_s() -> None:
-    source = upload_for(LOCAL)
-    path = next(iter(sorted(uploads._folder().glob("*.json"))))
-    path.write_text(json.dumps({"name": "old.csv", "keep_days": 30}))
-    (kept,) = uploads.list_uploads()
-    assert (kept.name, kept.owner, kept.sha256) == ("old.csv", LOCAL, source.sha256)
-    path.unlink()
-    assert uploads.holders_of(source.sha256) == {LOCAL}
-    with pytest.raises(FairdashError):
-        uploads.check_kept(source.sha256, owner=ANNE)
 
 
 @pytest.mark.slow

@@ -44,14 +44,6 @@ def test_rows_dropped_are_the_union_over_columns() -> None:
     assert build(frame, drop_missing=True).n_rows == 67
 
 
-def test_infinite_cells_are_blocked_with_lines() -> None:
-    frame = policies().astype({"rooms": float})
-    frame.loc[1, "cost"] = np.inf
-    frame.loc[2, "rooms"] = -np.inf
-    found = {problem.column: list(problem.lines) for problem in refused(frame).problems}
-    assert found == {"cost": [3], "rooms": [4]}
-
-
 @pytest.mark.bad_input(12)
 def test_too_few_rows() -> None:
     assert "49 rows left: training and testing need at least 50" in str(refused(policies(49)))
@@ -138,13 +130,6 @@ def test_exposure_becomes_the_weight_and_nothing_else() -> None:
     assert dataset.roles == INSURED
     assert dataset.weight.tolist() == [1.0, 2.0] * 30
     assert dataset.units == {"years": "a"}
-
-
-def test_exposure_stays_beside_its_row_when_rows_are_dropped() -> None:
-    frame = policies(70).assign(years=np.arange(1.0, 71))
-    frame.loc[[0, 5], "cost"] = np.nan
-    dataset = build(frame, INSURED, drop_missing=True)
-    assert dataset.weight.tolist() == [year for year in range(1, 71) if year not in (1, 6)]
 
 
 def test_identifiers_are_judged_by_share_and_number() -> None:

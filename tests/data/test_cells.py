@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.data import Roles, build_dataset, keep_upload
+from fairdash.data import Roles, build_dataset
 from fairdash.data.features import fixes_of_columns
 from fairdash.data.grammar import bands_in_order
 from fairdash.data.readers.reading import read_table
-from fairdash.data.source import UploadSource
 from fairdash.errors import DataError, Fix
 from tests.data.workbooks import workbook
 
@@ -53,20 +52,6 @@ def test_other_units_stay_text(cells: list[str]) -> None:
     values, report = column(*cells)
     assert values.tolist() == cells
     assert not report.units
-
-
-def test_the_unit_stands_in_the_columns_label() -> None:
-    rng = np.random.default_rng(0)
-    cost = [f"€ {k:,.2f}".translate(str.maketrans(",.", ".,")) for k in rng.gamma(2, 900, 80)]
-    frame = pd.DataFrame(
-        {"cost": cost, "age": rng.integers(18, 80, 80), "share": [f"{k} %" for k in range(80)]}
-    )
-    upload = keep_upload(frame.to_csv(index=False, sep=";").encode(), name="x.csv")
-    roles = Roles(target="cost", sensitive=("age",), features=("share",))
-    dataset = UploadSource(sha256=upload.sha256, name="x.csv", roles=roles).load()
-    assert dataset.label("cost") == "cost (€)"
-    assert dataset.label("share") == "share (%)"
-    assert dataset.target.max() > 1000
 
 
 # Thousands: 10.717 kilometres.

@@ -10,7 +10,7 @@ from fairdash.data.fetch import fetch_files
 from fairdash.data.published import CRIME_SENSITIVE as SENSITIVE
 from fairdash.data.published import CRIME_TARGET as TARGET
 from fairdash.data.published import crime as load_crime
-from fairdash.errors import Cancelled, DownloadError
+from fairdash.errors import DownloadError
 from fairdash.storage import sha256
 from tests.data.publisher import Server, address, served_at
 
@@ -76,16 +76,6 @@ def test_a_server_that_sends_without_end(
     server.body = b"x" * 20_000
     with pytest.raises(DownloadError, match="far more"):
         fetch_test(server, tmp_path)
-
-
-def test_what_progress_raises_ends_the_download(server: Server, tmp_path: Path) -> None:
-    def stop(done: int, total: int | None) -> None:
-        raise Cancelled
-
-    server.body = zipped(PAYLOAD)
-    with pytest.raises(Cancelled):
-        fetch_test(server, tmp_path, progress=stop)
-    assert not any(tmp_path.iterdir())
 
 
 def test_offline_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,14 +57,6 @@ def test_titles_and_totals_are_found_and_said(write, above: list, below: list) -
     assert report.lines.tolist() == [start + 1, start + 2, start + 3]
 
 
-@pytest.mark.parametrize("last", [["", "", "Metz"], ["Lyon", "", ""]])
-def test_a_sparse_table_keeps_its_last_row(last: list[str]) -> None:
-    header, rows = ["Wohnort", "Prämie", "Arbeitsort"], [["Lyon", 9.5, "Lyon"], ["", "", ""], last]
-    frame, report = read_table(text([header, *rows]))
-    assert frame.iloc[-1].fillna("").tolist() == last
-    assert "below the table" not in said(report)
-
-
 @pytest.mark.parametrize("write", [book, lambda rows: text(rows, rectangular=True)])
 def test_the_header_and_what_is_below_can_be_chosen(write) -> None:
     content = write([TITLE, HEADER, ["Jahre", "Euro", "Name"], *ROWS, TOTAL])

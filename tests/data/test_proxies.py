@@ -139,15 +139,6 @@ def test_a_category_against_a_closed_form() -> None:
     assert hgr_category(codes, v) == pytest.approx(expected, abs=0.015)
 
 
-def test_large_tables_are_sampled_with_a_seed() -> None:
-    rng = np.random.default_rng(8)
-    data = dataset({"x": rng.normal(size=900)}, rng.normal(size=900))
-    first, second = (rank_proxies(data, max_rows=300) for _ in range(2))
-    assert (first.n, first.n_used) == (900, 300)
-    pd.testing.assert_frame_equal(first.features, second.features)
-    assert first.joint == second.joint
-
-
 def test_options_that_make_no_sense(known: Dataset) -> None:
     for options in ({"sensitive": "gone"}, {"max_rows": 3}, {"n_permutations": 0}):
         with pytest.raises(OptionError):

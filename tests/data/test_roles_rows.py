@@ -11,7 +11,6 @@ import pytest
 from fairdash.data import Dataset, Roles, build_dataset
 from fairdash.data.column_profile import quantile_support, support_sentence, target_remarks
 from fairdash.data.features import determines, find_leakage, fixes_of_columns
-from fairdash.data.fixes import can_convert
 from fairdash.data.grammar import to_numbers
 from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.errors import DataError, Fix, Problem
@@ -86,17 +85,6 @@ def test_dates_are_offered_as_year_and_age(kind: str, low: float, high: float) -
     kept = np.arange(60) != 5
     np.testing.assert_allclose(dataset.features["born"][kept], np.asarray(expected)[kept], atol=1e-9)
     assert any("“born” is used as" in note for note in dataset.notes)
-
-
-@pytest.mark.bad_input(28)
-def test_a_date_as_sensitive_column_asks_what_it_should_be() -> None:
-    frame = policies().assign(born=pd.date_range("1950-01-01", periods=60, freq="200D"))
-    roles = Roles(target="cost", sensitive=("born",), features=("rooms",))
-    (problem,) = refused(frame, roles)
-    assert "holds dates" in problem.what
-    dataset = build(frame, roles, fixes=(Fix("age", "born"),))
-    assert dataset.sensitive["born"].between(0, 34).all()
-    assert dataset.sensitive["born"].is_monotonic_decreasing
 
 
 @pytest.mark.bad_input(29)
@@ -245,11 +233,6 @@ def test_a_few_words_among_numbers_become_missing_when_the_user_agrees() -> None
 def test_each_way_of_writing_a_number(text: str, number: float | None) -> None:
     (got,) = to_numbers(pd.Series([text], name="x"))
     assert np.isnan(got) if number is None else got == number
-
-
-def test_columns_that_are_not_offered_as_numbers() -> None:
-    for cells in (["007", "12"], ["1.234", "2.500"], ["x", "y", "1"], [None, None]):
-        assert not can_convert(pd.Series(cells, dtype="str"))
 
 
 def test_all_problems_come_at_once_each_with_its_fixes() -> None:

@@ -9,7 +9,6 @@ from fairdash.data import (
     ReadingOptions,
     Roles,
     UploadSource,
-    delete_upload,
     keep_upload,
     load_source,
     save_source,
@@ -84,13 +83,6 @@ def test_problems_of_an_upload_have_lines_of_the_file() -> None:
         source.load()
     # The header, then two lines a row.
     assert list(caught.value.problems[0].lines) == [10]
-
-
-def test_a_deleted_upload_is_said_to_be_gone() -> None:
-    source = uploaded()
-    delete_upload(source.sha256)
-    with pytest.raises(StorageError, match="Upload it again"):
-        source.load()
 
 
 @pytest.mark.parametrize("source_id", ["", "0" * 16, "../../../etc/x", "0" * 16 + "\n", "Z" * 16])

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import hashlib
 import os
 from dataclasses import replace
@@ -20,6 +22,7 @@ from fairdash.data import (
 )
 from fairdash.data.uploads import DEFAULT_DAYS, table_of_upload
 from fairdash.errors import Fix, StorageError
+from fairdash.storage import cache_folder, data_folder, write_whole
 from tests.data.tables import ROLES, policies
 
 
@@ -163,3 +166,22 @@ def test_the_term_can_be_changed() -> None:
     delete_upload(kept.sha256)
     with pytest.raises(StorageError, match="not stored here any more"):
         set_retention(kept.sha256, 3)
+
+
+def test_one_home_for_everything(home: Path) -> None:
+    assert data_folder("uploads") == home / "uploads"
+    assert cache_folder("crime") == home / "cache" / "crime"
+
+
+def test_without_one_the_systems_places_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FAIRDASH_HOME")
+    assert data_folder("uploads").parent != cache_folder("uploads").parent
+    assert "fairdash" in str(data_folder("uploads"))
+
+
+def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "file"
+    write_whole(path, b"first, and longer")
+    write_whole(path, b"second")
+    assert path.read_bytes() == b"second"
+    assert list(path.parent.iterdir()) == [path]

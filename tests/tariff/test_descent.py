@@ -12,14 +12,13 @@ import torch
 from scipy.optimize import rosen, rosen_der
 
 import fairdash as fd
-from fairdash.errors import DataError, OptionError
 from fairdash.evaluation import assess_predictions
 from fairdash.tariff import FAIR_TARIFF
 from fairdash.tariff.choosing import TermOptions, choose_terms
 from fairdash.tariff.fit import FitOptions, fit_stack
 from fairdash.tariff.many import fit_tariffs
 from fairdash.tariff.stack import TariffStack, minimise
-from fairdash.tariff.terms import base_and_values, design, premiums
+from fairdash.tariff.terms import design
 from fairdash.training.losses import LOSSES, find_loss
 from fairdash.training.splits import random_splits
 from tests.data.tables import dataset_of
@@ -121,28 +120,6 @@ def test_a_tariffs_own_penalty_sees_the_links_that_the_networks_see():
     assert found[1] == pytest.approx(slope[:, :, 0].numpy(), rel=1e-7, abs=1e-12)
 
 
-def test_values_and_base_say_what_the_matrix_says():
-    table, _, years, _ = policies(300)
-    terms = choose_terms(table, years, OF_TERMS)
-    x = design(terms, table)
-    rng = np.random.default_rng(0)
-    coefficients, intercept = rng.normal(size=(2, x.shape[1])), rng.normal(size=2)
-    mains = [k for k, term in enumerate(terms) if hasattr(term, "base")]
-    base, values = base_and_values(terms, intercept=intercept, coefficients=coefficients)
-    eta = premiums(terms, table, base=base, values=values, multiplies=False)
-    assert eta == pytest.approx((x @ coefficients.T + intercept).T)
-    assert all((values[k][:, terms[k].base] == 0).all() for k in mains)
-    mean, centred = base_and_values(terms, intercept=intercept, coefficients=coefficients, to_average=True)
-    for k in mains:
-        assert centred[k] @ np.array(terms[k].shares) == pytest.approx([0, 0], abs=1e-12)
-    # The average row's η, without interactions, is the base.
-    pairs = [term for term in terms if not hasattr(term, "base")]
-    inside = np.concatenate([term.matrix(table) for term in pairs], axis=1)
-    without = eta - (inside @ coefficients[:, x.shape[1] - inside.shape[1] :].T).T
-    assert np.average(without, axis=1, weights=years) == pytest.approx(mean)
-    assert mean != pytest.approx(base)
-
-
 def _dataset(n=500):
     table, claims, years, age = policies(n)
     table["group"] = table["group"].astype(float)
@@ -175,18 +152,6 @@ def test_many_tariffs_are_those_that_are_fitted_one_by_one():
         loss=options.loss, measures=("pearson",), n_permutations=5,
     )  # fmt: skip
     assert len(frame) == 12
-
-
-def test_what_no_split_could_fit_is_refused():
-    dataset, options = _dataset(100), FitOptions(loss=find_loss("gamma"))
-    splits = random_splits(100, n_splits=1, random_state=0)
-    with pytest.raises(DataError, match="gamma"):
-        fit_tariffs(dataset, splits, lams=[0.0], options=options)
-    poisson = find_loss("poisson")
-    with pytest.raises(OptionError, match="lams"):
-        fit_tariffs(dataset, splits, lams=[-1.0], options=FitOptions(loss=poisson))
-    with pytest.raises(OptionError, match="not a known penalty"):
-        fit_tariffs(dataset, splits, lams=[1.0], options=FitOptions(loss=poisson, penalty="mine"))
 
 
 def test_many_rows_begin_nearer_and_end_where_few_do(monkeypatch):

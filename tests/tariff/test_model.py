@@ -361,15 +361,6 @@ def test_a_weight_is_a_number_of_rows():
     assert repeated.predict(table[weight > 0]) == pytest.approx(premiums, rel=1e-3)
 
 
-def test_arrays_and_tables_whose_columns_are_numbers():
-    table, claims, _, age = policies()
-    x = table[["bonus", "garage"]].to_numpy(dtype=float)
-    model = fd.FairTariff(lam=0.5, interactions=[(0, 1)]).fit(x, claims, sensitive_features=age)
-    premiums = model.predict(x)
-    assert (model.predict(pd.DataFrame(x)) == premiums).all()
-    assert fd.rate(model.relativities(), x) == pytest.approx(premiums, rel=1e-9)
-
-
 def test_what_was_not_there_in_training_counts_as_the_base_and_is_counted():
     table, claims, _, _ = policies()
     model = fd.FairTariff(lam=0).fit(table, claims)

@@ -59,16 +59,6 @@ def test_the_table_alone_gives_the_premiums_of_the_model(loss, base, way, tmp_pa
     assert fd.rate(shuffled, table) == pytest.approx(model.predict(table), rel=1e-9)
 
 
-@pytest.mark.parametrize("way", WAYS[1:])
-def test_a_table_comes_back_from_a_file_as_it_was(way, tmp_path):
-    table, claims, _, _ = policies()
-    written = fd.FairTariff(lam=0, **OPTIONS).fit(table, claims).relativities()
-    back = through(way, written, tmp_path)
-    pd.testing.assert_frame_equal(back, written, rtol=1e-15, check_exact=way == ".csv")
-    assert back["at"].equals(written["at"])
-    assert back["from"].equals(written["from"])
-
-
 @pytest.mark.parametrize("way", WAYS)
 def test_hostile_levels_and_names_rate_as_they_are(way, tmp_path):
     rng = np.random.default_rng(0)

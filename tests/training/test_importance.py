@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 import fairdash as fd
-from fairdash.errors import Cancelled
 from fairdash.training import device, importance, stack
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.importance import PermutationPlan
@@ -144,19 +143,6 @@ def test_test_rows_alone_are_drawn_and_of_many_some():
     orders = [*draws.shuffle(0, feature=0), *draws.shuffle(0, feature=1), *draws.shuffle(1, feature=0)]
     assert len({order.tobytes() for order in orders}) == 3 * importance.N_PERMUTATIONS
     assert np.array_equal(draws.shuffle(0, feature=1)[0], orders[importance.N_PERMUTATIONS])
-
-
-def test_it_can_be_cancelled_between_two_features(monkeypatch):
-    looked = []
-
-    def after(progress):
-        if progress.fraction == 1.0 and progress.curve is None:
-            looked.append(progress)
-            if len(looked) == 3:  # the last step, and two features
-                raise Cancelled
-
-    with pytest.raises(Cancelled):
-        train_sweep(table(), replace(PLAN, methods=("standard",)), importance=True, progress=after)
 
 
 def test_the_modules_example_holds():

@@ -8,14 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import fairdash as fd
 from fairdash.api import sweep
 from fairdash.errors import DataError
 from fairdash.evaluation import gain_over_mean
 from fairdash.training.baselines import BASELINES, LINEAR, MEAN, PRICE, TREES, train_baselines
 from fairdash.training.crossvalidation import WEIGHT_DECAYS, settings_of_splits, tune, tuned_settings
+from fairdash.training.defaults import default_settings, training_rows
 from fairdash.training.device import resolve_device
 from fairdash.training.losses import LOSSES, find_loss
-from fairdash.training.settings import TrainingSettings
+from fairdash.training.settings import STEPS, TrainingSettings, budget_of
 from fairdash.training.splits import random_splits
 from fairdash.training.sweep import Sweep, default_plan, preview_of, train_sweep
 from fairdash.utils.records import from_plain, to_plain
@@ -203,3 +205,35 @@ def test_gain_over_the_mean_is_noise_for_noise_and_seen_for_a_signal():
         assert 0.2 < gain.error < 0.9
     assert false_alarms <= 4
     assert found == 60
+
+
+@pytest.mark.parametrize("n_rows", [1, 20, 300, 1_276, 3_200])
+def test_few_rows_have_the_schedule_of_old(n_rows):
+    own = TrainingSettings(**budget_of(n_rows))
+    assert (own.batch_size, own.n_epochs, own.warm_up_epochs) == (256, 60, 10)
+
+
+@pytest.mark.parametrize("n_rows", [4_000, 12_800, 38_400, 60_000, 434_000, 1_500_000, 3_200_000, 12_800_000])
+def test_many_rows_have_larger_batches_and_about_as_many_steps(n_rows):
+    own = TrainingSettings(**budget_of(n_rows))
+    steps = own.n_epochs * own.steps_an_epoch(n_rows)
+    assert 0.9 * STEPS <= steps <= 2.1 * STEPS
+    assert own.batch_size <= max(4096, n_rows / 180)
+    assert 1 <= own.warm_up_epochs < own.n_epochs / 3
+
+
+def test_a_plan_takes_the_budget_of_its_training_rows():
+    dataset = fd.load_dataset("household", n=20_000)
+    plan = default_settings(dataset)
+    assert plan.batch_size == budget_of(training_rows(20_000))["batch_size"] == 512
+
+
+def test_weak_claims_are_no_constant_by_default():
+    """One gain in a hundred of the deviance: 3 % of weight decay left nothing of it."""
+    rng = np.random.default_rng(1)
+    x, years = rng.normal(size=(12_000, 3)), rng.uniform(0.1, 1, 12_000)
+    rate = 0.07 * np.exp(0.35 * x[:, 0] + 0.15 * x[:, 1])
+    y = rng.poisson(years * rate) / years
+    model = fd.FairRegressor(method="standard", lam=0, loss="poisson", random_state=0, device="cpu")
+    predicted = model.fit(x, y, sample_weight=years).predict(x)
+    assert np.corrcoef(np.log(predicted), np.log(rate))[0, 1] > 0.9
