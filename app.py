@@ -1,8 +1,7 @@
-"""fairdash in the browser: `streamlit run app.py`.
+"""Start the app: `streamlit run app.py`.
 
-The script of the app is fairdash/ui/main.py. Were it this file, Streamlit would take the folder pages/
-beside it for its older kind of multipage app and greet the first deep link to a fresh server with "Page
-not found".
+The app itself is in fairdash/ui/main.py, because Streamlit would treat the folder pages/ beside the script as
+an old multipage app and answer the first deep link to a fresh server with "Page not found".
 """
 
 from collections.abc import AsyncIterator

@@ -23,7 +23,7 @@ from benchmarks.audit_cases import RESULTS
 from fairdash.auditing.curve import basis_of, fit_curve
 from fairdash.auditing.gaps import largest_gap
 from fairdash.auditing.plan import Columns
-from fairdash.auditing.sufficiency import autocalibration, bias_surface
+from fairdash.auditing.questions.sufficiency import autocalibration, bias_surface
 from fairdash.auditing.table import AuditTable
 
 Array = NDArray[np.float64]

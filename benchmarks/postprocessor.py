@@ -40,11 +40,12 @@ from fairdash.evaluation import DEFAULT_MEASURE
 from fairdash.evaluation.assess import assess_predictions
 from fairdash.evaluation.execute_sweep import tariffs_of_plan
 from fairdash.tariff.repaired import repaired_prices
-from fairdash.training.baselines import MOST_TREES, boosted_trees
+from fairdash.training.baselines import MOST_TREES
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.losses import Loss
 from fairdash.training.splits import Split, corrected_standard_error
 from fairdash.training.sweep import default_plan, train_sweep
+from fairdash.utils.trees import boosted_trees
 
 RESULTS = Path(__file__).parent / "results" / "postprocessor.csv"
 STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -81,7 +82,7 @@ def other_ways(dataset: Dataset, split: Split, loss: Loss) -> Iterator[tuple[str
     w = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
 
     def trees(table: np.ndarray) -> np.ndarray:
-        model = boosted_trees(loss, MOST_TREES, early_stopping=True, random_state=0)
+        model = boosted_trees(loss=loss.of_trees, max_iter=MOST_TREES, early_stopping=True, random_state=0)
         return np.asarray(model.fit(table[train], y[train], sample_weight=w[train]).predict(table))
 
     price = trees(x)
@@ -142,9 +143,9 @@ def paths(dataset: Dataset, n_splits: int) -> tuple[pd.DataFrame, str, float]:
     return frame, "deviance" if loss.power else "mse", ratio
 
 
-def crossing(path: pd.DataFrame, wanted: float, error: str) -> float:
+def crossing(path: pd.DataFrame, wanted: float, error: str, dependence: str = DEFAULT_MEASURE) -> float:
     """Error where a path by strength first comes down to a dependence; NaN if it does not."""
-    d, e = path[DEFAULT_MEASURE].to_numpy(), path[error].to_numpy()
+    d, e = path[dependence].to_numpy(), path[error].to_numpy()
     if d[0] <= wanted:
         return float(e[0])
     for k in range(1, len(d)):
@@ -168,16 +169,16 @@ def rows_of(dataset: Dataset, n_splits: int) -> Iterator[dict[str, object]]:
             found = found[np.isfinite(found)]
             row: dict[str, object] = {"table": dataset.name, "kind": "equal", "way": method, "share": share}
             row |= {"dependence": share * own, "reached": len(found), "splits": n_splits}
-            yield row | _with_interval(found, "error", ratio)
+            yield row | with_interval(found, "error", ratio)
         if str(method).startswith("repair"):
             for t, each in of_method.groupby("lam"):
                 row = {"table": dataset.name, "kind": "strength", "way": method, "share": t}
                 row |= {"reached": len(each), "splits": n_splits}
-                row |= _with_interval(each[DEFAULT_MEASURE].to_numpy(), "dependence", ratio)
-                yield row | _with_interval(each[error].to_numpy(), "error", ratio)
+                row |= with_interval(each[DEFAULT_MEASURE].to_numpy(), "dependence", ratio)
+                yield row | with_interval(each[error].to_numpy(), "error", ratio)
 
 
-def _with_interval(values: np.ndarray, name: str, ratio: float) -> dict[str, object]:
+def with_interval(values: np.ndarray, name: str, ratio: float) -> dict[str, object]:
     if not len(values):
         return {}
     mean = float(values.mean())

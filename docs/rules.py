@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fairdash.auditing.rules import RULES
+from fairdash.auditing.filing.rules import RULES
 
 PAGE = Path(__file__).with_suffix(".md")
 _BEGIN, _END = "<!-- rules -->\n", "<!-- /rules -->"

@@ -1,11 +1,11 @@
-"""fairdash: the trade-off between accuracy and fairness for continuous sensitive attributes.
+"""fairdash: the trade-off between accuracy and fairness for sensitive numbers and classes.
 
 >>> import fairdash as fd
 >>> round(fd.measure("pearson", [1.0, 2.0, 3.0], [2.0, 4.0, 6.1]), 3)
 1.0
 
-Nothing heavy is imported here: each name is loaded when it is first used, from where ``__init__.pyi`` says,
-torch only by training and by the neural measures.
+Each name is imported on first use, from the module that ``__init__.pyi`` names. Only training and the neural
+measures load torch.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def sweep(
     references: bool = True,
     progress: Callable[[SweepProgress], None] | None = None,
 ) -> SweepResult:
-    """Train methods over a grid of λ and several splits, and assess every model, as a run of the app does.
+    """Train methods over a grid of λ and several splits, and evaluate every model.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ def sweep(
     objective, n_splits, random_state, validation_share, device
         As in :class:`fairdash.training.sweep.Sweep`.
     settings
-        By default, the loss that suits the target (:func:`fairdash.training.defaults.suggested_loss`),
-        balanced if it has a log link, and the schedule that suits the number of training rows
+        The default loss depends on the target (:func:`fairdash.training.defaults.suggested_loss`; balanced if
+        it has a log link), and the default schedule on the number of training rows
         (:func:`fairdash.training.settings.budget_of`). Settings that you pass are used unchanged.
     split
         A key of :data:`fairdash.training.split_kinds.SPLITS`: ``"random"``, ``"group"`` or ``"time"`` (train
@@ -82,7 +82,7 @@ def sweep(
     importance
         Compute the permutation importance of every feature in every model.
     references
-        Also train prices that use s (:func:`references`), with one sensitive column and up to 30,000 rows.
+        Also train prices that use s (:func:`references`), with one sensitive attribute and up to 30,000 rows.
     progress
         Called with a :class:`fairdash.training.sweep.SweepProgress`: the current step in words, and the
         share completed; it may raise :class:`fairdash.errors.Cancelled` to stop.
@@ -158,7 +158,7 @@ def references(
     Parameters
     ----------
     dataset
-        Data set with one sensitive column.
+        Data set with one sensitive attribute: numbers, or classes.
     n_splits, random_state, validation_share, split, confirmation, groups, settings, device, measures
         As in :func:`fairdash.sweep`. The references start from the same sweep's standard model with s as an
         additional input, tuned accordingly.
@@ -172,7 +172,7 @@ def references(
     Raises
     ------
     OptionError
-        Several sensitive columns, a strength out of range, or another option that can't be used.
+        Several sensitive attributes, a strength out of range, or another option that can't be used.
 
     Examples
     --------
@@ -206,10 +206,10 @@ def references(
 def confirm(result: SweepResult, *, method: str, lam: float, objective: str | None = None) -> Confirmation:
     """Confirm the selected point of a sweep on its holdout rows.
 
-    Test figures of a weight selected on test rows are too good. The holdout rows took no part in the
-    selection, so one test of the point on them is valid. The test uses models trained on all other rows, like
-    a refit. Only the first use of the holdout is a confirmation; uses for other points are possible but
-    counted. Asking for the same point again returns the earlier result.
+    Test figures are optimistic for a weight selected on the same test rows. Holdout rows played no part in
+    the selection, so one test on them is valid. It uses models trained on all other rows, like a refit. Only
+    the first point is confirmed; further points can be tested, but are counted. A repeated request returns
+    the earlier result.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def confirm(result: SweepResult, *, method: str, lam: float, objective: str | No
     method, lam
         The selected point: a trained weight, or a blend between two; λ = 0 is the standard model.
     objective
-        Quantity that must not depend on the sensitive columns; by default the objective of training.
+        Objective of the test; by default the objective of training.
 
     Returns
     -------
@@ -228,7 +228,7 @@ def confirm(result: SweepResult, *, method: str, lam: float, objective: str | No
     Raises
     ------
     OptionError
-        No rows were set aside, or there is no such point.
+        The sweep has no holdout rows, or no such point.
 
     Examples
     --------

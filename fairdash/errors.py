@@ -1,7 +1,7 @@
 """Errors that a user of fairdash may see.
 
-Every message says what is wrong, where (column, line numbers, how many cells) and how to put it right.
-It never quotes the value of a cell: uploaded tables hold personal data.
+Every message says what is wrong, where (column, line numbers, number of cells) and how to fix it. It never
+quotes a cell, because uploaded tables contain personal data.
 """
 
 from __future__ import annotations

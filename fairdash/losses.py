@@ -25,7 +25,7 @@ __all__ = ["cca_spline", "chi2_kde", "hgr_spline", "pearson"]
 
 
 def hgr_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Tensor:
-    """Return the closed-form HGR of u and s, over sums of bumps of u and splines of the ranks of s.
+    """Return the HGR of u and s in closed form, over sums of bumps of u and splines of the ranks of s.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def hgr_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> 
 
 
 def cca_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Tensor:
-    """Return the sum of squared canonical correlations of smooth functions of u and of the ranks of s.
+    """Return the sum of squared canonical correlations between smooth functions of u and of the ranks of s.
 
     Parameters
     ----------
@@ -69,9 +69,9 @@ def cca_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> 
     Returns
     -------
     Tensor
-        A scalar between 0, if no two of these functions are correlated, and the number of functions of s;
-        rough functions count for little. Independent batches of 256 rows give about 0.04, and of 2,048 rows
-        0.005: use this term with large batches.
+        A scalar from 0, if no two of these functions are correlated, to the number of functions of s. Rough
+        functions have small weights. Independent batches of 256 rows give about 0.04, and batches of 2,048
+        rows 0.005, so use this term with large batches.
 
     Raises
     ------
@@ -87,8 +87,8 @@ def chi2_kde(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Te
     Parameters
     ----------
     u, s, sample_weight
-        As in :func:`hgr_spline`, but s has one column. Only relative weights matter; the bandwidth follows
-        the effective number of rows, so that equal weights change nothing.
+        As in :func:`hgr_spline`, but s has one column. Only relative weights matter. The bandwidth depends on
+        the effective number of rows, so equal weights have no effect.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def chi2_kde(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Te
     Raises
     ------
     OptionError
-        As :func:`hgr_spline`, and for several sensitive columns.
+        As :func:`hgr_spline`; also if there are several sensitive columns.
     """
     return _term("chi2_kde", u, s, sample_weight)
 
@@ -114,7 +114,7 @@ def pearson(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Ten
     Returns
     -------
     Tensor
-        A scalar from 0 (no slope, whatever else links them) to 1 (u is linear in s).
+        A scalar from 0 (no linear link) to 1 (u is linear in s).
 
     Raises
     ------

@@ -11,6 +11,7 @@ import pytest
 
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.models import ModelJob
+from fairdash.runs.repairs import RepairJob
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.store import Job, Run
 from tests.test_layers import LAYERS
@@ -32,7 +33,7 @@ def test_every_file_that_is_named_is_there() -> None:
     assert gone == []
 
 
-@pytest.mark.parametrize("kind", [Run, SearchJob, ModelJob, AuditJob])
+@pytest.mark.parametrize("kind", [Run, SearchJob, ModelJob, AuditJob, RepairJob])
 def test_every_kind_of_job_has_its_folder_on_the_page(kind: type[Job]) -> None:
     assert f"| `{kind.folder_name}/<id>/`" in PAGE
 

@@ -131,7 +131,7 @@ QUERIES = {
     *("Run", "SearchJob", "ModelJob", "list_runs", "find_model", "load_source", "save_source"),
     *("list_uploads", "keep_upload", "set_retention", "check_kept", "made_from", "delete_made_from"),
     *("start_run", "start_search", "start_model", "delete_upload"),
-    *("AuditJob", "start_audit"),
+    *("AuditJob", "start_audit", "RepairJob", "find_repair"),
 }
 
 

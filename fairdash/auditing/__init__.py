@@ -1,8 +1,8 @@
-"""Audit of an existing price: does it follow a sensitive attribute, where, and is that justified by cost?
+"""Audit an existing price: does it follow a sensitive attribute, where, and does cost justify it?
 
-A frame with named columns becomes an :class:`~fairdash.auditing.table.AuditTable`, and that with a plan an
-:class:`~fairdash.auditing.data.AuditData`, computed once and never changed. Each of
-:data:`fairdash.auditing.plan.QUESTIONS` is answered from it in a file of its own, and what all have found is
-one :class:`~fairdash.auditing.evidence.AuditResult`. All means are weighted by exposure. The verb is
-``fairdash.audit``.
+A frame with named columns becomes an :class:`~fairdash.auditing.table.AuditTable`. Table and plan become an
+:class:`~fairdash.auditing.data.AuditData`, computed once and never changed. A function in
+:mod:`fairdash.auditing.questions` answers each of :data:`fairdash.auditing.plan.QUESTIONS` from these data.
+The answers form one :class:`~fairdash.auditing.evidence.AuditResult`. All means are weighted by exposure. The
+public function is ``fairdash.audit``.
 """

@@ -14,7 +14,7 @@ import pandas as pd
 from fairdash.auditing.data import Answered, AuditData, Measured, Progress
 from fairdash.auditing.evidence import AuditResult, environment, hash_of_rows
 from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED, holm, verdict_at
-from fairdash.auditing.model_answers import MODEL_PRICE, ask_model, priced
+from fairdash.auditing.models.model_answers import MODEL_PRICE, ask_model, priced
 from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, columns_of
 from fairdash.auditing.result import Answer
 from fairdash.auditing.table import AuditTable, only_shown
@@ -58,8 +58,7 @@ def audit(
     random_state: int | None = 0,
     against: AuditResult | str | PathLike[str] | None = None,
 ) -> AuditResult:
-    """Audit a price: does it follow a sensitive attribute, where, does cost justify it, and how certain is
-    the answer?
+    """Audit a price: test whether it follows a sensitive attribute, where, and whether cost justifies it.
 
     Parameters
     ----------
@@ -67,20 +66,20 @@ def audit(
         The table, shape (n, columns), with unique names. Rows with a missing cell in a named column are left
         out and counted.
     price, sensitive
-        Column with the price or prediction π, per unit of exposure, and column with the attribute s that it
-        must not follow. Several attributes are audited one after another, with Holm's correction.
+        Column with the price or prediction π, per unit of exposure, and column with the sensitive attribute
+        s. Several attributes are audited one after another, with Holm's correction.
     model
         Model of the price: a function from a frame to prices (n,), an object with ``predict``, or an ONNX
         file (path or bytes; pickles are never loaded). `price` then names the model's price, by default
         “model price”. An additional answer describes the model: how each price changes when s or another
         column alone changes, and the mean price along each column.
     model_columns
-        Input columns of the model, in order; by default those it was fitted with, or all.
+        Input columns of the model, in order; by default the columns it was fitted on, or all.
     customer
-        Label of the row whose price is explained: it is compared with rows with the nearest s, and the effect
-        of each column is shown. Needs a `model`.
+        Label of the row whose price is explained, by a comparison with rows of similar s and by the effect of
+        each column. Needs a `model`.
     exposure
-        Column of row weights; they weight all means.
+        Column of row weights, used in all means.
     outcome, expected_cost
         Columns of claims or cost Y, and of your own expected cost, per unit of exposure.
     controls
@@ -91,7 +90,7 @@ def audit(
     candidate
         Column with a second price: every answer covers both prices and their difference.
     groups
-        Column that groups rows, such as a policy number; folds and variances respect the groups.
+        Column that groups rows, such as a policy number, for folds and variances.
     reliability
         Shares of the attribute's variance that are not measurement error, in (0, 1]. The direction gap and
         the curve are corrected for the error at these shares and at 1, 0.9, 0.7 and 0.5.
@@ -100,7 +99,7 @@ def audit(
     questions
         Numbers of the questions to answer, or ``"all"``; the primary criterion's question is always answered.
     totals
-        Columns with totals over the exposure, to be divided by it.
+        Columns with totals, to be divided by the exposure.
     probabilities, known_class
         Columns with class probabilities, which add up to 1 in each row, and a column with the true class
         where it is known. Only means are compared across classes, see
@@ -111,7 +110,7 @@ def audit(
         Rating factors, numeric or not, used by the models of price and outcome. By default every column
         without another role.
     coverage
-        One of the `features`; actual, expected and the gap are given for each of its levels.
+        One of the `features`, for a table of actual, expected and the gap by level.
     cap
         Cap on large losses: an outcome above `cap` counts as `cap`.
     currency, period
@@ -125,9 +124,9 @@ def audit(
     Raises
     ------
     OptionError
-        A column or an option that can't be used, or a primary criterion whose input is missing.
+        A column or an option can't be used, or the primary criterion lacks its input.
     DataError
-        A column unsuitable for its role; fewer than 100 complete rows or groups.
+        A column is unsuitable for its role, or there are fewer than 100 complete rows or groups.
 
     Examples
     --------
@@ -197,10 +196,7 @@ def carry_out(
             progress(doing, (done + share) / parts)
 
     tell("Reading the rows", 0.0)
-    kept: dict[str, Any] = {
-        name: getattr(plan, name) for name in ("random_state", "cap", "currency", "period")
-    }
-    tables = [AuditTable.of(frame, columns, **kept) for columns in names]
+    tables = [AuditTable.of(frame, columns, **plan.of_table) for columns in names]
     # What probabilities say is of no sensitive column: it is said once.
     tables[1:] = [replace(each, probabilities=each.probabilities.iloc[:, :0]) for each in tables[1:]]
     firsts, seconds = [], []

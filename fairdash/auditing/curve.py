@@ -2,16 +2,15 @@
 
 Between the 5th and 95th percentile of s a curve is a cubic spline with penalised roughness (O'Sullivan 1986;
 Wand and Ormerod 2008), or the mean of each level if s has few. The rows below and above have one mean each,
-so that a surcharge on the topmost rows counts and does not bend the adjacent curve. A separate penalty limits
+so a surcharge on the topmost rows is visible and does not bend the adjacent curve. A separate penalty limits
 the distance of such a mean from the straight continuation of the curve.
 
 The coefficients minimise Σ w (y − B(s)β)² / Σ w + λ β'Pβ + κ β'Qβ: P measures the curve's roughness, Q the
-steps between the tails' means and its straight continuation. λ and κ are found by restricted maximum
-likelihood (Wahba 1985; Wood 2011); λ is then reduced, and κ is at most 0.2, so that a tail's own rows count
-at least five times as much as the adjacent curve: bias is small compared with noise. The covariance includes
-the remaining bias (Wahba 1983; Nychka 1988) and the noise, a sandwich estimate over units, so that neither
-unequal spread nor several rows per policy lead to underestimation. A point of a curve stands at a percentile
-of s, and the covariance also includes the error of that estimated percentile.
+steps between the tails' means and its straight continuation. Restricted maximum likelihood selects λ and κ
+(Wahba 1985; Wood 2011). λ is then reduced, so the bias is small compared with noise. κ is at most 0.2, so a
+tail's own rows count at least five times as much as the adjacent curve. The covariance includes the remaining
+bias (Wahba 1983; Nychka 1988), the noise as a sandwich estimate over units, which allows for unequal spread
+and for several rows per policy, and the error of the estimated percentiles of s at which the points are.
 """
 
 from __future__ import annotations

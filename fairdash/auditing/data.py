@@ -1,7 +1,7 @@
 """Data that all questions of an audit share, computed once and frozen, and the result type of each answer.
 
-The verdict on a curve is accompanied by a p-value against any kind of link, because a price with only its
-spread following s has a flat curve. The p-value comes from the omnibus test of several measures
+The verdict on a curve comes with a p-value for any kind of link, because the curve is flat if only the spread
+of the price follows s. The p-value comes from the omnibus test of several measures
 (:mod:`fairdash.dependence.omnibus`) and, among equals, from double residuals times functions of the factors
 (:mod:`fairdash.dependence.conditional`), which detect effects of opposite sign.
 """
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from fairdash.auditing.curve import Basis, Curve, basis_of, fit_curve
 from fairdash.auditing.gaps import Estimate, Tested, largest_gap
-from fairdash.auditing.models import Costs, learn_costs
+from fairdash.auditing.models.premiums import Costs, learn_costs
 from fairdash.auditing.plan import QUESTIONS, AuditPlan
 from fairdash.auditing.result import Findings
 from fairdash.auditing.table import AuditTable

@@ -5,8 +5,8 @@ audit.json    all findings
 *.csv         one table each
 plan.json     the plan with thresholds, versions, seeds, and the SHA-256 of input and of every file
 
-The same plan on the same rows gives the same bytes, with the same versions, processor and number of threads:
-no clock is read, and the times in the zip come from the plan.
+The same plan on the same rows gives the same bytes, with the same versions, processor and number of threads.
+All times in the zip come from the plan.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def command_of(result: Findings) -> str:
 def packed(result: Findings, files: Mapping[str, bytes]) -> bytes:
     """Zip a result; `files` are its data: ``audit.json`` and the tables."""
     # Only where it is needed: charts take long to import.
-    from fairdash.auditing.report import render_audit
+    from fairdash.auditing.filing.report import render_audit
 
     hashes = {name: sha256(content) for name, content in sorted(files.items())}
     report = render_audit(result, hashes=hashes, command=command_of(result))

@@ -1,6 +1,6 @@
 """Plan of an audit: columns, primary criterion and threshold, fixed before any result.
 
-Nothing heavy is imported here, so that a form can be drawn and a plan kept by what never carries one out.
+This module imports nothing heavy, because forms and stored plans need it without running an audit.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Question:
     tables
         Names of the tables that belong to it; how one is drawn is in :data:`fairdash.figures.audit.FIGURES`.
     implementation
-        Where its answer is found, ``"file:function"`` in this package: a function of
+        Where its answer is found, ``"file:function"`` in `questions`: a function of
         :class:`~fairdash.auditing.data.AuditData` and of the parts of the questions before it that gives a
         :class:`~fairdash.auditing.data.Part`.
     needs
@@ -134,7 +134,7 @@ class Question:
     def answer(self) -> Callable[..., Any]:
         """Function that answers it; imported on use, so that a form works without it."""
         file, _, function = self.implementation.partition(":")
-        return getattr(import_module(f"fairdash.auditing.{file}"), function)
+        return getattr(import_module(f"fairdash.auditing.questions.{file}"), function)
 
 
 #: The questions by number, in the order in which they are asked.
@@ -359,6 +359,11 @@ class AuditPlan:
     def thresholds(self) -> dict[str, Any]:
         """Text of the plan for the evidence."""
         return {"criterion": self.criterion, "max_gap": self.max_gap}
+
+    @property
+    def of_table(self) -> dict[str, Any]:
+        """Options of :meth:`fairdash.auditing.table.AuditTable.of`, besides the columns."""
+        return {name: getattr(self, name) for name in ("random_state", "cap", "currency", "period")}
 
     @property
     def gap_in_words(self) -> str:

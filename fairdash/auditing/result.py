@@ -1,9 +1,8 @@
 """Result of an audit: frozen tidy tables, sentences, and changes since another audit.
 
-Two results are compared without their rows. Both are expressed as shares of their own mean price, so that a
-uniform price rise is not drift, and treated as independent samples: the half-width of a difference is the
-root of the sum of both squared half-widths. If both contain the same rows, the interval is too wide, never
-too narrow.
+Two results are compared without their rows. Both are shares of their own mean price, so a uniform price rise
+is not drift. They are treated as independent samples: the half-width of a difference is the root of the sum
+of both squared half-widths. If both contain the same rows, the interval is too wide.
 """
 
 from __future__ import annotations
@@ -65,9 +64,9 @@ class Drift:
     Attributes
     ----------
     has_moved
-        Whether the price's curve has, at 5 %: somewhere the band of the difference does not hold 0.
+        True if the price's curve changed at the 5 % level: the band of the difference excludes 0 somewhere.
     sentence
-        That in words, with its number.
+        The change in words, with its size.
     sha256
         Hash of the other audit's ``audit.json``.
     """
@@ -88,11 +87,11 @@ class Answer:
     title
         The question in words.
     sentence
-        The answer with its number and its interval, or what is missing.
+        The answer with its number and interval, or the missing input.
     more
         Further sentences.
     tables
-        Names of the tables of the result that belong to it.
+        Names of the tables that belong to the answer.
     """
 
     question: int
@@ -114,45 +113,43 @@ class Findings:
     Attributes
     ----------
     verdict
-        Of the primary criterion: ``"below"``, ``"above"`` or ``"undecided"``.
+        Verdict on the primary criterion: ``"below"``, ``"above"`` or ``"undecided"``.
     verdicts
-        A row a criterion, the primary one first: question, criterion, value, ci_low, ci_high, p_value,
-        verdict. Values are shares of the mean price; p_value is that of no link of any kind
-        (:mod:`fairdash.auditing.data`; of sufficiency, of no bias anywhere); verdict is
-        ``"none"`` where the input is missing. The primary criterion's is at 5 % a direction, the others' by
-        Holm.
+        One row per criterion, the primary one first: question, criterion, value, ci_low, ci_high, p_value,
+        verdict. Values are shares of the mean price. The p-value tests for any kind of link
+        (:mod:`fairdash.auditing.data`), or for bias at any price (sufficiency). The verdict is ``"none"`` if
+        an input is missing. The primary criterion is tested at 5 % in each direction, the others with Holm's
+        correction.
     measures
-        What stands beside them: question, measure, value, ci_low, ci_high as shares of the mean price (of the
+        Further measures: question, measure, value, ci_low, ci_high as shares of the mean price (of the
         price's variance for ``share_of_variance``), and money, money_low, money_high in units of the price.
     curve
-        The price along s: at (the value of s), share (of the exposure at or below), kind, and value, low,
-        high in units of the price; low and high are a band that holds the whole curve in
-        95 % of samples if it is smooth (docs/audit.md).
+        Average price along s: at (the value of s), share (of the exposure at or below), kind, and value, low,
+        high in units of the price. The band from low to high contains the whole curve in 95 % of samples if
+        the curve is smooth (docs/audit.md).
     tables
-        Name to frame: the curve and all others that were asked for.
+        Map of names to frames: the curve and the tables of the questions answered.
     answers
-        A sentence a question.
+        One answer per question.
     details
-        A criterion to what stands behind its verdict: ``lower`` and ``upper`` one-sided 95 % limits,
-        ``floor``,
-        ``smallest`` (the smallest gap that could be shown) and ``rows_needed``, where there is such.
+        Map of criteria to the numbers behind their verdicts: ``lower`` and ``upper`` one-sided 95 % limits,
+        ``floor``, ``smallest`` (the smallest detectable gap) and ``rows_needed``, if known.
     plan
-        Plan of the audit, thresholds included.
+        Plan of the audit, including its thresholds.
     n, n_units, mean_price
-        Rows, independent units (policies, or rows), and what shares are shares of.
+        Number of rows, number of independent units (policies, or rows), and the mean price, to which shares
+        refer.
     notes
         Notes on rows left out or sampled.
     others
-        The results along further sensitive attributes, where there are several: all else is of the first,
-        but `verdict`, which is of all of them, and the table ``by_sensitive``.
+        Results along further sensitive attributes. With several attributes, `verdict` and the table
+        ``by_sensitive`` cover all of them, and everything else covers the first.
     origin
-        Where the table came from, and the hash of its rows; see
-        :class:`~fairdash.auditing.evidence.KeptPlan`.
+        Source of the table, and the hash of its rows; see :class:`~fairdash.auditing.evidence.KeptPlan`.
     made_with
-        Versions, processor and threads of the process that has found it.
+        Versions, processor and threads of the process that ran the audit.
     since
-        What has changed since another audit, where one was given; its tables are ``moved`` and
-        ``moved_curve``.
+        Changes since another audit, if one was given; its tables are ``moved`` and ``moved_curve``.
     """
 
     verdict: str
@@ -207,7 +204,7 @@ class Findings:
 
     def sections(self) -> Iterator[tuple[Answer, dict[str, pd.DataFrame]]]:
         """Return the answers in order, each with its tables by name, measures last under ``measures_`` and
-        the number. A table shared by two answers stands with the first."""
+        the number. A table shared by two answers comes with the first."""
         shown: set[str] = set()
         for answer in self.answers:
             tables = {name: self.tables[name] for name in answer.tables if name not in shown}

@@ -1,8 +1,8 @@
 """Table of an audit: its columns by role, checked and in a canonical order.
 
-Rows are sorted by the sensitive attribute and then by a hash of their content, so that nothing depends on
-their original order. Folds are assigned by that hash, so that a row with weight 2 and the same row twice give
-the same point values.
+Rows are sorted by the sensitive attribute and then by a hash of their content, so results do not depend on
+their original order. The hash also assigns the folds, so one row with weight 2 gives the same point values as
+two copies of it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
 
-from fairdash.auditing.checks import check_names, check_numbers, check_values
-from fairdash.auditing.class_columns import probabilities_of, with_codes
+from fairdash.auditing.columns import check_names, check_numbers, check_values, probabilities_of, with_codes
 from fairdash.auditing.plan import Columns
 from fairdash.data.columns import as_classes
 from fairdash.data.rate import looks_like_total

@@ -13,9 +13,9 @@ python -m fairdash worker --database postgresql://fairdash@db/fairdash
 python -m fairdash report 0123456789ab --lam 1 --against hgr_nn:0.5 --out report.html
 python -m fairdash runs list
 
-An installed package has them as ``fairdash app`` and so on. A verb is a function: cyclopts reads its options
-from the signature and their meaning from the docstring, and imports the file when the verb is used. Options
-that several verbs share stand at the end of this file, with the one way to print what was found.
+An installed package also offers the shorter form ``fairdash app``. A verb is a function: cyclopts takes its
+options from the signature and their help from the docstring, and imports the file on use. The options that
+several verbs share, and the function that prints results, are at the end of this file.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Exit status: 0 below the allowed gap, 1 above it, 3 not decided, 2 bad input."""
 _CHECK = """Look for columns of a file that give the target away.
 
 Exit status: 0 no column certainly gives the target away, 1 one does, 2 bad input."""
-_PURPOSE = "Explore the trade-off between accuracy and fairness when the sensitive attribute is continuous."
+_PURPOSE = "Explore the trade-off between accuracy and fairness for sensitive numbers and classes."
 #: Verb to the function that carries it out and what help says of it; the list of verbs has the first line.
 _VERBS = {
     "app": ("serving:app", "Open the app in a browser."),

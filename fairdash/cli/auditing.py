@@ -10,9 +10,9 @@ import pandas as pd
 
 from fairdash.auditing.audit import carry_out
 from fairdash.auditing.evidence import AuditResult, KeptPlan, command_of, read_plan
-from fairdash.auditing.model_answers import MODEL_PRICE, ask_model, priced
+from fairdash.auditing.filing.rules import RULES, Rule, template_of
+from fairdash.auditing.models.model_answers import MODEL_PRICE, ask_model, priced
 from fairdash.auditing.plan import AuditPlan, columns_of
-from fairdash.auditing.rules import RULES, Rule, template_of
 from fairdash.cli import AsJson, Columns, Share, say
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.readers.reading import bytes_of, read_content
@@ -195,8 +195,8 @@ def _place_of_filing(template: str, out: Path | None) -> Path:
 
 
 def _file(result: AuditResult, template: str, place: Path, governance: Path | None) -> None:
-    from fairdash.auditing.filing import render_filing
-    from fairdash.auditing.governance import FILE, kept_governance
+    from fairdash.auditing.filing.document import render_filing
+    from fairdash.auditing.filing.governance import FILE, kept_governance
 
     answers = kept_governance(place.with_name(FILE) if governance is None else governance)
     write_whole(place, render_filing(result, template, answers, command=command_of(result)))

@@ -1,6 +1,6 @@
 """Tables, column roles, the :class:`Dataset` for training, and the catalogue of public data.
 
-Nothing heavy is imported here: each name is loaded when it is first used, from where ``__init__.pyi`` says.
+Each name is imported on first use, from the module that ``__init__.pyi`` names.
 """
 
 from __future__ import annotations

@@ -241,16 +241,16 @@ def load_dataset(
     dataset_id
         A key of :data:`CATALOGUE`.
     progress
-        Called during a download with the bytes received and the bytes expected.
+        Called during a download with the number of bytes received and expected.
     **options
         Options of the entry; see :attr:`CatalogueEntry.options`.
 
     Raises
     ------
     OptionError
-        Unknown id, unknown option, or a value that an option can't take.
+        The id, an option or its value is not known.
     DownloadError
-        The files can't be downloaded, must be provided by the user, or are not the published ones.
+        The files can't be downloaded, differ from the published ones, or must be provided by the user.
 
     Examples
     --------

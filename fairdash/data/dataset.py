@@ -71,8 +71,8 @@ class Dataset:
     row_id : Series, shape (n,), optional
         Row ids, of any type, never used by models.
     group : Series, shape (n,), optional
-        Group of each row, such as a policy number; any type, none missing.
-        Splits by group and all folds keep groups together, and permutations exchange groups as a whole.
+        Group of each row, such as a policy number, of any type and never missing. Splits by group and all
+        folds keep groups together, and permutations exchange groups as a whole.
     time : Series, shape (n,), optional
         Time of each row, such as a year: float64, finite. Splits by time train before and test after.
     per_exposure
@@ -89,7 +89,7 @@ class Dataset:
     names
         Map of columns to display names, where these differ from the headers.
     classes
-        Map of sensitive columns with classes to the class names, in order; of two classes, the second is 1.
+        Map of sensitive columns with classes to the class names, in order. With two classes, the second is 1.
     notes
         Sentences about changes made to the table.
 
@@ -164,8 +164,7 @@ class Dataset:
     def fingerprint(self) -> str:
         """SHA-256, in hex, of the values, types and roles of all columns.
 
-        Display names, units and notes of the data set don't count: the same cells with the same roles train
-        the same models.
+        Display names, units and notes have no effect on it, because they have none on the models.
         """
         digest = hashlib.sha256(b"fairdash dataset 1\n")
         for role, column in self._columns():
@@ -185,7 +184,7 @@ class Dataset:
         yield from ((part, values) for part in SINGLE if (values := getattr(self, part)) is not None)
 
     def table(self) -> pd.DataFrame:
-        """Return all columns side by side, (n, columns): features, sensitive columns, target, others."""
+        """Return one frame with all columns, (n, columns): features, sensitive columns, target, others."""
         others = [column for _, column in self._extra()]
         return pd.concat([self.features, self.sensitive, self.target, *others], axis=1)
 

@@ -1,6 +1,6 @@
 """Find a publisher's files on this machine or download them, singly or in an archive.
 
-Wherever they come from they are compared with what was published.
+Their checksums are always compared with those of the published files.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Patterns for numbers, dates, bands and names, used to read and to convert cells.
 
-The patterns hold for a whole cell, and for Python's engine as for Arrow's.
+The patterns match whole cells, and work in Python's engine and in Arrow's.
 
 >>> date_orders(["31.12.2019", "1.2.2020"]), date_orders(["01/02/2019", "12/31/2019"])
 (('day_first',), ('month_first',))

@@ -1,12 +1,10 @@
 """Recognise the meaning of column headers in six languages; ``header_words.json`` lists the words.
 
-A phrase there is one word or several, each of which must be among the header's, in any order; ``*`` stands
-for any letters. Accents, capitals and what parts the words don't count, and ä may be written ae. A header
-without gaps, such as ``claimamount``, is recognised where the phrase's words stand in it in their order.
-
-An age that is written together with its owner, such as ``ageph`` or ``Kundenalter``, is taken apart if all
-of it is known words, a person's or a thing's. Other words that hold an age's letters, such as ``mileage``,
-are not.
+A phrase is one or several words, which must all be in the header, in any order; ``*`` matches any letters.
+Accents, capitals and separators are ignored, and ä may be written ae. A header without gaps, such as
+``claimamount``, matches if it contains the phrase's words in their order. An age written together with its
+owner, such as ``ageph`` or ``Kundenalter``, is split if every part is a known word. Other words that contain
+the letters of an age, such as ``mileage``, do not match.
 
 >>> meanings_of("âge du conducteur")["driver_age"], "driver_age" in meanings_of("VehAge")
 (3, False)

@@ -52,16 +52,16 @@ class DataCheck:
 
     @property
     def certain(self) -> tuple[str, ...]:
-        """Columns to leave out."""
+        """Columns that certainly reveal the target."""
         return tuple(each.column for each in self.findings if each.level == CERTAIN)
 
     @property
     def suspect(self) -> tuple[str, ...]:
-        """Columns to look at."""
+        """Columns that may reveal the target."""
         return tuple(each.column for each in self.findings if each.level == SUSPECT)
 
     def sentences(self) -> tuple[str, ...]:
-        """One sentence per finding, or one that says that there are none."""
+        """One sentence per finding, or a sentence that nothing was found."""
         if not self.findings:
             return (
                 f"No column of {len(self.columns)} gives “{self.target}” away or looks too good to be true.",
@@ -79,22 +79,21 @@ def check_data(
     price: str | None = None,
     columns: Iterable[str] | None = None,
 ) -> DataCheck:
-    """Check for columns that give the target away: a model that used them would be right for the wrong
-    reason.
+    """Check for leaks: columns that reveal the target.
 
     There are two levels. *Certain* leaks are copies of the target (exact, ranked, rounded, affine, coded),
     columns whose missing cells, zeros or other values follow its zeros, and dates that bound the exposure;
-    fairdash leaves them out unless you restore them. *Suspect* columns deserve a check: those that alone
-    explain most of what all columns explain while the others contradict a causal role, row numbers that
-    follow the target, and averages of the target over at most 20 rows. Neither a column related to the
-    sensitive attribute nor an existing price is a leak.
+    fairdash leaves them out unless you restore them. You should check *suspect* columns: a column that alone
+    explains most of the target's explained variance although the other columns contradict a causal role, row
+    numbers that follow the target, and averages of the target over at most 20 rows. A column related to the
+    sensitive attribute is not a leak, and neither is an existing price.
 
     Parameters
     ----------
     frame
         The table, shape (n, columns), with unique names.
     target
-        The column to predict, numeric. Rows without it don't count.
+        The column to predict, numeric. Rows without it are ignored.
     sensitive
         The sensitive columns; never suspected.
     exposure
@@ -102,7 +101,7 @@ def check_data(
     price
         Column with an existing prediction or price; never suspected.
     columns
-        Columns to check; by default all without one of the roles above.
+        Columns to check; by default all columns without a role above.
 
     Returns
     -------
@@ -111,12 +110,11 @@ def check_data(
     Raises
     ------
     DataError
-        There is no such column, or the target holds no numbers.
+        A column does not exist, or the target is not numeric.
 
     Notes
     -----
-    The search for suspects uses at most 8,000 rows, drawn with a fixed seed, so that the same table gives the
-    same answer.
+    The search for suspects uses at most 8,000 rows, drawn with a fixed seed.
 
     Examples
     --------

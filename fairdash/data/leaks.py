@@ -1,6 +1,6 @@
 """Detect features that give the target away because they become known only after it.
 
-A leak, here, is a pattern that no honest column shows, neither by chance nor by being a strong predictor;
+A leak is a pattern that an honest column shows neither by chance nor because it predicts well;
 :mod:`fairdash.data.suspects` handles columns that merely look too good.
 
 >>> amount = pd.Series([0.0, 0.0, 812.5, 0.0, 44.1, 0.0] * 60) * (1 + np.arange(360))

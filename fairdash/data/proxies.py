@@ -1,9 +1,8 @@
 """Rank proxies of the sensitive attribute: its dependence on each feature and on all of them jointly.
 
-A predictor that never sees a sensitive column can still follow it through the features that do. Each
-feature's spline HGR with the sensitive column stands beside what independence would give, and a p-value
-corrected for having looked at many features; all together are evaluated by how well they predict the column
-on rows that were not learned from.
+A predictor without the sensitive column can still follow it through related features. Each feature's spline
+HGR with the sensitive column comes with its independence floor and a p-value corrected for the number of
+features. All features together are evaluated by how well they predict the column on held-out rows.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from fairdash.data.dataset import Dataset
 from fairdash.data.features import find_leakage
 from fairdash.errors import OptionError
+from fairdash.utils.trees import boosted_trees
 
 if TYPE_CHECKING:
     from fairdash.dependence.spline_basis import Basis
@@ -106,12 +106,11 @@ def rank_proxies(
 
     Notes
     -----
-    Permutations exchange the sensitive column of whole groups of the data set, and no row is predicted from
-    another row of its group.
+    With groups, permutations exchange whole groups, and no row is predicted from another row of its group.
 
-    The corrected p-value of the j-th strongest feature compares it, in each permutation, with the largest
-    value among the features that are not stronger. All values are in standard deviations of their own floor,
-    so that no feature dominates the others (Westfall and Young 1993, algorithm 2.8).
+    The corrected p-value of a feature compares it, in each permutation, with the largest value among this
+    feature and the weaker ones (Westfall and Young 1993, algorithm 2.8). All values are in standard
+    deviations of their own floor, so no feature dominates the others.
 
     Examples
     --------
@@ -254,22 +253,14 @@ def predict_column(
     r2
         Share of the variance of the ranks that is explained on rows left out.
     """
-    from sklearn.ensemble import HistGradientBoostingRegressor
-    from sklearn.model_selection import GroupKFold, KFold
+    from sklearn.model_selection import GroupKFold, KFold, cross_val_predict
 
     x = np.column_stack([_as_column(features[name]) for name in features])
     ranks = (pd.Series(s).rank() / len(s)).to_numpy()
-    predicted = np.empty(len(s))
     kind = KFold if groups is None else GroupKFold
-    for train, test in kind(_FOLDS, shuffle=True, random_state=random_state).split(x, groups=groups):
-        trees = HistGradientBoostingRegressor(
-            max_iter=80,
-            max_leaf_nodes=15,
-            min_samples_leaf=10,
-            early_stopping=False,
-            random_state=random_state,
-        )
-        predicted[test] = trees.fit(x[train], ranks[train]).predict(x[test])
+    folds = kind(_FOLDS, shuffle=True, random_state=random_state)
+    trees = boosted_trees(max_iter=80, min_samples_leaf=10, random_state=random_state)
+    predicted = cross_val_predict(trees, x, ranks, groups=groups, cv=folds)
     variance = float(np.mean((ranks - ranks.mean()) ** 2))
     error = float(np.mean((ranks - predicted) ** 2))
     return predicted, 1 - error / variance if variance > 0 else 0.0

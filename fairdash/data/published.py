@@ -7,17 +7,17 @@ and the five identifying columns are dropped.
 **Motor**: 100,021 French third-party policies of 2009 and 2010, from a pricing game of 2015 of the French
 Institute of Actuaries: ``pg15training`` in the R package CASdatasets (C. Dutang, A. Charpentier). The paper
 names 36,311 rows and 15 attributes, which is that package's ``pg15pricing``: the game's other table, with the
-same attributes and no claims. The costs that the paper predicts are in ``pg15training``, so its figures are
-not expected to come out the same. What the columns mean is said in the package's manual (``pricingame``).
+same attributes and no claims. The costs that the paper predicts are in ``pg15training``, so our figures are
+expected to differ from the paper's. The package's manual describes the columns (``pricingame``).
 
 **Census**: American Community Survey 2015, five-year estimates, US Census Bureau; as tables on Kaggle ("US
-Census Demographic Data", M. Neutrino). Kaggle gives files only to people who are logged in, so nothing is
-fetched here: the user brings them. The paper predicts "the percentage of children below the poverty line" by
-tract, and its sensitive attribute is "the percentage of the women in the census tract". Its authors' notebook
-keeps the complete rows, leaves out the columns below, and turns the states into 0 and 1: 82 inputs with the
-52 states of the whole file. The same is done here, for both files.
+Census Demographic Data", M. Neutrino). Kaggle requires a login, so the user must provide the files. The paper
+predicts "the percentage of children below the poverty line" by tract, and its sensitive attribute is "the
+percentage of the women in the census tract". The authors' notebook keeps complete rows, leaves out the
+columns below, and encodes the states as 0 and 1: 82 inputs with the 52 states of the whole file. We do the
+same for both files.
 
-Where the files come from, and what their columns are called, stands in ``catalogue.toml``.
+``catalogue.toml`` lists the sources of the files and the names of their columns.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Turn totals into rates per unit of exposure: claims per year, for policies of different length.
 
-A policy of half a year has had half the time to have a claim. With the rate y = N / w as the target and the
-exposure w as the weight, an average of predictions is a frequency, Σ N / Σ w, and the weighted Poisson
-deviance of the rates is that of the counts with offset ln w.
+A policy of half a year has half the time for claims. With the rate y = N / w as the target and the exposure w
+as the weight, the average prediction is a frequency, Σ N / Σ w, and the weighted Poisson deviance of the
+rates equals that of the counts with offset ln w.
 
 >>> import pandas as pd
 >>> looks_like_total(pd.Series([0, 1, 0, 2], name="ClaimNb"))

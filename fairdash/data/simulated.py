@@ -2,12 +2,11 @@
 
 **Household**: the price of insurance against the policyholder's age; supplement of "Fairness-Aware Neural
 Rényi Minimization for Continuous Features", section "Synthetic scenario". Surface is a parabola in age, so
-the two are dependent without any linear correlation.
+the two are dependent but not linearly correlated.
 
-**Premiums**: a price that exists already, to be audited. The GLM is the tariff that most insurers know: a
-Poisson GLM of claims with a log link on the rating factors, by exposure, times the mean cost of a claim. It
-does not see the driver's age. Its policies are those of :func:`fairdash.data.published.motor`, or simulated
-ones.
+**Premiums**: an existing price for an audit. The GLM is a usual tariff: a Poisson GLM of claims with a log
+link on the rating factors, weighted by exposure, times the mean cost of a claim. It does not use the driver's
+age. Its policies are those of :func:`fairdash.data.published.motor`, or simulated ones.
 """
 
 from __future__ import annotations

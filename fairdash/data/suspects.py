@@ -1,12 +1,12 @@
 """Warn of features that look too good to be true and may give the target away.
 
-No name is looked at. On rows that trees did not learn from, a column that explains much of the target's order
-is suspect if the others speak against it as a cause. Where the target is made of a column and of others,
-y = f + b x + noise, the others tell of the column once the target is known: a large y of a small f has a
-large x. Where the column was made from the target they tell nothing of it that the target does not. Where
-they know nothing at all, neither of the target, nor of what the column leaves open of it, nor of the column,
-both look alike: then a column is suspect that explains more than honest ones do. Of counts, chance itself
-leaves no more to be explained than they vary more than counts of a Poisson law.
+Names play no part. A column that explains much of the target's order on held-out rows is suspect if the other
+columns contradict it as a cause. If the target depends on a column x and on others, y = f + b x + noise, the
+others predict x given the target: a large y with a small f has a large x. If the column was derived from the
+target, the others add nothing to what the target predicts about it. If the others are uninformative about the
+target, its remainder and the column, the two cases look alike, and a column is suspect if it explains more
+than honest columns do. For counts, no cause can explain more than the variation beyond a Poisson
+distribution.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from fairdash.data.column_profile import NUMBERS, as_floats, kind_of
 from fairdash.data.fixes import on_a_line
 from fairdash.utils.text import percent
+from fairdash.utils.trees import boosted_trees
 
 _percent = partial(percent, decimals=0)
 
@@ -277,9 +278,7 @@ def _shallow(x: Floats, ranks: Floats, fold: Codes) -> float:
     """Share of the variance of ranks that a shallow tree of one column explains on rows left out."""
     from sklearn.tree import DecisionTreeRegressor
 
-    def tree() -> DecisionTreeRegressor:
-        return DecisionTreeRegressor(max_depth=4, min_samples_leaf=10, random_state=0)
-
+    tree = DecisionTreeRegressor(max_depth=4, min_samples_leaf=10, random_state=0)
     missing = np.isnan(x)
     filled = np.column_stack([np.where(missing, 0.0, x), missing])
     return _share(ranks, _held_out(tree, filled, ranks, fold))
@@ -287,25 +286,21 @@ def _shallow(x: Floats, ranks: Floats, fold: Codes) -> float:
 
 def _predicted(columns: list[Floats], y: Floats, fold: Codes) -> Floats:
     """Out-of-fold predictions of boosted trees on several columns."""
-    from sklearn.ensemble import HistGradientBoostingRegressor
-
-    def trees() -> HistGradientBoostingRegressor:
-        # Few leaves, and no more trees than rows put aside speak for: what says nothing explains nothing.
-        return HistGradientBoostingRegressor(
-            max_iter=60,
-            max_leaf_nodes=8,
-            # A leaf is no larger than the few claims of a small table.
-            min_samples_leaf=int(np.clip(len(y) // 200, 5, 30)),
-            early_stopping=True,
-            validation_fraction=0.2,
-            n_iter_no_change=5,
-            random_state=0,
-        )
-
+    # Few leaves, and no more trees than rows put aside speak for: what says nothing explains nothing.
+    trees = boosted_trees(
+        max_iter=60,
+        max_leaf_nodes=8,
+        # A leaf is no larger than the few claims of a small table.
+        min_samples_leaf=int(np.clip(len(y) // 200, 5, 30)),
+        early_stopping=True,
+        validation_fraction=0.2,
+        n_iter_no_change=5,
+        random_state=0,
+    )
     return _held_out(trees, np.column_stack(columns), y, fold)
 
 
-def _held_out(make: object, x: Floats, y: Floats, fold: Codes) -> Floats:
+def _held_out(model: Any, x: Floats, y: Floats, fold: Codes) -> Floats:
     predicted = np.empty(len(y))
     for part in range(_FOLDS):
         test = fold == part
@@ -313,8 +308,7 @@ def _held_out(make: object, x: Floats, y: Floats, fold: Codes) -> Floats:
         varies = np.fmax.reduce(x[~test]) > np.fmin.reduce(x[~test])
         predicted[test] = y[~test].mean()
         if varies.any():
-            model = make().fit(x[~test][:, varies], y[~test])  # type: ignore[operator]
-            predicted[test] = model.predict(x[test][:, varies])
+            predicted[test] = model.fit(x[~test][:, varies], y[~test]).predict(x[test][:, varies])
     return predicted
 
 

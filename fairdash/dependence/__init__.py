@@ -1,6 +1,7 @@
 """Measures of dependence between two variables: two arrays in, one number out.
 
-Importing this room loads numpy only; torch, scipy and scikit-learn are loaded by the measure that needs them.
+Importing this package loads numpy only; torch, scipy and scikit-learn are loaded by the measures that need
+them.
 """
 
 from fairdash.dependence import exact

@@ -48,8 +48,8 @@ def measure(
         Finite numbers, such as predictions or residuals.
     v : (n,) array, or (n, d) where the measure is multivariate
         Finite numbers, such as the sensitive attribute. Text or categories are classes: two are encoded as 0
-        and 1; more become one column of 0 and 1 each for a multivariate measure, or the values of a discrete
-        variable.
+        and 1. With more, a multivariate measure uses one column of 0 and 1 per class, and other measures use
+        a discrete variable.
     sample_weight : (n,) array, optional
         Non-negative; an error for measures without weights.
     groups : (n,) array, optional
@@ -99,9 +99,9 @@ def measure_many(
     v : (K, n) array, (n,) when all pairs share it, or (K, n, d) where the measure is multivariate
     sample_weight : (n,) or (K, n) array, optional
     groups : (n,) array, optional
-        As in :func:`measure`; the same for every member.
+        As in :func:`measure`, shared by all pairs.
     random_state
-        Every member uses the same seed, so that a value does not depend on the rest of the stack.
+        Seed used for every pair, so a value does not depend on the rest of the stack.
     **options
         Options of the measure.
 

@@ -119,8 +119,8 @@ def assess_conditional_dependence(
     u : (n,) array
         Predictions, prices or residuals.
     s : (n,) or (n, d) array
-        One or several sensitive columns, used through their ranks. Text or categories are classes, each
-        compared with the rest.
+        One or several sensitive columns, used through their ranks. Text or categories are classes, and each
+        is compared with the rest.
     given : (n,) or (n, c) array, Series or DataFrame
         The columns C; text, booleans and categories are levels, numbers are used through their ranks.
     sample_weight : (n,) array, optional
@@ -144,7 +144,7 @@ def assess_conditional_dependence(
     ------
     OptionError
         See :func:`~fairdash.dependence.measure`; also if a given value is missing, none of the columns
-        varies, fewer than 50 rows count, or the given columns determine s.
+        varies, fewer than 50 rows have a positive weight, or the given columns determine s.
 
     Notes
     -----
@@ -154,13 +154,13 @@ def assess_conditional_dependence(
     generalised covariance measure with fixed weight functions of Scheidegger, Hörrmann and Bühlmann (2022,
     JMLR 23), after Shah and Peters (2020, Annals of Statistics 48), with cross-fitted regressions.
 
-    Limits. The test is only as good as its regressions: if splines with pairs of columns, or trees, miss how
-    both u and s depend on C, it raises false alarms (no test of conditional independence avoids that: Shah
-    and Peters 2020). It needs overlap: if C predicts s well, few comparable rows differ in s; if C predicts u
-    nearly exactly, the residual of u is mainly the regression's error. It tests the mean of u and does not
-    detect a spread that follows s, an effect with more than a few waves along s, or an effect whose sign
-    depends on three or more columns jointly but on no two of them. Category levels with fewer than five rows,
-    and those beyond the 300 most frequent, are merged into one level.
+    Limits. The test relies on its regressions: it raises false alarms if they miss how both u and s depend on
+    C (no test of conditional independence avoids this: Shah and Peters 2020). It needs overlap: if C predicts
+    s well, few comparable rows differ in s; if C predicts u nearly exactly, the residual of u is mainly the
+    regression's error. It tests the mean of u. It does not detect a spread that follows s, an effect with
+    more than a few waves along s, or an effect whose sign depends on three or more columns jointly but on no
+    two of them. Category levels with fewer than five rows, and those beyond the 300 most frequent, are merged
+    into one level.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Conditional means E[·|C] given columns C, by splines of ranks and levels or by trees, always out of fold.
 
-Splines: cubic splines of the ranks of every column of numbers (Demmler and Reinsch's functions, penalised by
-the fourth power of their place), a mean for every level of a category, and products of pairs of columns;
-one ridge for each target, chosen by the error on rows that did not fit. The functions themselves see C alone.
+The splines are cubic splines of the ranks of every numeric column (Demmler and Reinsch's functions, penalised
+by the fourth power of their position), a mean for every level of a category, and products of pairs of
+columns. Each target has one ridge penalty, chosen by the error on held-out rows. The functions use C alone.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from fairdash.dependence.ranks import normal_scores
 from fairdash.dependence.spline_basis import basis, splines
 from fairdash.errors import OptionError
 from fairdash.utils.seeds import Stream, rng_of, seed_of
+from fairdash.utils.trees import boosted_trees
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -244,26 +245,17 @@ def trees_out_of_fold(
     given: Given, targets: Array, weight: Array, folds: Index, random_state: int | None
 ) -> Array:
     """Predict each target on every fold by boosted trees (scikit-learn, early stopping); (n, T)."""
-    from sklearn.ensemble import HistGradientBoostingRegressor
+    from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
     # Trees take at most 255 levels; the rarest beyond that are one.
     columns = [given.numbers[name] if name in given.numbers else given.levels[name] for name in given.names]
     features = np.column_stack([np.minimum(x, 254) if x.dtype.kind == "i" else x for x in columns])
     seed = None if random_state is None else seed_of(Stream.CONDITIONAL_FOLDS, random_state)
-    predicted = np.empty_like(targets)
-    for fold in np.unique(folds):
-        held = folds == fold
-        for t in range(targets.shape[1]):
-            model = HistGradientBoostingRegressor(
-                max_leaf_nodes=15,
-                learning_rate=0.1,
-                early_stopping=True,
-                categorical_features=[name in given.levels for name in given.names],
-                random_state=seed,
-            )
-            model.fit(features[~held], targets[~held, t], sample_weight=weight[~held])
-            predicted[held, t] = model.predict(features[held])
-    return predicted
+    levels = [name in given.levels for name in given.names]
+    trees = boosted_trees(early_stopping=True, categorical_features=levels, random_state=seed)
+    split, weights = PredefinedSplit(folds), {"sample_weight": weight}
+    told = [cross_val_predict(trees, features, y, cv=split, params=weights) for y in targets.T]
+    return np.column_stack(told)
 
 
 def _fault(what: str, hint: str, count: int | None = None) -> OptionError:

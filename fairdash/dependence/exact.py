@@ -1,4 +1,4 @@
-"""Exact values of the dependence measures where they are known: the estimands."""
+"""Exact values of the dependence measures (the estimands), where known."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class ExactHGR:
     value
         Value in [0, 1].
     error
-        Estimated quadrature error: the change when both grids are made half as fine.
+        Estimated quadrature error: the change when the spacing of both grids is doubled.
     """
 
     value: float

@@ -43,16 +43,16 @@ def fairquant(
     cumulative: bool = False,
     sample_weight: ArrayLike | None = None,
 ) -> FairQuant:
-    """Return the mean absolute gap between averages of u in quantile groups of s and its overall average.
+    """Return the mean absolute difference between the average of u in each quantile group of s and overall.
 
     Parameters
     ----------
     u : (n,) array
         Predictions (demographic parity) or residuals (equalized residuals).
     s : (n,) array
-        The sensitive attribute; only its order matters, and equal values stay together.
+        The sensitive attribute. Only its order matters, and equal values share a group.
     n_quantiles
-        Number of groups; fewer with fewer rows or if ties leave groups empty.
+        Number of groups; fewer if there are fewer rows or if ties leave groups empty.
     cumulative
         ``False``: the paper's text, 1/Q Σ|m_i − m| over the groups. ``True``: the authors' code, where group
         i holds every row up to the i-th quantile.

@@ -64,7 +64,7 @@ def independence_floor(
     n_permutations
         Number of permutations of v, shared by all members of the stack.
     sample_weight : (n,) or (K, n) array, optional
-        Row weights, permuted in two ways, kept with u and kept with v: see
+        Row weights. Permutations keep them with u, and then with v: see
         :meth:`fairdash.dependence.api.Estimator.null`.
     groups : (n,) array, optional
         Groups of rows, such as policies: whole groups exchange their values of v, see
@@ -82,8 +82,8 @@ def independence_floor(
     Raises
     ------
     OptionError
-        As :func:`~fairdash.dependence.measure`, if ``n_permutations`` is below 1, and if too few groups
-        can exchange their values.
+        As :func:`~fairdash.dependence.measure`; also if ``n_permutations`` is below 1, or too few groups can
+        exchange their values.
 
     Examples
     --------
@@ -196,20 +196,20 @@ def assess_dependence(
     u : (n,) array
     v : (n,) array, or (n, d) where the measure is multivariate
     n_permutations
-        Number of permutations of v for floor and p-value, computed in one stack with the value itself.
+        Number of permutations of v for the floor and the p-value.
     n_bootstrap
         Number of half-samples for the interval; 0 omits the interval.
     max_rows
-        With more rows than this, all values use a random sample of this size, because a floor only fits its
-        own number of rows. ``None`` always uses all rows.
+        Larger tables are reduced to a random sample of this size for all values, because a floor is only
+        valid for its own number of rows. ``None`` always uses all rows.
     sample_weight : (n,) array, optional
-        Permuted in two ways, kept with u and kept with v; floors and p-value are the larger of the two. They
-        are valid if the weight depends on u alone, on v alone or on neither, but not if it depends on both.
+        Row weights. Permutations keep them with u, and then with v; floors and p-value are the larger of the
+        two results. They are valid unless the weight depends on both u and v.
     groups : (n,) array, optional
         Groups of rows, such as a policy over the years. For floor and p-value, whole groups exchange their
-        values of v (:class:`fairdash.dependence.grouping.Blocks` says when that is exact); half-samples and
-        samples take whole groups, and folds keep them together. Without `groups`, similar rows count as
-        independent: floor, p-value and interval come out too small.
+        values of v (:class:`fairdash.dependence.grouping.Blocks` states when that is exact). Samples and
+        folds contain whole groups. Without `groups`, similar rows count as independent, and floor, p-value
+        and interval are too small.
     random_state
         Seed of all random draws.
     **options
@@ -222,15 +222,15 @@ def assess_dependence(
     Raises
     ------
     OptionError
-        As :func:`~fairdash.dependence.measure`, if a count is not usable, and if too few groups can exchange
+        As :func:`~fairdash.dependence.measure`; also if a count is not usable, or too few groups can exchange
         their values.
 
     Notes
     -----
-    A half-sample is drawn without replacement, so that no row is repeated: a copy would leak from one fold
-    into another, and be its own nearest neighbour. Half-sample values spread about the full sample's value
-    as that value spreads about the truth, and their bias is twice as large. The interval is therefore centred
-    at twice the value less the half-samples' mean (Politis, Romano and Wolf 1999, section 2).
+    A half-sample is drawn without replacement, because a repeated row would leak from one fold into another
+    and be its own nearest neighbour. Half-sample values vary around the full sample's value as that value
+    varies around the truth, and their bias is twice as large. The interval is therefore centred at twice the
+    value less the half-samples' mean (Politis, Romano and Wolf 1999, section 2).
 
     Examples
     --------

@@ -3,7 +3,7 @@ raw values or normal scores.
 
 The Gaussian kernel is separable, so the density on a G × G grid is a product of two G × n matrices: O(Gn)
 exponentials instead of O(G²n). One implementation serves numpy arrays (without importing torch) and torch
-tensors, where it is differentiable in u and v and so can be a training penalty.
+tensors, where it is differentiable in u and v and can serve as a training penalty.
 
 >>> >>> u = np.random.default_rng(0).normal(size=(3, 200))
 >>> hgr_kde(u, u**2).shape

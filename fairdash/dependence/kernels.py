@@ -1,11 +1,11 @@
 """Dependence by kernels and by distances: HSIC, HSIC of ranks, kernel canonical correlation and distance
 correlation, which is HSIC with a kernel of distances (Sejdinovic et al. 2013).
 
-Distance correlation (Székely, Rizzo and Bakirov 2007) is 0 in the limit only under independence; the products
-of distances in the joint one see what no column shows alone.
+Distance correlation (Székely, Rizzo and Bakirov 2007) is 0 in the limit only under independence. The joint
+version uses products of distances and detects links that no column shows alone.
 
-A Gaussian kernel of one variable has nearly low rank: an incomplete Cholesky factor of n × r stands for the n
-× n matrix, so that a value costs O(n r²) and no n × n matrix is ever formed.
+A Gaussian kernel of one variable has nearly low rank, so an incomplete n × r Cholesky factor replaces the n ×
+n matrix, and a value costs O(n r²).
 """
 
 from __future__ import annotations

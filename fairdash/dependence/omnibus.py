@@ -1,12 +1,12 @@
 """Omnibus test of independence: several quick measures in one test with one set of permutations.
 
-Every measure alone is blind to some links. Here each is a correlation, or a sum of squared correlations,
-between functions of u and functions of v: the values themselves, smooth functions of the ranks from slow to
-fast, and the ends of the range. So a permutation costs one product of two matrices, whatever the number of
-measures. Each order of v, including the observed one, gets for each measure the share of all orders that
-reach its value, and the least of these shares; the p-value is the share of the orders whose least share is
-no larger than that of the observed order. All orders are treated alike, so that the p-value is exact
-where the orders are exchangeable (Westfall and Young 1993; Pesarin and Salmaso 2010).
+Every single measure misses some links. Here each is a correlation, or a sum of squared correlations, between
+functions of u and functions of v: the values themselves, smooth functions of the ranks from slow to fast, and
+the ends of the range. A permutation therefore costs one product of two matrices. For each measure, every
+order of v, including the observed one, gets the share of all orders that reach its value. The statistic of an
+order is its smallest share. The p-value is the share of the orders whose statistic is no larger than that of
+the observed order. All orders are treated alike, so the p-value is exact if they are exchangeable (Westfall
+and Young 1993; Pesarin and Salmaso 2010).
 
 >>> rng = np.random.default_rng(0)
 >>> u = rng.normal(size=300)
@@ -170,22 +170,20 @@ def independence_test(
     Parameters
     ----------
     u : (n,) array
-        Finite numbers; a prediction, say.
+        Finite numbers, such as predictions.
     v : (n,) array
-        Finite numbers; the sensitive attribute, say. Text or categories are classes: two are 0 and 1; with
-        more, every measure uses class membership, and their order has no effect.
+        Finite numbers, such as the sensitive attribute. Text or categories are classes: two are encoded as 0
+        and 1; with more, every measure uses class membership, and the order of classes has no effect.
     sample_weight : (n,) array, optional
-        Non-negative; rows with weight 0 are left out. The weight is permuted in two ways, kept with u and
-        kept with v, and the larger p-value counts. It is valid if the weight depends on u alone, on v alone
-        or on neither.
+        Non-negative; rows with weight 0 are left out. Permutations keep the weight with u, and then with v,
+        and the p-value is the larger of the two. It is valid unless the weight depends on both u and v.
     groups : (n,) array, optional
         Groups of rows: whole groups exchange their values of v, see
         :class:`fairdash.dependence.grouping.Blocks`, or their scores share one multiplier.
     n_permutations
-        Number of permutations B; 999 by default, and 499 multipliers above 20,000 rows. Each of the six
-        measures has one order that ranks first, so that a p-value may not fall below 6 / (1 + B): a test at
-        5 % needs at least 119 permutations, and m such tests by Holm's rule need 120 m − 1; 1,999 suffice for
-        sixteen.
+        Number of permutations B; 999 by default, and 499 multipliers above 20,000 rows. The p-value combines
+        six measures and is at least 6 / (1 + B). A test at 5 % therefore needs at least 119 permutations, and
+        m tests with Holm's correction need 120 m − 1 (1,999 suffice for sixteen).
     random_state
         Seed of the permutations or multipliers.
 
@@ -196,16 +194,16 @@ def independence_test(
     Raises
     ------
     OptionError
-        Inputs refused by :func:`~fairdash.dependence.measure`, fewer than one permutation, or too few
-        groups that can exchange their values.
+        As :func:`~fairdash.dependence.measure`; also if ``n_permutations`` is below 1, or too few groups can
+        exchange their values.
 
     Notes
     -----
     Above 20,000 rows, rows are not permuted. Instead, the scores w (f(u) − f̄) (g(v) − ḡ) of all pairs of
     functions are summed with random signs, one per row or group. Under independence a score has mean 0, and
-    estimating the means changes nothing to first order, because both factors are centred. The signed sums
-    therefore have the same law as the sum itself as the number of rows grows (Wu 1986; van der Vaart and
-    Wellner 1996, section 2.9).
+    estimating the means changes nothing to first order, because both factors are centred. For large n, the
+    signed sums therefore have the same distribution as the sum itself (Wu 1986; van der Vaart and Wellner
+    1996, section 2.9).
 
     Examples
     --------

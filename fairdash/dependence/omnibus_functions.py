@@ -1,7 +1,7 @@
 """Measures of the omnibus test, and the functions of u and v that they correlate.
 
-Of classes the functions are which class a row has, made uncorrelated: a sum of squared correlations with them
-is that of an analysis of variance, whatever the order of the classes.
+For classes, the functions are uncorrelated indicators of the class. The sum of squared correlations with them
+is that of an analysis of variance and does not depend on the order of the classes.
 """
 
 from __future__ import annotations

@@ -25,16 +25,16 @@ class Pattern:
     Attributes
     ----------
     id
-        The name used in the API.
+        Name used in the API.
     title
-        The name in plain words.
+        Name in plain words.
     formula
         F in LaTeX, without dollar signs.
     kind
         ``"smooth"``, ``"discontinuous"`` or ``"unsteady"``.
     paper
-        Whether it is one of the four kinds of the paper's Fig. 2. These are even functions, so that the
-        linear correlation with U is zero.
+        True for the four patterns of the paper's Fig. 2. They are even functions, so their linear correlation
+        with U is zero.
     function
         F itself, from (...) to (...) arrays.
     """

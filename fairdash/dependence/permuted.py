@@ -1,8 +1,8 @@
 """Permutation values of a measure with row weights, with little repeated work.
 
-A weight stays with u or moves with v (:meth:`fairdash.dependence.api.Estimator.null`). The side that keeps
-the weight has the same weighted margin in every order, while the other's margin changes. All models share one
-s, so its prepared orders serve every model.
+A weight stays with u or moves with v (:meth:`fairdash.dependence.api.Estimator.null`). The variable that
+keeps the weight has the same weighted margin in every order, and the other's margin changes. All models share
+one s, so its orders are prepared once.
 """
 
 from __future__ import annotations

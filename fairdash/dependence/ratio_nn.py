@@ -1,11 +1,11 @@
 """χ² divergence and mutual information by a network that learns the density ratio of (u, v), for a stack of
 pairs at once.
 
-The network h(u, v) estimates the logarithm of p(u, v) / (p(u) p(v)) by maximising the bound of Donsker
-and Varadhan, E_P[h] − ln E_Q[eʰ] (MINE, Belghazi et al. 2018), with P the joint law and Q the product of
-the margins. The same h gives both measures. For χ² it enters the dual form of Algorithm 1, E_P[f] −
-E_Q[f + f²/4], through f = 2(c eʰ − 1), where it is 2c E_P[eʰ] − c² E_Q[e²ʰ] − 1. Ascending that form
-directly, as published, is unstable: its gradient is ruled by the largest ratio in the batch.
+The network h(u, v) estimates the logarithm of p(u, v) / (p(u) p(v)) by maximising the bound of Donsker and
+Varadhan, E_P[h] − ln E_Q[eʰ] (MINE, Belghazi et al. 2018), with P the joint law and Q the product of the
+margins. The same h gives both measures. For χ² it enters the dual form of Algorithm 1, E_P[f] − E_Q[f +
+f²/4], through f = 2(c eʰ − 1), where it is 2c E_P[eʰ] − c² E_Q[e²ʰ] − 1. Direct ascent on that form, as
+published, is unstable, because the largest ratio in the batch dominates its gradient.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Registry of all dependence measures, which pages, the command line and tests loop over.
 
-Nothing heavy is imported here: an implementation is named (``"module:function"``) and loaded when it is first
-used.
+Each entry names its implementation (``"module:function"``), which is imported on first use.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Spline HGR: the first canonical correlation between smooth functions of the ranks of u and v.
 
 HGR is the largest correlation of f(U) and g(V) over all functions. Over the span of finitely many functions
-it is the first singular value of their cross-covariance. How many functions to use is decided by what the
-training rows predict for other rows; the value is the correlation on rows that neither chose nor fitted f
-and g.
+it is the first singular value of their cross-covariance. The training rows select the number of functions by
+cross-validation; the value is the correlation on rows that neither selected nor fitted f and g.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 canonical correlations between few functions of one variable and many of the other.
 
 The space is that of cubic B-splines with equal knots in (mid-)ranks. Its functions are ordered by roughness
-(Demmler and Reinsch 1975), so that the first p of them are the smoothest p dimensions of it, and are then
-made uncorrelated with variance 1 in that order. They depend on x through its ranks alone.
+(Demmler and Reinsch 1975), so the first p span the smoothest p dimensions. In that order they are made
+uncorrelated with variance 1. They depend on x only through its ranks.
 """
 
 from __future__ import annotations

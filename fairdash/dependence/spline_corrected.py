@@ -1,9 +1,8 @@
 """Spline HGR with a correction for noise, which inflates the largest of many sample correlations.
 
-Two functions on each side come first, and their contribution is never removed. More functions, and then
-steps, raise the value as far as the rows support them: their gain is multiplied by a weight that grows from 0
-to 1 with the evidence, so that a weak link does not benefit from the luckiest of many sizes, and the value
-never jumps.
+The value starts with two functions on each side, whose contribution always counts. Further functions, and
+then steps, raise it if the rows support them: their gain has a weight that grows continuously from 0 to 1
+with the evidence, so a weak link does not profit from the best of many sizes by chance.
 """
 
 from __future__ import annotations

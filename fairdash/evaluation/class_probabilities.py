@@ -1,13 +1,13 @@
 """Class means when only class probabilities are known, estimated from other data.
 
-With p = P(class | z) a row counts to a class by p. That weighted mean is the class's where y and the class
-are unrelated among rows of equal z; else it is off by −E[Cov(class, y | z)] / E[p], and giving each row its
-likeliest class has errors of its own (Chen, Kallus, Mao, Svacha and Udell 2019, "Fairness under unawareness",
-theorems 3.1 and 3.2). That covariance can't be known from these data, but it has bounds: among rows of
-about equal p the class holds the highest y, or the lowest, as far as p goes (Kallus, Mao and Zhou 2022,
-"Assessing algorithmic fairness with unobserved protected class using data combination", sharp given p alone).
-All of this asks that p is calibrated: of the rows with p = 0.3, three of ten are of the class. Where the true
-classes of some rows are known, that is tested, and mended where it fails.
+Each row counts towards a class with weight p = P(class | z). This weighted mean equals the class mean if y
+and the class are unrelated among rows of equal z. Otherwise its bias is −E[Cov(class, y | z)] / E[p], and
+assigning each row its most likely class has other errors (Chen, Kallus, Mao, Svacha and Udell 2019, "Fairness
+under unawareness", theorems 3.1 and 3.2). These data do not identify the covariance, but bound it: among rows
+of about equal p, the class has at most the highest, or the lowest, y (Kallus, Mao and Zhou 2022, "Assessing
+algorithmic fairness with unobserved protected class using data combination", sharp given p alone). All of
+this assumes that p is calibrated: three in ten rows with p = 0.3 belong to the class. If the true classes of
+some rows are known, calibration is tested, and p is recalibrated if it fails.
 
 >>> y, p = np.array([1.0, 2.0, 3.0, 4.0]), np.array([[1, 0], [1, 0], [0, 1], [0, 1.0]])
 >>> found = by_probability(y, p, ("a", "b"))

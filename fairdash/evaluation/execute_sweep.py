@@ -41,6 +41,7 @@ from fairdash.training.settings import weight_decay_of
 from fairdash.training.split_kinds import check_groups
 from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD, Sweep, SweepProgress, train_sweep
+from fairdash.utils.classes import attributes_of
 
 #: Permutations behind a floor of a preview, and of one that sees many rows or a sample of a table that took
 #: its time to read: as few as still reach 5 %.
@@ -244,7 +245,7 @@ def work_of_plan(
 
 
 def _has_references(dataset: Dataset) -> bool:
-    return dataset.sensitive.shape[1] == 1 and dataset.n_rows <= MOST_ROWS_FOR_REFERENCES
+    return len(attributes_of(dataset.sensitive)) == 1 and dataset.n_rows <= MOST_ROWS_FOR_REFERENCES
 
 
 def _objectives(plan: Sweep) -> list[str]:

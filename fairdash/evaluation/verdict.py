@@ -1,18 +1,17 @@
-"""Verdict from a single test: do all splits together show more dependence than expected by chance?
+"""Verdict from one test: do all splits together show more dependence than expected by chance?
 
 The verdict, ``verdict_p``, is one test of several quick measures (:mod:`fairdash.dependence.omnibus`), each
-averaged over the splits. In addition, every measure in a figure has its own test, with an edge from its null
+averaged over the splits. In addition, every measure in a figure has its own test and an edge from its null
 distribution.
 
-The splits of a run share rows, so their figures are not independent: a majority of single tests misses
-a link that all rows together show. Here s is permuted once over all rows of the table, every split sees its
-own test rows of that one permuted column, and the statistic is the mean over the splits, as it is drawn.
-
-For each permutation the rows of a part are ranked by the permuted column and get the part's own values of s
-in that order. So a part keeps its values, and a row that stands in several parts gets nearly the same one in
-all of them, as the overlap of the parts asks. Rows that belong together exchange their values as whole groups
-over the whole table (:class:`fairdash.dependence.grouping.Blocks`), and the parts follow. In tables of more
-than 20,000 rows the verdict has a random sign a row, or group, instead, the same one in all parts.
+The splits of a run share rows, so their figures are not independent, and a majority of single tests misses a
+link that all rows together show. Here s is permuted once over all rows of the table, every split uses its own
+test rows of that permuted column, and the statistic is the mean over the splits. For each permutation, the
+rows of a part are ranked by the permuted column and get the part's own values of s in that order. A part
+therefore keeps its values, and a row in several parts gets nearly the same value in each. Related rows
+exchange their values as whole groups over the whole table (:class:`fairdash.dependence.grouping.Blocks`). In
+tables of more than 20,000 rows the verdict uses one random sign per row or group instead, the same in all
+parts.
 """
 
 from __future__ import annotations

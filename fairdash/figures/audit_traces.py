@@ -258,7 +258,10 @@ def features(table: pd.DataFrame) -> list[str]:
 
 
 def measures(table: pd.DataFrame) -> list[str]:
-    return [each.replace("_", " ") for each in table["measure"]]
+    """Name the change of the price between two points of s, and its parts."""
+    parts = {"gap": "change of the price", "earned": "justified by cost", "left": "unexplained"}
+    names = (each.partition("_s10") for each in table["measure"])
+    return [parts[name] + (" (10th to 90th percentile)" if fixed else "") for name, fixed, _ in names]
 
 
 def surface(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:

@@ -1,7 +1,8 @@
 """Content blocks for pages and documents, rendered as self-contained HTML.
 
-Content is written once, as sentences, facts, figures and tables. ``parts.html`` makes HTML of it,
-:func:`fairdash.ui.blocks.show_blocks` a page, :func:`fairdash.utils.safe_csv.safe_csv` the file of a table.
+Content is written once, as sentences, facts, figures and tables. ``parts.html`` renders it as HTML,
+:func:`fairdash.ui.blocks.show_blocks` on a page, and :func:`fairdash.utils.safe_csv.safe_csv` writes its
+tables.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Place labels beside points without overlap or clipping at any chart width.
 
-The page does not know how wide a chart will be drawn. A label therefore keeps a distance in pixels from its
-point that is right at every one of WIDTHS, from a phone's to a wide screen's.
+The width of a chart is not known in advance. A label's distance from its point, in pixels, therefore fits all
+WIDTHS, from a phone to a wide screen.
 """
 
 from __future__ import annotations

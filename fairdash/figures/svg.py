@@ -1,7 +1,7 @@
-"""Static figures for pages and reports without scripts: plotly's values, drawn by matplotlib.
+"""Static SVG figures for pages and reports without scripts: matplotlib draws plotly's values.
 
-Supported are the elements of audit figures: lines, points with error bars, areas and horizontal bars. Text
-remains text, so that a print can be searched.
+It supports the elements of audit figures: lines, points with error bars, areas and horizontal bars. Text
+remains text, so it can be searched.
 """
 
 from __future__ import annotations

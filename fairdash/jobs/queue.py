@@ -5,10 +5,9 @@
 <home>/lanes/<lane>.lock         held by the process that works at a lane on this machine
 <home>/lanes/<lane>.log          what it printed; with several machines their names stand before the lane's
 
-``FAIRDASH_DATABASE`` names a PostgreSQL database instead, for several machines that see one home. The
-database holds ids and states; what people's rows hold is never in it.
-
-DBOS takes 0.4 s to import, so only what is not over asks here.
+``FAIRDASH_DATABASE`` names a PostgreSQL database instead, for several machines that share one home. The
+database holds ids and states, but no rows of data. DBOS takes 0.4 s to import, so jobs that have ended are
+not looked up here.
 """
 
 from __future__ import annotations

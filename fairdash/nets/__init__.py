@@ -1,7 +1,7 @@
 """Small neural networks, K of them computed as one.
 
-A stack holds K networks of the same shape; its tensors have the leading dimension K, its inputs and
-outputs the shape ``(K, batch, features)``. This room knows nothing of fairness or of data.
+A stack holds K networks of the same shape; its tensors have the leading dimension K, its inputs and outputs
+have the shape ``(K, batch, features)``. This package does not depend on fairness or data.
 """
 
 from fairdash.nets.mlp import StackedAdam, StackedMLP

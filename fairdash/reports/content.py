@@ -1,6 +1,6 @@
 """Content of the comparison page and report: figures with tables, findings, facts and limits.
 
-All is plain text, in blocks (:mod:`fairdash.figures.blocks`): the caller that shows it escapes it.
+All content is plain text in blocks (:mod:`fairdash.figures.blocks`); the caller escapes it.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ confirmations.json  what the rows set aside have shown, if they were opened
 result/        what it has found; first/ where there is the preview alone
 sha256.json    the SHA-256 of each of these
 
-The same run always gives the same bytes. Nothing is packed, so that no archive is larger inside than outside,
-and one that is not, byte by byte, what its own files make is not taken: whatever changed it, it has changed.
+The same run always gives the same bytes. Files are stored uncompressed, so an archive can't unpack to more
+than its size. An import is refused unless the archive equals, byte by byte, the archive made from its files.
 """
 
 from __future__ import annotations

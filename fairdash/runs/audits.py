@@ -3,8 +3,8 @@
 <home>/audits/<id>/spec.json   which table, which columns, and which gap is allowed: fixed before results
 <home>/audits/<id>/result/     what was found, as :meth:`fairdash.AuditResult.save` writes it
 
-The other files are a run's; see :mod:`fairdash.runs.store`. What is audited may be a run's own predictions:
-a table of its test rows, kept as its owner's.
+The other files are a run's; see :mod:`fairdash.runs.store`. The audited table may contain a run's own
+predictions for its test rows; it then belongs to the run's owner.
 """
 
 from __future__ import annotations

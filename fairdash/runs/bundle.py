@@ -13,6 +13,12 @@ glm.csv                   the tariff at λ = 0 of the same factors, to compare w
 tariff.json               its card
 model_card.md             the card in words
 README.txt                how to rate by it, in plain words
+
+Of a repaired price:
+repaired_prices.csv   the price of each row before and after, by strength, with s at pricing and without
+repair.csv            dependence, error and changes by strength
+repair.json           its card
+model_card.md         the card in words
 """
 
 from __future__ import annotations
@@ -35,14 +41,19 @@ from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import Sweep
 from fairdash.utils.records import to_plain
+from fairdash.utils.safe_csv import safe_csv
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from fairdash.auditing.plan import AuditPlan
+    from fairdash.auditing.table import AuditTable
     from fairdash.tariff.model import FairTariff
     from fairdash.training.regressor import FairRegressor
 
 #: What it is called where it is kept.
 BUNDLE = "bundle.zip"
-TARIFF, GLM = "tariff.csv", "glm.csv"
+TARIFF, GLM, REPAIR = "tariff.csv", "glm.csv", "repair.csv"
 CARD = "model_card.md"
 #: Beside a tariff's bundle, where the data have a price that stands: what the splits' tariffs of its weight
 #: ask of test rows. A cap on changes is judged by that.
@@ -125,6 +136,12 @@ _LIMITS_OF_TARIFF = (
     *_LIMITS,
     "No factor is a sensitive column, but factors may still reveal them.",
     "Levels with little exposure have uncertain relativities. See the column share.",
+    "It claims no compliance with any rule.",
+)
+_LIMITS_OF_REPAIR = (
+    "The repair of each row was fitted on other rows. To price new rows, fit fairdash.FairPostprocessor.",
+    "Without the sensitive attribute at pricing, the price follows it as far as other columns reveal it.",
+    "It repairs the dependence on this attribute only. Other attributes and combinations may show more.",
     "It claims no compliance with any rule.",
 )
 _ABOUT_FIGURES = (
@@ -281,6 +298,45 @@ def card_of_tariff(
         "figures": _about_figures(plan, run, figures),
         "limits": list(_LIMITS_OF_TARIFF),
     }
+
+
+def card_of_repair(
+    table: AuditTable, plan: AuditPlan, figures: pd.DataFrame, *, audit: str, title: str
+) -> dict[str, Any]:
+    """Describe a repaired price as :func:`card_of` does; `figures` has a row a way and strength."""
+    ways = figures[figures["strength"] == 1].set_index("s at pricing").drop(columns="strength")
+    values = {f"{name}, s {way}": float(row[name]) for way, row in ways.iterrows() for name in ways}
+    before = float(figures.loc[figures["strength"] == 0, "dependence"].iloc[0])
+    features = [name for name in map(str, table.features) if name != table.columns.price]
+    return {
+        "fairdash_repair": _FORMAT,
+        "made_with": _made_with("numpy", "scikit-learn"),
+        "data": {
+            "title": title,
+            "roles": {"features": features, "sensitive": [table.columns.sensitive]},
+            "rows": table.n,
+            "notes": list(table.notes),
+        },
+        "repair": {
+            "predicts": table.columns.price,
+            "method_title": "Repaired price: each row keeps its rank among rows with the same attribute",
+            "objective_meaning": OBJECTIVES["demographic_parity"].meaning,
+            "random_state": plan.random_state,
+            "audit": audit,
+        },
+        "figures": {
+            "about": "Figures at full strength, on rows that the repair was not fitted on; HGR by splines",
+            "values": {"dependence before": before, **values},
+        },
+        "limits": list(_LIMITS_OF_REPAIR),
+    }
+
+
+def repair_files(figures: pd.DataFrame, prices: pd.DataFrame, card: Mapping[str, Any]) -> dict[str, bytes]:
+    """Return a map of names to bytes: the zip of a repaired price, and :data:`REPAIR`."""
+    files = {REPAIR: safe_csv(figures), "repaired_prices.csv": safe_csv(prices)}
+    files |= {"repair.json": _text_of(card), CARD: model_card(card).encode()}
+    return {BUNDLE: pack(files, mode=0o644, is_packed=True), REPAIR: files[REPAIR]}
 
 
 def _made_with(*packages: str) -> dict[str, str]:

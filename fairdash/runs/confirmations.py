@@ -2,8 +2,8 @@
 
 <run>/confirmations.json   every opening in order; holds its own hash (:mod:`fairdash.storage.bundle`)
 
-Each opening is a line of the run's log, too: a file that was deleted, or restored to an earlier state, has
-fewer openings than the log tells of, and is not believed.
+Each opening is also a line of the run's log. A file with fewer openings than the log was deleted or restored
+to an earlier state, and is rejected.
 """
 
 from __future__ import annotations

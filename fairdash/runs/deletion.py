@@ -1,14 +1,13 @@
 """Delete a user's files and runs and everything derived from them, on request or when a term expires.
 
-Runs keep the target and the sensitive columns of every row, models keep the levels of texts, searches and
-studies keep figures: a file is not gone before they are.
-
-Where several hold the same file, one lets go of it with what they have made; the others keep theirs.
+Runs contain the target and the sensitive columns of every row, models contain the levels of text columns, and
+searches and studies contain figures. Deleting a file therefore deletes them as well. If several users have
+the same file, each deletes only their own copy and results.
 
 <home>/uploads/<sha256>[.<owner>].deleting   there while that is under way, so that it is ended if cut off
 <home>/deleted   written anew after each deletion: processes that keep tables in memory look
 
-Terms hold whether or not anybody looks: processes that stay keep enforcing them.
+Long-running processes enforce the terms even if nobody visits.
 """
 
 from __future__ import annotations
@@ -35,6 +34,7 @@ from fairdash.jobs import queue
 from fairdash.jobs.process import LOCK, is_at_work, stop
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.models import ModelJob
+from fairdash.runs.repairs import RepairJob
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.store import FIRST, SPEC, Job, Run
 from fairdash.runs.studies import StudyJob
@@ -55,7 +55,7 @@ class Made:
 
     Parameters
     ----------
-    runs, models, searches, audits, studies
+    runs, models, searches, audits, repairs, studies
         Folders.
     sources
         Files that say how to read it and which column plays which part.
@@ -67,6 +67,7 @@ class Made:
     models: tuple[Path, ...] = ()
     searches: tuple[Path, ...] = ()
     audits: tuple[Path, ...] = ()
+    repairs: tuple[Path, ...] = ()
     studies: tuple[Path, ...] = ()
     sources: tuple[Path, ...] = ()
     tables: tuple[tuple[str, str], ...] = ()
@@ -74,7 +75,7 @@ class Made:
     @property
     def folders(self) -> tuple[Path, ...]:
         """All folders."""
-        return (*self.runs, *self.models, *self.searches, *self.audits, *self.studies)
+        return (*self.runs, *self.models, *self.searches, *self.audits, *self.repairs, *self.studies)
 
     @property
     def n_at_work(self) -> int:
@@ -93,9 +94,9 @@ def made_from(digest: str, *, owner: str = LOCAL) -> Made:
         `digest` is not 64 hex digits.
     """
     check_sha256(digest)
-    runs, models, searches, audits = (
+    runs, models, searches, audits, repairs = (
         tuple(folder for folder in _naming(digest, kind) if _owner_in(folder / SPEC) in (owner, None))
-        for kind in (Run, ModelJob, SearchJob, AuditJob)
+        for kind in (Run, ModelJob, SearchJob, AuditJob, RepairJob)
     )
     sources = tuple(_sources_naming(digest, owner))
     return Made(
@@ -103,6 +104,7 @@ def made_from(digest: str, *, owner: str = LOCAL) -> Made:
         models=models,
         searches=searches,
         audits=audits,
+        repairs=repairs,
         studies=() if holders_of(digest) - {owner} else tuple(_naming(digest, StudyJob)),
         sources=sources,
         tables=tuple(_tables_in(sources, digest, owner)),
@@ -132,6 +134,7 @@ def made_in(*runs: Run) -> Made:
     prices."""
     models: list[Path] = []
     audits: list[Path] = []
+    repairs: list[Path] = []
     sources: list[Path] = []
     tables: list[tuple[str, str]] = []
     for run in runs:
@@ -140,12 +143,14 @@ def made_in(*runs: Run) -> Made:
         own = list(_sources_naming(word, owner))
         models += _naming(f'"run": {word}', ModelJob)
         audits += _naming(word, AuditJob)
+        repairs += _naming(word, RepairJob)
         sources += own
         tables += _tables_in(own, run.id, owner)
     return Made(
         runs=tuple(run.folder for run in runs),
         models=tuple(models),
         audits=tuple(audits),
+        repairs=tuple(repairs),
         sources=tuple(sources),
         tables=tuple(tables),
     )

@@ -15,6 +15,7 @@ from fairdash.jobs import queue
 from fairdash.runs.audits import AuditJob, create_audit
 from fairdash.runs.log import LOG, facts_of, note
 from fairdash.runs.models import ModelJob, create_model
+from fairdash.runs.repairs import RepairJob, create_repair
 from fairdash.runs.searches import SearchJob, create_search
 from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RunStatus
 from fairdash.runs.store import FIRST, SPEC, Job, Run, RunSpec, spec_text
@@ -89,6 +90,11 @@ def start_model(source: DatasetSource, plan: Sweep, **asked: Any) -> ModelJob:
 def start_audit(source: DatasetSource, plan: AuditPlan, *, owner: str = LOCAL) -> AuditJob:
     """Queue the audit of a price."""
     return put_in_line(create_audit(source, plan, owner=owner))
+
+
+def start_repair(audit: AuditJob, sensitive: str) -> RepairJob:
+    """Queue the repair of an audited price along one of the audit's sensitive attributes."""
+    return put_in_line(create_repair(audit, sensitive))
 
 
 def start_study(study: Study) -> StudyJob:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from fairdash.auditing.governance import FILE, read_governance
+from fairdash.auditing.filing.governance import FILE, read_governance
 from fairdash.data.source import DatasetSource
 from fairdash.errors import RunError
 from fairdash.runs.audits import AuditJob
@@ -72,6 +73,17 @@ def jobs_of(kind: type[SomeJob], *, owner: str | None) -> Iterator[SomeJob]:
             # No job, or another's.
             continue
         yield job
+
+
+def newest(kind: type[SomeJob], is_it: Callable[[Any], bool], *, owner: str) -> SomeJob | None:
+    """Return an owner's newest job of one kind with a specification that meets a condition, or None."""
+    found = []
+    for job in jobs_of(kind, owner=owner):
+        # Where it is damaged it is not this one.
+        with suppress(RunError):
+            if is_it(job.spec):
+                found.append((job.spec.created, job.id, job))
+    return max(found)[2] if found else None
 
 
 def _found(kind: type[SomeJob], owner: str | None) -> tuple[tuple[SomeJob, ...], tuple[str, ...]]:

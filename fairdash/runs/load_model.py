@@ -2,9 +2,8 @@
 
     python load_model.py table.csv
 
-It needs fairdash (README.txt says which version, and from where) and writes predictions.csv: a number a row,
-in the table's order. In a program of your own, fairdash.FairRegressor.load(file).predict(table) is all that
-it takes.
+It needs fairdash (README.txt names the version and the source) and writes predictions.csv with one number per
+row, in the table's order. In your own program, call fairdash.FairRegressor.load(file).predict(table).
 """
 
 import sys

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fairdash.auditing.governance import FIELDS
+from fairdash.auditing.filing.governance import FIELDS
 from fairdash.utils.text import few, visible
 
 #: What Markdown or HTML could take for a mark.
@@ -32,8 +32,8 @@ def model_card(card: Mapping[str, Any]) -> str:
     Parameters
     ----------
     card
-        As :func:`fairdash.runs.bundle.card_of` or :func:`~fairdash.runs.bundle.card_of_tariff` gives it; its
-        ``governance`` has the answers to :data:`fairdash.auditing.governance.FIELDS` that there are.
+        As :func:`fairdash.runs.bundle.card_of` gives it, or that of a tariff or a repaired price; its
+        ``governance`` has the answers to :data:`fairdash.auditing.filing.governance.FIELDS` that there are.
     """
     known, answers = _known(card), card.get("governance", {})
     lines = [f"# Model card: {escaped(card['data']['title'])}", ""]
@@ -53,14 +53,19 @@ def escaped(text: object) -> str:
 
 def _known(card: Mapping[str, Any]) -> dict[str, list[str]]:
     """Heading to what is known."""
-    model = card.get("model") or card["tariff"]
+    model = card.get("model") or card.get("tariff") or card["repair"]
     data, figures, roles = card["data"], card["figures"], card["data"]["roles"]
     kind = model.get("method_title", "Fair tariff: an additive model with a table of relativities")
     versions = ", ".join(f"{name} {number}" for name, number in card["made_with"].items())
-    details = [f"{kind}, weight λ = {model['lam']:g} on fairness", f"It predicts {model['predicts']}"]
+    weight = f", weight λ = {model['lam']:g} on fairness" if "lam" in model else ""
+    details = [f"{kind}{weight}", f"It predicts {model['predicts']}"]
     if "loss" in model:
         details.append(f"Loss: {model['loss']}; penalty: {model['penalty']}")
     made = [*details, f"Seed {model['random_state']}", f"Made with {versions}"]
+    tested, fingerprint = [], []
+    if "splits" in figures:
+        tested = [f"Test rows of {figures['splits']} splits ({figures['split']}) of the same table"]
+        fingerprint = [f"Fingerprint {data['fingerprint']}"]
     values = [f"{name}: {value}" for name, value in figures["values"].items() if value is not None]
     return {
         "Model details": _listed(made),
@@ -72,15 +77,8 @@ def _known(card: Mapping[str, Any]) -> dict[str, list[str]]:
             ]
         ),
         "Metrics": _listed([model["objective_meaning"]]),
-        "Evaluation data": _listed(
-            [
-                f"Test rows of {figures['splits']} splits ({figures['split']}) of the same table",
-                figures["about"],
-            ]
-        ),
-        "Training data": _listed(
-            [f"{data['title']}: {data['rows']:,} rows", *data["notes"], f"Fingerprint {data['fingerprint']}"]
-        ),
+        "Evaluation data": _listed([*tested, figures["about"]]),
+        "Training data": _listed([f"{data['title']}: {data['rows']:,} rows", *data["notes"], *fingerprint]),
         "Quantitative analyses": _listed(values or ["None were kept with this model"]),
         "Ethical considerations": [],
         "Caveats and recommendations": _listed(card["limits"]),

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -31,10 +30,10 @@ from fairdash.runs.bundle import (
     tariff_files,
     tested_premiums,
 )
-from fairdash.runs.listing import jobs_of, kept_answers
+from fairdash.runs.listing import kept_answers, newest
 from fairdash.runs.log import read
 from fairdash.runs.store import Job, JobSpec
-from fairdash.storage import LOCAL, sha256, write_whole
+from fairdash.storage import LOCAL, sha256
 from fairdash.storage.bundle import SEAL
 from fairdash.tariff import FAIR_TARIFF
 from fairdash.training.sweep import Sweep
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from fairdash.auditing.data import Progress
     from fairdash.tariff.model import FairTariff
     from fairdash.training.regressor import FairRegressor
 
@@ -197,14 +197,13 @@ class ModelJob(Job[ModelSpec]):
     label: ClassVar[str] = "model"
     spec_kind: ClassVar[type] = ModelSpec
 
-    def files(
-        self, dataset: Dataset, *, on_step: Callable[[float], None] | None = None
-    ) -> Mapping[str, bytes]:
+    def files(self, *, progress: Progress) -> Mapping[str, bytes]:
         """Fit the model to all rows; return its bundle, and a tariff's tables, by name.
 
         Errors as :func:`refit`.
         """
         spec = self.spec
+        dataset = spec.load()
         log = [vars(event) for event in read(self.folder.parents[1] / "runs" / spec.run).events]
         more = {"log": log, "governance": kept_answers(owner=spec.owner)}
         if spec.method == FAIR_TARIFF:
@@ -214,15 +213,9 @@ class ModelJob(Job[ModelSpec]):
             if dataset.prediction is not None:
                 files[TESTED] = tested_premiums(dataset, spec.plan, spec.lam)
             return files
-        model = refit(dataset, spec, on_step=on_step)
+        model = refit(dataset, spec, on_step=lambda share: progress("training on all rows", share))
         card = card_of(model, dataset, spec.plan, run=spec.run, figures=spec.figures)
         return {BUNDLE: model_bundle(model, {**card, **more})}
-
-    def keep(self, files: Mapping[str, bytes]) -> None:
-        """Store the output of :meth:`files`, all of it or nothing."""
-        with self._result_folder() as folder:
-            for name, content in files.items():
-                write_whole(folder / name, content)
 
     def tariffs(self) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Read the tables of relativities at λ = 0 and at the selected λ; RunError if missing or damaged."""
@@ -267,10 +260,8 @@ def create_model(source: DatasetSource, plan: Sweep, **asked: Any) -> ModelJob:
 
 def find_model(*, run: str, method: str, lam: float, owner: str = LOCAL) -> ModelJob | None:
     """Return the newest model that its owner requested at a point of a run; None if none is readable."""
-    found = []
-    for job in jobs_of(ModelJob, owner=owner):
-        # Where it is damaged it is not this one.
-        with suppress(RunError):
-            if (job.spec.run, job.spec.method, job.spec.lam) == (run, method, lam):
-                found.append((job.spec.created, job.id))
-    return ModelJob(max(found)[1]) if found else None
+
+    def is_it(spec: ModelSpec) -> bool:
+        return (spec.run, spec.method, spec.lam) == (run, method, lam)
+
+    return newest(ModelJob, is_it, owner=owner)

@@ -1,7 +1,7 @@
 """Check each file of an imported run, by itself and against the run's plan.
 
-Everything follows from the plan: which models there are, in which splits, and so which rows each table has.
-What passes here has all that pages and reports look at.
+The plan determines the models, their splits and the rows of each table. A run that passes has everything that
+pages and reports use.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 <home>/searches/<id>/spec.json   what to look for, and in which data
 <home>/searches/<id>/result/     what was found
 
-The other files are a run's; see :mod:`fairdash.runs.store`. Searches stand apart from the runs, since they
-train nothing that one could look at.
+The other files are a run's; see :mod:`fairdash.runs.store`. Searches are separate from runs, because they
+leave no models to inspect.
 """
 
 from __future__ import annotations

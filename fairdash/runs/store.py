@@ -12,8 +12,8 @@
 <home>/runs/<id>/cancel          there if the user asked to stop
 <home>/runs/<id>/worker.lock     held by the process that is at it; which one, process.json says
 
-What a run has to do, how far it is and what it has found are sealed (:mod:`fairdash.storage.bundle`). Who is
-next, and which units are done, is in the queue (:mod:`fairdash.jobs.queue`).
+Task, progress and results of a run are sealed (:mod:`fairdash.storage.bundle`). The order of the jobs, and
+the units done, are in the queue (:mod:`fairdash.jobs.queue`).
 """
 
 from __future__ import annotations
@@ -234,8 +234,8 @@ class Job(Generic[Spec]):
     def status_if_over(self) -> RunStatus | None:
         """End of the job, for callers that know that no process works on it; None if it has not ended."""
         status = self.stored_status()
+        # Its worker may have died between the result, which is whole, and the word that it is.
         if not status.is_over and (self.folder / RESULT).is_dir():
-            # Its worker died between the result, which is whole, and the word that it is.
             return replace(status, state=DONE, doing="", fraction=1.0, seconds_left=None)
         return status if status.is_over else None
 
@@ -290,7 +290,7 @@ class Job(Generic[Spec]):
 
     @property
     def can_go_on(self) -> bool:
-        """Return whether the job was stopped, or failed, and has finished units to build on."""
+        """Return whether the job ended early and has finished units to build on."""
         return not (self.folder / RESULT).is_dir() and any(self.units.glob(64 * "?"))
 
     @property
@@ -299,17 +299,20 @@ class Job(Generic[Spec]):
         return self.folder / "units"
 
     @contextmanager
-    def _result_folder(self, name: str = "result") -> Iterator[Path]:
-        """A folder to write the result into: all of it is kept, sealed, or nothing.
-
-        StorageError if the disk won't.
-        """
+    def _result_folder(self, name: str = RESULT) -> Iterator[Path]:
+        """Folder for the result, all of which is kept, or nothing; StorageError if the disk is full."""
         with whole_folder(self.folder / name) as folder:
             yield folder
             seal(folder)
         if name == RESULT:
             # It has all that they have found.
             shutil.rmtree(self.units, ignore_errors=True)
+
+    def write_files(self, files: Mapping[str, bytes]) -> None:
+        """Store the result, a map of names to content: all of it or nothing."""
+        with self._result_folder() as folder:
+            for name in files:
+                write_whole(folder / name, files[name])
 
     def _checked(self, name: str = RESULT) -> Path:
         """Return the result's folder, whose files are as they were written; RunError if they are not."""
@@ -373,13 +376,7 @@ class Run(Job[RunSpec]):
             return ""
 
     def rename(self, name: str) -> None:
-        """Rename the run, or remove its name.
-
-        Raises
-        ------
-        OptionError
-            It has more than LONGEST_NAME characters, or some that are not shown.
-        """
+        """Rename the run, or remove its name; OptionError if it is too long or has characters not shown."""
         write_sealed(self.folder / NAME, {"name": _checked_name(name)})
 
     @property

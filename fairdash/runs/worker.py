@@ -2,8 +2,8 @@
 
 Only that process writes to the job's folder, apart from the cancel mark and from a run's helper process. The
 helper keeps cores busy by computing the same units from the other end; ``python -m fairdash.runs.worker ID``
-starts it, and it ends with its parent process. Each unit is stored once, by the first of the two that reaches
-it (:class:`fairdash.jobs.steps.Checkpoints`); neither process changes the results.
+starts it, and it ends with its parent process. Each unit is stored once, by the first process to reach it
+(:class:`fairdash.jobs.steps.Checkpoints`), with the same results.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from fairdash.jobs.process import environment, lower_priority, sign
 from fairdash.jobs.steps import Checkpoints, Unit, at_once
 from fairdash.runs.audits import AuditJob, origin_of
 from fairdash.runs.models import ModelJob
+from fairdash.runs.repairs import RepairJob
 from fairdash.runs.result import CURVES
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.status import CANCELLED, DONE, FAILED, RUNNING, RunStatus
@@ -102,7 +103,7 @@ def work_at(job: SomeJob, work: Work[SomeJob], *, unit: Unit = at_once, ends: bo
 
 
 #: A folder of the home each.
-KINDS: tuple[type[Job[Any]], ...] = (Run, SearchJob, ModelJob, AuditJob, StudyJob)
+KINDS: tuple[type[Job[Any]], ...] = (Run, SearchJob, ModelJob, AuditJob, RepairJob, StudyJob)
 
 
 def open_job(job_id: str) -> Job[Any]:
@@ -216,15 +217,10 @@ def _search(search: SearchJob, reporter: Reporter, unit: Unit) -> None:
     reporter.keep(lambda: search.write_result(result))
 
 
-def _refit(model: ModelJob, reporter: Reporter, _: Unit) -> None:
+def _make(job: ModelJob | RepairJob, reporter: Reporter, _: Unit) -> None:
     reporter.begin("reading the data")
-    dataset = model.spec.load()
-
-    def progress(share: float) -> None:
-        reporter.progress("training on all rows", share)
-
-    files = model.files(dataset, on_step=progress)
-    reporter.keep(lambda: model.keep(files))
+    files = job.files(progress=reporter.progress)
+    reporter.keep(lambda: job.write_files(files))
 
 
 def _audit(audit: AuditJob, reporter: Reporter, _: Unit) -> None:
@@ -252,7 +248,10 @@ def _study(study: StudyJob, reporter: Reporter, _: Unit) -> None:
 
 
 WORK: Mapping[type[Job[Any]], Work[Any]] = MappingProxyType(
-    {Run: _train, SearchJob: _search, ModelJob: _refit, AuditJob: _audit, StudyJob: _study}
+    {
+        **{Run: _train, SearchJob: _search, ModelJob: _make, AuditJob: _audit},
+        **{RepairJob: _make, StudyJob: _study},
+    }
 )
 
 

@@ -1,7 +1,7 @@
 """Studies of the estimators on distributions with known dependence.
 
-A study is a generator: it yields how far it is and the tables that it has so far. Pages start it in a process
-of its own (:mod:`fairdash.simulations.studies`); the command line and benchmarks may call it directly.
+A study is a generator that yields its progress and its tables so far. Pages run it in a separate process
+(:mod:`fairdash.simulations.studies`); the command line and benchmarks may call it directly.
 """
 
 from fairdash.simulations.estimates import Progress, scene_estimates, scene_study

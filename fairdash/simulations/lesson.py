@@ -1,6 +1,6 @@
 """Scenes of the lesson: each asks one question, takes a guess, and then explains the answer.
 
-``lesson_data`` has the lecturer's texts, and the trained numbers of ``python -m benchmarks.lesson``.
+``lesson_data`` contains the lecturer's texts and the results of ``python -m benchmarks.lesson``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Storage of the user's files.
 
-``FAIRDASH_HOME`` names one folder for everything; without it the places the operating system sets aside for
-a user's data and caches are used.
+``FAIRDASH_HOME`` names one folder for everything. Without it, fairdash uses the operating system's folders
+for user data and caches.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from fairdash.errors import StorageError
 
 #: Folders whose files hold values of people's rows, or figures of them.
-_PERSONAL = ("uploads", "sources", "runs", "searches", "models", "audits", "paper")
+_PERSONAL = ("uploads", "sources", "runs", "searches", "models", "audits", "repairs", "paper")
 
 #: The owner of everything where nobody signs in.
 LOCAL = "local"

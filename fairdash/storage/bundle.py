@@ -4,7 +4,7 @@ a zip              :func:`pack` writes the same bytes for the same files; :func:
 sha256.json        in a zip or a folder: path of every other file → its SHA-256
 <file>.json        "sha256" among its entries, of all the others
 
-What a disk or a hand has altered is named, not shown.
+An altered file is named, and its content is not shown.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Checks on files from elsewhere: types, shapes, counts, known names and limits.
 
-JSON, Parquet and safetensors each have one way in here. What is declared is checked before the whole is in
-memory where that can be, and everything that is wrong is one kind of error, :class:`SchemaError`.
+JSON, Parquet and safetensors have one reader each. Declared sizes are checked before the content is loaded,
+where possible, and every fault raises :class:`SchemaError`.
 
 >>> read_json(b'{"n": 1e999}', most_bytes=100)
 Traceback (most recent call last):

@@ -57,7 +57,7 @@ def cap_premiums(
     max_change: float,
     sample_weight: ArrayLike | None = None,
 ) -> CappedPremiums:
-    """Cap the relative change of every premium from the existing one, at unchanged income.
+    """Cap the relative change of every premium, at unchanged income.
 
     Every premium is multiplied by one level k and limited to ``(1 ± max_change) × existing``; k is chosen so
     that the weighted sum of the result equals that of `premiums`.
@@ -82,8 +82,8 @@ def cap_premiums(
 
     Notes
     -----
-    Income is a continuous, non-decreasing function of k, so that a level is found whenever one exists.
-    The cap applies after rating: the tariff's table of relativities does not change.
+    Income is a continuous, non-decreasing function of k, so a level is found whenever one exists. The cap
+    applies after rating: the tariff's table of relativities does not change.
 
     Examples
     --------

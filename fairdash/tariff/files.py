@@ -1,6 +1,6 @@
 """Export tables of relativities as CSV and XLSX and import them without loss of numbers or levels.
 
-A spreadsheet would run a text that begins with = + - or @, drops blanks at the ends of a cell, and can't hold
+A spreadsheet executes text that begins with = + - or @, drops blanks at the ends of a cell, and can't store
 control characters. Such texts are written as a backslash and a JSON string:
 
 >>> _written("=1+1"), _written("city"), _read(_written("=1+1"))

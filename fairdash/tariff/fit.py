@@ -2,12 +2,12 @@
 
     minimise over β:  L(β) + (α ‖β‖² + Σ γ ‖D² v‖²) / c + λ Ψ(U, s)
 
-L is the mean deviance in units of the constant's, c; v are the values of a number, whose second differences
-D² count where curves are to be smooth, and which may be held monotone (:mod:`fairdash.tariff.shape`). Ψ is
-the penalty on up to 20,000 rows that stay the same. λ = 0 is the GLM. With a penalty of the networks it is
-what they minimise too; that of its own has a part of Ψ that grows with λ itself, and leads to the flat
-premium (:mod:`fairdash.tariff.stack`). Fixed relativities are an offset: both see premiums with them, and
-no β changes them.
+L is the mean deviance divided by the constant's, c. v are the values of a numeric column's curve; the penalty
+on their second differences D² makes curves smooth, and they may be constrained to be monotone
+(:mod:`fairdash.tariff.shape`). Ψ is the penalty on up to 20,000 fixed rows. λ = 0 is the GLM. With a penalty
+of the networks, the objective is that of the networks. The tariffs' own penalty has a part that grows with λ
+itself and leads to the flat premium (:mod:`fairdash.tariff.stack`). Fixed relativities are an offset: L and Ψ
+include them, and no β changes them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Fit tariffs over λ and splits, and return predictions for a front beside a run's own models.
 
-Terms are chosen on the training rows of each split; all λ of a split are one stack, which starts at the
-split's GLM. The splits come one after another, each of them a unit that can be kept: one split's rows take a
-fifth of the memory of five.
+Terms are chosen on the training rows of each split. All λ of a split form one stack, which starts at the
+split's GLM. The splits are fitted one after another, each as a unit that can be stored, to save memory.
 """
 
 from __future__ import annotations

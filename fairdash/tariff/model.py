@@ -70,8 +70,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
     penalty
         Id in :data:`fairdash.tariff.fit.PENALTIES`: the choice of Ψ. ``"averages"`` penalises differences in
         premium: first between averages along s, then other links, down to one flat premium for large λ. The
-        others penalise correlations, whatever the size of the differences, and can predict worse than a flat
-        premium if the signal in the claims is weak.
+        others penalise correlations, however small the differences, and can predict worse than a flat premium
+        if the signal in the claims is weak.
     objective
         ``"demographic_parity"``: U is the prediction ŷ; ``"equalized_residuals"``: U is ŷ − y.
     sensitive_columns
@@ -93,10 +93,10 @@ class FairTariff(RegressorMixin, BaseEstimator):
         Map of columns to the level, or the number, with relativity 1; None for those with the most weight:
         the largest level or band, and the breakpoint nearest to the median.
     fixed
-        Map of columns to predetermined relativities of their levels, such as
-        ``{"region": {"north": 1.0, "south": 1.2}}``; None for none. They enter as an offset: they multiply
-        every premium at every λ, and no term is fitted to such a column. Levels may be numbers; None stands
-        for missing cells. Every cell of the column needs a relativity, and the loss needs a log link.
+        Map of columns to predetermined relativities of their levels, such as ``{"region": {"north": 1.0,
+        "south": 1.2}}``; None for none. They enter as an offset at every λ, and no term is fitted to such a
+        column. Levels may be numbers; None means a missing cell. Every cell of the column needs a relativity,
+        and the loss needs a log link.
     alpha
         Weight of the squared coefficients, as in scikit-learn's ``TweedieRegressor`` for a target with mean 1
         (squared error: variance 1). It keeps coefficients of levels without claims finite.
@@ -145,12 +145,12 @@ class FairTariff(RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    Missing cells are a separate level if the column has some in training. Levels are text: 3, 3.0 and "3"
-    are the same level. Levels not seen in training count as the base, and :meth:`predict` warns of them.
+    Missing cells are a separate level if the column has some in training. Levels are text: 3, 3.0 and "3" are
+    the same level. Levels not seen in training get the base, and :meth:`predict` warns of them.
 
-    With fixed factors, no λ leads to one flat premium. A large λ leads to the fixed factors alone, times one
-    base, as far as these factors don't follow s; the other factors compensate, as far as they can, for the
-    part that does. Both may predict worse than one flat premium; that is a consequence of the fixed factors.
+    With fixed factors, no λ leads to one flat premium. A large λ leads to a base times the fixed factors if
+    these do not follow s. If they do, the other factors offset the link as far as they can. Fixed factors can
+    make the tariff predict worse than one flat premium.
 
     Fitting runs on the CPU, where 100,000 rows take seconds, in float64 except for the descent from the GLM
     if there are more rows than `penalty_rows`.
@@ -239,7 +239,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
         y : array, shape (n,)
             Target, per unit of exposure if rows have exposures; not constant; with a log link 0 or more.
         sensitive_features : array, Series or DataFrame, shape (n,) or (n, d)
-            Sensitive features, as numbers. Needed if λ > 0 and there are no `sensitive_columns`.
+            Sensitive features: numbers, or text for classes. Needed if λ > 0 and there are no
+            `sensitive_columns`.
         sample_weight : array, shape (n,)
             Row weights, such as exposures: 0 leaves a row out, 2 counts it twice.
 

@@ -22,13 +22,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from fairdash.data.columns import as_pandas, clean_features, sensitive_table
 from fairdash.errors import Checks, DataError, OptionError
 from fairdash.tariff.model import FairTariff
+from fairdash.training.baselines import MOST_TREES
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.losses import LOSSES
 from fairdash.training.methods import METHODS, STANDARD
@@ -39,6 +39,7 @@ from fairdash.training.regressor_fit import find_columns, rows_to_fit, rows_to_p
 from fairdash.training.splits import folds
 from fairdash.utils.classes import classes_of, holds_text
 from fairdash.utils.registry import get_entry
+from fairdash.utils.trees import boosted_trees
 
 Array = NDArray[np.float64]
 
@@ -52,7 +53,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     """Repair prices from any source: a fitted or unfitted model, a function, or an existing price column.
 
     ``predict(X, sensitive_features=s)`` looks up each price's rank among customers with the same s, and
-    replaces the price by the value with that rank in one common law (the Wasserstein barycentre).
+    replaces the price by the value with that rank in one common distribution (the Wasserstein barycentre).
     ``predict(X)`` does not use s: it returns the projection of the repaired price on x, E[ŷ* | x], which may
     follow s if x predicts s.
 
@@ -60,11 +61,11 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     ----------
     estimator
         Source of the price: a scikit-learn regressor; a function from X to prices (n,); or the name of the
-        price column of X. A fitted regressor is used as it is. An unfitted one is fitted once per fold, on
+        price column of X. A fitted regressor is used unchanged. An unfitted one is fitted once per fold, on
         the rows of the other folds, and the price is the mean of these models. None for boosted trees.
     objective
         ``"demographic_parity"``: the price does not follow s; ``"equalized_residuals"``: the average error
-        does not. The spread of errors along s comes from the target, and no price can change it.
+        does not follow s. The spread of errors along s comes from the target, and no price can change it.
     alpha
         Strength from 0, the original price, to 1, the repaired one; linear in between.
     sensitive_columns
@@ -75,7 +76,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         (:class:`fairdash.FairTariff`, fitted to the ratio with the Poisson deviance), which :meth:`export`
         writes.
     monotone
-        Constrain the trees to rise with the original price, other columns equal; factors always do.
+        Constrain the trees to rise with the original price, other columns being equal; factors always do.
     n_folds
         Number of folds for an unfitted estimator.
     random_state
@@ -201,7 +202,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         """Return repaired prices (n,): exactly if s is given, otherwise by the projection on x.
 
         Sensitive columns of X are not used: pass them as `sensitive_features` if the price may use them.
-        `alpha` overrides the strength of the fit, None keeps it. A projection on factors has only one.
+        `alpha` overrides the fitted strength; None keeps it. A projection on factors has a single strength.
         """
         check_is_fitted(self)
         alpha = self.alpha_ if alpha is None else alpha
@@ -394,11 +395,9 @@ class _Trees:
         return np.asarray(self.model.predict(self.encoder.transform(features)), dtype=float)
 
 
-def _boosted(n_rows: int, seed: int, **options: Any) -> HistGradientBoostingRegressor:
+def _boosted(n_rows: int, seed: int, **options: Any) -> Any:
     stops = n_rows >= _FEWEST_TO_STOP
-    return HistGradientBoostingRegressor(
-        max_leaf_nodes=15, max_iter=150, early_stopping=stops, random_state=seed, **options
-    )
+    return boosted_trees(max_iter=MOST_TREES, early_stopping=stops, random_state=seed, **options)
 
 
 def _rows(table: Any, rows: NDArray[np.int64]) -> Any:

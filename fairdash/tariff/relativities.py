@@ -1,7 +1,7 @@
 """Table of relativities for filing: a base, and a relativity per level, band, breakpoint and pair.
 
-With a log link the premium is the base times a relativity a factor; with the identity it is the base plus
-points. Rating needs only the table: :func:`rate` also accepts edited tables.
+With a log link the premium is the base times one relativity per factor; with the identity link it is the base
+plus points. Rating needs only the table: :func:`rate` also accepts edited tables.
 """
 
 from __future__ import annotations

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from fairdash.data.columns import clean_features
 from fairdash.data.dataset import Dataset
 from fairdash.jobs.steps import Found, Unit, at_once, turns
-from fairdash.training.baselines import MOST_TREES, boosted_trees
+from fairdash.training.baselines import MOST_TREES
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.losses import Loss
 from fairdash.training.references import DEFAULT_STRENGTHS, REPAIR, REPAIR_PROJECTED
 from fairdash.training.splits import Split
+from fairdash.utils.classes import one_column_each
+from fairdash.utils.trees import boosted_trees
 
 #: Folds, and so models, whose mean is the price.
 N_FOLDS = 5
@@ -32,7 +34,7 @@ def repaired_prices(
     on_step: Callable[[], None] = lambda: None,
     unit: Unit = at_once,
 ) -> tuple[pd.DataFrame, NDArray[np.float64]]:
-    """Fit trees to each split's training rows, and repair their predictions for every sensitive column.
+    """Fit trees to each split's training rows, and repair their predictions for every sensitive attribute.
 
     Parameters
     ----------
@@ -51,6 +53,9 @@ def repaired_prices(
         ``diverged`` (False); and (K, n) predictions in the target's units, a row of `members` each.
     """
 
+    s = one_column_each(dataset.sensitive)
+    s.columns = pd.RangeIndex(s.shape[1])
+
     def of_split(split: Split, number: int) -> Found:
         from fairdash.tariff.postprocessor import FairPostprocessor
 
@@ -58,8 +63,7 @@ def repaired_prices(
         train, seed = split.train, random_state + number
         features = clean_features(dataset.features)
         x = FeatureEncoder.fit(features, rows=train).transform(features)
-        trees = boosted_trees(loss, MOST_TREES, early_stopping=True, random_state=seed)
-        s = dataset.sensitive.set_axis(range(dataset.sensitive.shape[1]), axis=1)
+        trees = boosted_trees(loss=loss.of_trees, max_iter=MOST_TREES, early_stopping=True, random_state=seed)
         repair = FairPostprocessor(trees, n_folds=N_FOLDS, random_state=seed).fit(
             x[train],
             dataset.target.to_numpy(dtype=float)[train],

@@ -1,9 +1,9 @@
 """Shape constraints on curves: smooth and, if requested, monotone.
 
-Smoothness is that of P-splines (Eilers and Marx 1996): the squares of second differences of neighbouring
-values, on the scale of η, are added to what is minimised. Every neighbour counts alike, whatever the
-distance: on quantiles each has about as many rows, and so the same noise. How much of it is best is found by
-cross-validation (:mod:`fairdash.tariff.smoothing`).
+Curves are smoothed as P-splines (Eilers and Marx 1996): the squared second differences of neighbouring
+values, on the scale of η, are added to the objective. All neighbours have the same weight regardless of
+distance, because breakpoints at quantiles have about equally many rows and therefore the same noise.
+Cross-validation selects the amount (:mod:`fairdash.tariff.smoothing`).
 
 >>> curve = Factor(column="age", kind=BREAKPOINT, cells=(20.0, 40.0, 60.0), base=0, shares=(0.3, 0.4, 0.3))
 >>> shape = Shape.of([curve], alpha=0.0, smooth=0.5, monotone={"age": 1})

@@ -1,13 +1,12 @@
 """Objective of K fair tariffs for one table, computed together over all rows.
 
-The default penalty is how far the premium's averages follow s, in premium. A correlation does not care how
-large a premium's differences are. Where claims are weak that pays for premiums that a few rows hold far apart
-and the rest nearly alike: they look independent, and predict worse than one flat premium does. This penalty
-counts the differences themselves, so that a flat premium has none. As λ grows, the averages go first, then
-other links, and last what is left of the premium's spread: `python -m benchmarks.tariff_rivals` compares the
-path with those of simpler ways.
-
-They go down by L-BFGS for stacks: K smooth problems of one size at once, each with its own steps.
+The default penalty measures, in units of premium, how much the premium's averages follow s. A correlation
+ignores the size of the differences. With a weak signal in the claims, it favours premiums that differ much
+for a few rows and hardly for the rest: they look independent, but predict worse than one flat premium. This
+penalty measures the differences themselves and is 0 for a flat premium. As λ grows, it lowers averages first,
+then other links, and finally the rest of the premium's spread; `python -m benchmarks.tariff_rivals` compares
+the path with simpler methods. The optimiser is L-BFGS for stacks: K smooth problems of one size at once, each
+with its own steps.
 
 >>> goal = np.array([[1.0, 2.0], [3.0, -1.0]])
 >>> def bowls(x, which):

@@ -1,10 +1,8 @@
 """Terms of a tariff, each of which adds a value to the linear predictor according to a row's cells.
 
-A table is the matrix that their coefficients are multiplied by. Levels of categories are text, since a table
-of relativities holds text, and so does a file of it.
-
-A term has *values* (one a breakpoint, band or level, and one for missing cells where there were any), and
-*coefficients*, which are what is fitted: fewer, because the zero of each term is the tariff's base.
+The terms turn a table into a design matrix. Levels of categories are text, as in the table of relativities
+and its files. A term has *values*, one per breakpoint, band or level and one for missing cells if any, and
+fewer *coefficients*, which are fitted: the zero of each term is the tariff's base.
 
 >>> import pandas as pd
 >>> table = pd.DataFrame({"age": [18.0, 40.0, 99.0]})

@@ -1,7 +1,7 @@
 """Benchmarks of every run: the training average, an actuary's linear model, trees and an existing price.
 
-A network that does not beat them is not worth the effort, and if it does not beat the average, it has learned
-nothing that fairness could cost. No benchmark trained here uses a sensitive column.
+A network that does not beat them is not worth the effort. If it does not even beat the average, there is no
+accuracy to lose to fairness. No benchmark trained here uses a sensitive column.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from fairdash.jobs.steps import Found, Unit, at_once, turns
 from fairdash.training.feature_encoder import EncodedRows, encode_rows
 from fairdash.training.losses import Loss
 from fairdash.training.splits import Split, with_held_out
+from fairdash.utils.trees import boosted_trees
 
-#: Trees at most, and the share of each one's step; how many are kept is found on held-out rows.
-MOST_TREES, LEARNING_RATE = 150, 0.1
+#: Trees at most; how many are kept is found on held-out rows.
+MOST_TREES = 150
 #: Weights of the squared coefficients that are compared, in units of a row: none to a constant.
 ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
@@ -147,20 +148,6 @@ def _model(loss: Loss) -> Any:
     )
 
 
-def boosted_trees(loss: Loss, count: int, *, early_stopping: bool, random_state: int) -> Any:
-    """Return scikit-learn's boosted trees of this loss, at most `count`, not fitted."""
-    from sklearn.ensemble import HistGradientBoostingRegressor
-
-    return HistGradientBoostingRegressor(
-        loss={0.0: "squared_error", 2.0: "gamma"}.get(loss.power, "poisson"),
-        learning_rate=LEARNING_RATE,
-        max_iter=count,
-        max_leaf_nodes=15,
-        early_stopping=early_stopping,
-        random_state=random_state,
-    )
-
-
 def _trees(
     rows: EncodedRows,
     weight: NDArray[np.float64],
@@ -173,7 +160,7 @@ def _trees(
 
     def fitted(train: NDArray[np.int64], count: int) -> Any:
         # Held-out rows that the run knows stop it: scikit-learn's own would part groups.
-        model = boosted_trees(loss, count, early_stopping=False, random_state=random_state)
+        model = boosted_trees(loss=loss.of_trees, max_iter=count, random_state=random_state)
         return model.fit(rows.x[train], rows.y[train], sample_weight=weight[train])
 
     held_out, longest = inner.validation, fitted(inner.train, MOST_TREES)

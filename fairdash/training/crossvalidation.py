@@ -1,8 +1,8 @@
 """Compare settings on held-out rows in shared stacks: candidates by cross-validation, weight decay by split.
 
-No single weight decay suits every table: the decay that suits a few hundred rows with a strong signal reduces
-a model of rare claims to a constant. Every run therefore begins with an additional stack of standard
-networks, and each split keeps the decay that predicts its own validation rows best. Test rows take no part.
+No single weight decay suits every table: one that suits a few hundred rows with a strong signal reduces a
+model of rare claims to a constant. Every run therefore begins with an additional stack of standard networks,
+and each split keeps the decay that predicts its own validation rows best. Test rows take no part.
 """
 
 from __future__ import annotations

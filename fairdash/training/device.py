@@ -1,8 +1,8 @@
 """Devices for training, and the memory that a stack needs on them.
 
-The memory of a stack is predicted, so that a stack too large for the device is cut before it is tried. The
-prediction counts the numbers held at the same time, in single precision. The factors were measured with the
-CPU's allocator; tests/training/test_device.py compares them.
+The memory of a stack is predicted, and a stack too large for the device is split before training. The
+prediction counts the numbers held at the same time, in single precision. Its factors were measured with the
+CPU's allocator (tests/training/test_device.py).
 """
 
 from __future__ import annotations

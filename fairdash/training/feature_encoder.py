@@ -6,16 +6,15 @@
 >>> encoder.transform(policies).round(2).tolist()
 [[-1.22, 0.0, 1.0], [1.22, 1.0, 0.0], [0.0, 0.0, 1.0]]
 
-Gorishniy, Rubachev and Babenko (2022), “On embeddings for numerical features in tabular deep learning”.
-Each function is known by its values at knots, is linear between them and constant beyond, so that a fitted
-one is two arrays.
+Gorishniy, Rubachev and Babenko (2022), “On embeddings for numerical features in tabular deep learning”. Each
+function is linear between knots and constant beyond them, so two arrays describe it.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -134,21 +133,6 @@ class FeatureEncoder:
             codes = _codes(features[column], levels)
             parts.append((codes[:, None] == np.arange(len(levels))).astype(float))
         return np.concatenate(parts, axis=1)
-
-    def only(self, number: Hashable) -> FeatureEncoder:
-        """Return the encoder of one numeric column, whose outputs are its block of all outputs."""
-        place = [self.numbers.index(number)]
-        return replace(
-            self,
-            numbers=(number,),
-            median=self.median[place],
-            mean=self.mean[place],
-            scale=self.scale[place],
-            categories=(),
-            levels=(),
-            knots=None if self.knots is None else self.knots[place],
-            heights=None if self.heights is None else self.heights[place],
-        )
 
     def unknown_levels(self, features: pd.DataFrame) -> dict[Hashable, int]:
         """Count cells with an unknown level, by column; columns without any are left out."""

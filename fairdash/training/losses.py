@@ -1,8 +1,8 @@
 """Losses: squared error, and deviances of the Tweedie family for prices and counts.
 
-A network gives η; the prediction is μ = η for squared error and μ = exp(η) otherwise, so that prices are
-positive and effects multiply. Losses are used in units of the constant model's: 1 is what the (weighted)
-mean of the training rows reaches, 0 is perfect.
+A network returns η. The prediction is μ = η for squared error and otherwise μ = exp(η), so prices are
+positive and effects multiply. Losses are divided by the constant model's loss: the (weighted) mean of the
+training rows has loss 1, and 0 is perfect.
 """
 
 from __future__ import annotations
@@ -50,6 +50,11 @@ class Loss:
     def has_log_link(self) -> bool:
         """Return whether the prediction is exp(η), positive, rather than η itself."""
         return self.power > 0
+
+    @property
+    def of_trees(self) -> str:
+        """Name of scikit-learn's loss for boosted trees: Poisson's for Tweedie's, with the same mean."""
+        return {0.0: "squared_error", 2.0: "gamma"}.get(self.power, "poisson")
 
     def prediction(self, eta: Numbers) -> Numbers:
         """Return μ from the network's η, any shape."""

@@ -1,8 +1,8 @@
 """Train many models of one data set in stacks, with any mix of methods, λ, splits, seeds and settings.
 
-Cutting a stack into units of a few seconds would cost speed: on Crime, five stacks of one split each take two
-thirds longer than one stack of five. A leg covers some of the epochs and passes on the state of all its
-models, so that the weights are the same however often training is resumed.
+One large stack is faster than several small ones: on Crime, five stacks of one split each take two thirds
+longer than one stack of five. A stack is therefore trained in legs. A leg covers some of the epochs and
+passes on the state of all its models, so resuming does not change the weights.
 """
 
 from __future__ import annotations
@@ -60,32 +60,31 @@ class TrainedModels:
     Parameters
     ----------
     members
-        One row a model, in the order of `predictions`: columns ``method``, ``lam``, ``split``,
-        ``diverged`` (training stopped being finite; the last finite weights predict), ``best_epoch``
-        (whose weights were kept).
+        One row per model, in the order of `predictions`: columns ``method``, ``lam``, ``split``, ``diverged``
+        (training became non-finite; predictions use the last finite weights), ``best_epoch`` (the epoch whose
+        weights were kept).
     predictions
-        (K, n) in the target's units, aligned with the rows of the data set, whatever part they play.
+        Predictions (K, n) in the target's units, for all rows of the data set in their order.
     splits
-        Row numbers of each split's parts.
+        Row numbers of the training, validation and test rows of each split.
     device
-        Where they were trained.
+        Device used for training.
     seconds
-        Wall time of the training, without any assessment.
+        Wall time of the training, without evaluation.
     notes
-        Sentences that the user should read: a device that was not there, models that diverged.
+        Messages for the user, such as an unavailable device or models that diverged.
     importance
-        Which features each model leans on: columns ``method``, ``lam``, ``split``, ``feature``,
-        ``importance`` and ``reliance``, as :func:`fairdash.training.importance.permutation_importance` has
-        them. None unless it was asked for.
+        Importance of each feature for each model: columns ``method``, ``lam``, ``split``, ``feature``,
+        ``importance`` and ``reliance``, as in :func:`fairdash.training.importance.permutation_importance`.
+        None unless requested.
     tuning
-        What was compared to find learning rate and weight decay, as
-        :func:`fairdash.training.crossvalidation.tune` gives it; None where the plan's own were taken.
+        Learning rates and weight decays compared, as returned by
+        :func:`fairdash.training.crossvalidation.tune`; None if the plan's values were used.
     curves
-        What was told of every epoch, as :class:`fairdash.training.progress.SweepProgress` has it; None in a
-        result that was read from its files.
+        Values reported for every epoch, as in :class:`fairdash.training.progress.SweepProgress`; None in a
+        result read from files.
     set_aside
-        Rows that took part in nothing, and predictions for them; None where none were set aside. In
-        `predictions` they are NaN.
+        Holdout rows, and predictions for them; None if no rows were set aside. In `predictions` they are NaN.
     """
 
     members: pd.DataFrame

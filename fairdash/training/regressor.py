@@ -10,7 +10,7 @@
 (300,)
 
 The header's metadata holds ``format``, ``about`` (versions, parameters, names and levels of the columns) and
-``sha256`` over `about` and all arrays, so that a changed byte is noticed. Nothing in it can be executed.
+``sha256`` over `about` and all arrays, which detects a changed byte. The file contains nothing executable.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ def make_scorer(
     random_state: int = 0,
     **options: Any,
 ) -> DependenceScorer:
-    """Make a scikit-learn scorer: minus the dependence of an estimator's predictions on sensitive columns.
+    """Make a scikit-learn scorer that returns minus the dependence of predictions on sensitive columns.
 
     Parameters
     ----------
@@ -133,8 +133,7 @@ def make_scorer(
         Sensitive columns of X, by name or by position from 0. If None, pass them as ``sensitive_features``
         through scikit-learn's metadata routing.
     objective
-        Variable to evaluate: the prediction for ``"demographic_parity"``, ŷ − y for
-        ``"equalized_residuals"``.
+        Variable to evaluate: ŷ for ``"demographic_parity"``, ŷ − y for ``"equalized_residuals"``.
     random_state
         Seed of measures that draw random numbers.
     **options

@@ -81,7 +81,7 @@ class SearchGrid:
         checks.finish()
 
     def candidates(self, base: TrainingSettings) -> tuple[TrainingSettings, ...]:
-        """Return all combinations, otherwise like `base`; raise OptionError for an unusable value."""
+        """Return `base` with each combination of the values; raise OptionError for an unusable value."""
         names = [each.name for each in fields(self)]
         combinations = itertools.product(*(getattr(self, name) for name in names))
         return tuple(replace(base, **dict(zip(names, values, strict=True))) for values in combinations)
@@ -137,14 +137,15 @@ class SearchResult:
         Settings with the smallest score; None in a search for a weight.
     lam
         Weight λ found; None in a search for settings. 0 if the standard model already meets the target. If no
-        weight meets the target, the one that comes nearest, up to noise.
+    weight meets the target, the one that comes closest, up to noise.
     reached
-        True if the target is met on the held-out rows; always True for settings, which have no target.
+        True if the target is met on the held-out rows; always True in a search for settings, which has no
+        target.
     frame
         Table with one row per candidate; see :func:`search_settings` or
         :func:`fairdash.training.lam_search.search_lam`.
     rule
-        Selection and its rule, in words.
+        Selected value and selection rule, in words.
     measure
         Id of the dependence measure used.
     seconds

@@ -29,7 +29,7 @@ class TrainingSettings:
     lr
         Learning rate of the predictor, lowered to zero by a cosine schedule.
     weight_decay
-        L2 penalty of the predictor, as torch.optim.Adam understands it.
+        L2 penalty of the predictor, as in torch.optim.Adam.
     batch_size
         Number of rows per mini-batch; at most the number of training rows.
     n_epochs
@@ -43,8 +43,7 @@ class TrainingSettings:
     adversary_steps
         Number of adversary steps per predictor step, on the same mini-batch.
     dropout
-        Share of each hidden layer's units that are dropped at random in every step of the predictor, at least
-        0 and below 1.
+        Share of each hidden layer's units dropped at random in every step of the predictor, in [0, 1).
     loss
         Id in :data:`fairdash.training.losses.LOSSES`.
     tweedie_power
@@ -118,11 +117,11 @@ class TrainingSettings:
         return find_loss(self.loss, tweedie_power=self.tweedie_power)
 
     def steps_an_epoch(self, n_rows: int) -> int:
-        """Number of mini-batches per epoch over so many training rows; at least 1."""
+        """Number of mini-batches per epoch for a number of training rows; at least 1."""
         return batches_an_epoch(n_rows, self.batch_size)
 
     def with_steps_of(self, n_rows: int, *, on: int) -> Self:
-        """Return settings whose training on `on` rows has as many steps as these settings have on `n_rows`.
+        """Return settings that take as many steps on `on` rows as these settings take on `n_rows`.
 
         Warm-up and patience are scaled like the epochs. All are rounded to whole epochs.
         """

@@ -1,7 +1,7 @@
 """Registry of ways to divide rows into training and test rows, and the rows to set aside as a holdout.
 
-Selecting a weight λ on test rows turns them into a kind of training rows: a claim about the selected point
-then fails on other rows in about half of such selections. Holdout rows take no part in the selection.
+Selecting a weight λ on test rows makes their figures optimistic: a claim about the selected point fails on
+other rows in about half of such selections. Holdout rows take no part in the selection.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Render blocks on a page (in a report they are HTML), and the interactive component, the stage.
+"""Render blocks on a page (reports render them as HTML), and the interactive figure, the stage.
 
 The stage receives data, draws frames in the browser, and sends one event back on release.
 """

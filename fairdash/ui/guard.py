@@ -1,8 +1,8 @@
 """Request guard: the server answers only requests to its own host names, from its own pages.
 
-A web site can have its name resolve to 127.0.0.1 (DNS rebinding); a browser then takes what the app answers
-for that site's own. Only the Host header tells. Streamlit looks at it for the websocket alone, and takes
-every page on this machine, whatever its port, for one of the app's.
+A web site can let its name resolve to 127.0.0.1 (DNS rebinding); a browser then treats the app's answers as
+that site's own. Only the Host header reveals this. Streamlit checks it for the websocket alone, and accepts
+every page on this machine, on any port, as one of the app's.
 """
 
 from __future__ import annotations

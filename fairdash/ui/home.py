@@ -1,6 +1,6 @@
 """Home page: prices by age with a fairness slider, three ways to begin, and recent runs.
 
-The guided first visit is here, too: five sentences on the app's own pages, which users can leave at any time.
+The guided first visit is also here: five sentences on the app's own pages, which users can leave at any time.
 """
 
 from __future__ import annotations

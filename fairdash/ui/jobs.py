@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -19,6 +20,7 @@ from fairdash.ui.text import duration, safe
 from fairdash.utils.text import counted, time_left
 
 KEY = Keys(__file__)
+SomeJob = TypeVar("SomeJob", bound=Job)
 
 SECONDS_BETWEEN_LOOKS = 0.5
 
@@ -72,6 +74,45 @@ def show_progress(job: Job) -> None:
     if st.button("Cancel", key=KEY("cancel", job.id), icon=":material/stop:", disabled=job.is_cancelled()):
         with plain_errors():
             job.ask_to_cancel()
+
+
+@st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
+def follow_job(job: Job) -> None:
+    """Show a job's progress until it is over."""
+    show_progress(job)
+
+
+def show_or_start(
+    job: SomeJob | None,
+    *,
+    show: Callable[[SomeJob], None],
+    start: Callable[[], object],
+    missing: str = "",
+    **button: Any,
+) -> None:
+    """Show a job's result, its progress, or a button that starts it.
+
+    Parameters
+    ----------
+    job
+        None if nobody has asked for it.
+    show
+        Draws the result.
+    missing
+        Reason why it can't be started.
+    """
+    if job is not None and job.status.state == DONE:
+        show(job)
+    elif missing:
+        st.caption(missing)
+    elif job is not None and not job.status.is_over:
+        follow_job(job)
+    else:
+        if job is not None:
+            show_status(job, job.status)
+        if st.button(**button):
+            start()
+            st.rerun()
 
 
 SECONDS_BETWEEN_STUDY_LOOKS = 0.7

@@ -1,8 +1,7 @@
 """Keys of widgets and session values, unique for each part of a page.
 
-Keys are global to a run of a page: Streamlit refuses the second widget of a key, and all that comes after it
-is lost. A file's keys therefore begin with the file's place, and everything that the address holds is a
-member of one enum.
+Keys are global to a page: Streamlit refuses a second widget with the same key and stops there. A file's keys
+therefore begin with the file's place, and one enum lists all keys of the address.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Identify the browser's owner, if any, by Streamlit's login or by a proxy's header.
 
-Where Streamlit's secrets have a section ``[auth]``, people sign in there (OpenID Connect). Where
-``FAIRDASH_USER_HEADER`` names a header, a proxy says who asks; it must take that header out of what browsers
-send, and nobody else may reach the app (docs/deployment.md). Otherwise all is the owner "local"'s.
+If Streamlit's secrets have a section ``[auth]``, users sign in with OpenID Connect. If
+``FAIRDASH_USER_HEADER`` names a header, a proxy sets it to the user. The proxy must remove this header from
+browsers' requests, and nobody else may reach the app (docs/deployment.md). Otherwise the owner is "local".
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Encode classes, such as sex or region, as numeric columns.
 
-Whatever takes numbers takes classes as columns of 0 and 1: two classes are one such column, more are one
-column each. A function of the class is a sum of functions of these columns, so that what takes several
-sensitive columns (measures, penalties, pages) sees every link with the class, and what takes one column sees
-each class against the rest.
+Two classes become one column of 0 and 1, more become one column each, so all functions of numbers accept
+classes. A function of the class is a sum of functions of these columns. Measures, penalties and pages that
+accept several sensitive columns therefore detect every link with the class; the others compare each class
+with the rest.
 
 >>> regions = classes_of(["north"] * 30 + ["south"] * 25 + ["east"] * 20)
 >>> list(regions.columns("region")), regions.counts.tolist()
@@ -187,6 +187,15 @@ def attributes_of(columns: pd.DataFrame) -> dict[str, list[str]]:
         is_set = len(own) > 2 and bool(np.isin(values, (0, 1)).all() and (values.sum(axis=1) == 1).all())
         attributes.update({name: own} if is_set else {column: [column] for column in own})
     return attributes
+
+
+def one_column_each(columns: pd.DataFrame) -> pd.DataFrame:
+    """Return a column per sensitive attribute: its numbers, or names of classes instead of 0/1 columns."""
+    of_each = {
+        name: columns[own].idxmax(axis=1) if len(own) > 1 else columns[own[0]]
+        for name, own in attributes_of(columns).items()
+    }
+    return pd.DataFrame(of_each, index=columns.index)
 
 
 def _of(column: str, name: str) -> str:

@@ -1,7 +1,7 @@
 """Log the location of an error without personal data.
 
 The message of an exception often quotes the value that caused it ("could not convert string to float: …"),
-and values are personal. The log gets the places in the code and the kinds of exceptions alone.
+and values are personal. The log contains only positions in the code and types of exceptions.
 """
 
 from __future__ import annotations

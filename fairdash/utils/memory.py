@@ -1,8 +1,8 @@
 """Memory limits for a process, so that one table or run cannot exhaust the machine.
 
-``FAIRDASH_MEMORY`` says how many gigabytes; half of what the machine, or its container, has by default. Only
-Linux counts what is asked for, so that it fails there and then; elsewhere nothing is limited. Neither is it
-on machines with a GPU, whose drivers take address space without end.
+``FAIRDASH_MEMORY`` sets the limit in gigabytes, by default half of the machine's or container's memory. It
+applies only on Linux, which refuses an allocation beyond the limit at once, and not on machines with a GPU,
+whose drivers reserve very large address spaces.
 """
 
 from __future__ import annotations

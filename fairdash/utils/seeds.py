@@ -1,9 +1,9 @@
 """Derive all random draws from one seed, with a separate stream for each purpose.
 
-What is drawn for one purpose never disturbs another: a stream is the user's seed, the place it is for (say
-a split), and the purpose's number. The numbers are those that stored results were made with: two purposes may
-share one where their places differ, or where what they draw is unlike. Splits and folds themselves are drawn
-from the seed and their number alone (:mod:`fairdash.training.splits`).
+Draws for one purpose never affect another: a stream consists of the user's seed, its position (such as a
+split), and the number of the purpose. These numbers can't change, because stored results depend on them. Two
+purposes may share a number if their positions or their kinds of draws differ. Splits and folds are drawn from
+the seed and their number alone (:mod:`fairdash.training.splits`).
 
 >>> seed_of(Stream.INITIAL_WEIGHTS, 0, 0) == seed_of(Stream.INITIAL_WEIGHTS, 0, 0)
 True

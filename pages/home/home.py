@@ -1,4 +1,4 @@
-"""Home: a curve that moves, three doors, and the recent runs where there are some."""
+"""Home: an interactive curve, three start cards, and recent runs."""
 
 from __future__ import annotations
 

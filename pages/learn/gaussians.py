@@ -1,4 +1,4 @@
-"""The address of Gaussians, once a page of its own, leads to its part of Association patterns."""
+"""Redirect the address of the former page Gaussians to its section of Association patterns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The paper: its tables and figures, theirs beside ours."""
+"""The paper: its tables and figures beside ours."""
 
 from __future__ import annotations
 

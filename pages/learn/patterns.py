@@ -1,4 +1,4 @@
-"""Association patterns: which measure sees the link? And what is true of bivariate normal laws."""
+"""Association patterns: which measure detects a link, and what holds for bivariate normal distributions."""
 
 from __future__ import annotations
 

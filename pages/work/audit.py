@@ -1,4 +1,4 @@
-"""Audit: does a price that already exists follow a sensitive attribute?"""
+"""Audit: does an existing price follow a sensitive attribute?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs: what has been trained here?"""
+"""Runs: find, compare and manage stored runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Train: a whole range of models, from most accurate to most fair."""
+"""Train: a range of models, from the most accurate to the fairest."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import pytest
 
 import fairdash as fd
 from fairdash.auditing.evidence import AuditResult
-from fairdash.auditing.report import blocks_of
+from fairdash.auditing.filing.report import blocks_of
 from fairdash.auditing.table import AuditTable
 from fairdash.errors import DataError
 from fairdash.evaluation.classes import by_group
@@ -28,6 +28,24 @@ def frame(n: int = 1_500) -> pd.DataFrame:
     )
     dear = 1 + 0.1 * (table["sex"] == "M") + 0.2 * (table["region"] == "C")
     return table.assign(premium=table["premium"] * dear)
+
+
+#: Sensitive columns and options of the four audits of classes that page and command line take to the last file.
+FOUR = {
+    "sex": ["sex"],
+    "region": ["region"],
+    "age × sex": ["age", "sex"],
+    "probabilities": ["p_a", "p_b", "p_c", "p_d"],
+}
+
+
+def mixed(n: int = 500) -> pd.DataFrame:
+    """Two classes, seven regions, ages, and probabilities of four classes, which are known in some rows."""
+    rng, table = np.random.default_rng(1), frame(n)
+    p = pd.DataFrame(rng.dirichlet([4, 3, 2, 1], n), columns=FOUR["probabilities"])
+    code = (p.to_numpy().cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
+    truth = np.where(np.arange(n) < 300, np.array(list("abcd"), dtype=object)[code], None)
+    return table.drop(columns="new").join(p).assign(truth=truth)
 
 
 def along(column: str, table: pd.DataFrame | None = None, **more: object) -> AuditResult:

@@ -12,9 +12,9 @@ import pytest
 from docs.rules import PAGE, page
 from fairdash.__main__ import main
 from fairdash.auditing.example import example_audit
-from fairdash.auditing.filing import PARTS, render_filing
-from fairdash.auditing.governance import FIELDS, governance_yaml, kept_governance, parse_governance
-from fairdash.auditing.rules import READ, RULES, TEMPLATES
+from fairdash.auditing.filing.document import PARTS, render_filing
+from fairdash.auditing.filing.governance import FIELDS, governance_yaml, kept_governance, parse_governance
+from fairdash.auditing.filing.rules import READ, RULES, TEMPLATES
 from fairdash.errors import StorageError
 from tests.auditing.test_evidence import HOSTILE
 from tests.tiers import few

@@ -10,15 +10,15 @@ import pytest
 from numpy.testing import assert_allclose
 
 import fairdash as fd
-from fairdash.auditing.attribution import (
+from fairdash.auditing.audit import carry_out
+from fairdash.auditing.models.premiums import PREMIUMS, corrective_of, learn_costs
+from fairdash.auditing.plan import AuditPlan, columns_of
+from fairdash.auditing.questions.attribution import (
     WITHOUT,
     drivers_of,
     proxy_discrimination,
     shares_of_link,
 )
-from fairdash.auditing.audit import carry_out
-from fairdash.auditing.models import PREMIUMS, corrective_of, learn_costs
-from fairdash.auditing.plan import AuditPlan, columns_of
 from fairdash.auditing.table import AuditTable
 from fairdash.errors import DataError, OptionError
 from fairdash.training.references import sensitive_nodes

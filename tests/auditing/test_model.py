@@ -13,8 +13,7 @@ from sklearn.linear_model import LinearRegression
 
 import fairdash as fd
 from fairdash.__main__ import main
-from fairdash.auditing.model_answers import flips, nodes_of
-from fairdash.auditing.onnx_model import onnx_model
+from fairdash.auditing.models.model_answers import flips, nodes_of, onnx_model
 from fairdash.errors import OptionError, StorageError
 
 COLUMNS = ["postcode", "power", "age"]
@@ -129,10 +128,36 @@ def test_hostile_files_are_refused_in_words(tmp_path, monkeypatch):
     for content in (b"", b"PK\x03\x04 no model", pickle.dumps(_Planted()), onnx_bytes()[:-40]):
         with pytest.raises(StorageError, match="refused"):
             onnx_model(content, COLUMNS)
-    monkeypatch.setattr("fairdash.auditing.onnx_model.LARGEST", 50)
+    monkeypatch.setattr("fairdash.auditing.models.model_answers.LARGEST", 50)
     (tmp_path / "large.onnx").write_bytes(onnx_bytes())
     with pytest.raises(StorageError, match="larger"):
         onnx_model(tmp_path / "large.onnx", COLUMNS)
+
+
+def endless_bytes():
+    """A file whose loop never ends."""
+    from onnx import TensorProto, helper
+
+    def value(name, kind=TensorProto.DOUBLE, shape=(None, 3)):
+        return helper.make_tensor_value_info(name, kind, shape)
+
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["go"], ["still"]), helper.make_node("Add", ["v", "v"], ["more"])],
+        "body",
+        [value("i", TensorProto.INT64, []), value("go", TensorProto.BOOL, []), value("v")],
+        [value("still", TensorProto.BOOL, []), value("more")],
+    )
+    true = helper.make_tensor("true", TensorProto.BOOL, [], [1])
+    loop = helper.make_node("Loop", ["", "true", "X"], ["price"], body=body)
+    graph = helper.make_graph([loop], "endless", [value("X")], [value("price")], [true])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    return model.SerializeToString()
+
+
+def test_an_endless_loop_is_ended(rows, monkeypatch):
+    monkeypatch.setattr("fairdash.auditing.models.model_answers.LONGEST", 0.2)
+    with pytest.raises(StorageError, match="needs more than"):
+        onnx_model(endless_bytes(), COLUMNS)(rows)
 
 
 def test_what_can_not_be_asked_is_named(rows):

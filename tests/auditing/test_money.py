@@ -10,8 +10,8 @@ from sklearn.metrics import mean_gamma_deviance, mean_poisson_deviance, mean_twe
 
 import fairdash as fd
 from fairdash.auditing.curve import basis_of
-from fairdash.auditing.money import along_s, moved, segments
 from fairdash.auditing.plan import columns_of
+from fairdash.auditing.questions.money import along_s, moved, segments
 from fairdash.auditing.table import AuditTable
 from fairdash.evaluation.insurance import bands_of, deviances
 from tests.auditing.test_audit import ROLES, policies

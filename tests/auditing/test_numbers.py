@@ -13,10 +13,10 @@ from sklearn.metrics import auc
 from benchmarks.audit_cases import CASES, FIELDS, summary, try_case
 from fairdash.auditing import gaps
 from fairdash.auditing.audit import carry_out
-from fairdash.auditing.decomposition import controlled_curve, in_words
 from fairdash.auditing.gaps import Estimate, holm
 from fairdash.auditing.plan import AuditPlan, columns_of
-from fairdash.auditing.sufficiency import actual_to_expected
+from fairdash.auditing.questions.decomposition import controlled_curve, in_words
+from fairdash.auditing.questions.sufficiency import actual_to_expected
 from fairdash.auditing.table import AuditTable
 from fairdash.evaluation import insurance
 from fairdash.evaluation.insurance import double_lift, gini, lorenz

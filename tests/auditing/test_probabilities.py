@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 import fairdash as fd
 from benchmarks.class_probabilities import CASES, NAMES, case, sample
 from fairdash.auditing.evidence import AuditResult
-from fairdash.auditing.report import blocks_of
+from fairdash.auditing.filing.report import blocks_of
 from fairdash.errors import DataError
 from fairdash.evaluation.class_probabilities import by_probability
 from fairdash.evaluation.classes import by_group

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairdash.auditing.models.repaired import repaired
 from fairdash.auditing.plan import columns_of
-from fairdash.auditing.repaired import repaired
 from fairdash.auditing.table import AuditTable
 
 

@@ -11,10 +11,10 @@ import pytest
 from scipy.stats import t as student
 
 import fairdash as fd
-from fairdash.auditing import robustness
-from fairdash.auditing.decomposition import _left_by_splines, left_among_equals
 from fairdash.auditing.plan import Columns
-from fairdash.auditing.robustness import bound_of, robustness_among_equals, robustness_values
+from fairdash.auditing.questions import robustness
+from fairdash.auditing.questions.decomposition import _left_by_splines, left_among_equals
+from fairdash.auditing.questions.robustness import bound_of, robustness_among_equals, robustness_values
 from fairdash.auditing.table import AuditTable
 
 FACTORS = ("c", "d")

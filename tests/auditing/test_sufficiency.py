@@ -12,7 +12,7 @@ from benchmarks.audit_sufficiency import DELTA, PRICES, sample, summary, verdict
 from fairdash.auditing.curve import basis_of, fit_curve
 from fairdash.auditing.gaps import largest_gap
 from fairdash.auditing.plan import Columns
-from fairdash.auditing.sufficiency import bias_surface
+from fairdash.auditing.questions.sufficiency import bias_surface
 from fairdash.auditing.table import AuditTable
 from fairdash.errors import DataError
 from fairdash.evaluation.insurance import murphy

@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 import fairdash as fd
 from fairdash.auditing.plan import columns_of
-from fairdash.auditing.power import SHARES, corrected, without_sensitive
+from fairdash.auditing.questions.power import SHARES, corrected, without_sensitive
 from fairdash.auditing.table import AuditTable
 from tests.auditing.test_audit import ROLES, policies
 

@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.listing import jobs_of
 from fairdash.runs.models import ModelJob
+from fairdash.runs.repairs import RepairJob
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.store import Job, Run
 from fairdash.ui.owner import _id_of
@@ -52,7 +53,7 @@ def owner_of(person: str) -> str:
 
 def stop_jobs(owner: str) -> None:
     """What nobody waits for any more must not keep the next test's jobs in the line."""
-    kinds: tuple[type[Job[Any]], ...] = (Run, SearchJob, ModelJob, AuditJob)
+    kinds: tuple[type[Job[Any]], ...] = (Run, SearchJob, ModelJob, AuditJob, RepairJob)
     for kind in kinds:
         for job in jobs_of(kind, owner=owner):
             if not job.status.is_over:

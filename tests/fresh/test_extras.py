@@ -37,7 +37,7 @@ X = np.arange(40.0).reshape(20, 2)
 assert TreeExplainer(DecisionTreeRegressor(max_depth=2).fit(X, X[:, 0])).shap_values(X).shape == (20, 2)
 """,
     "onnx": """
-import onnxruntime, fairdash.auditing.onnx_model
+import onnxruntime, fairdash.auditing.models.model_answers
 """,
     "train": """
 rng = np.random.default_rng(0)

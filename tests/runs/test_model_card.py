@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from fairdash.auditing.governance import FIELDS
+from fairdash.auditing.filing.governance import FIELDS
 from fairdash.runs.model_card import HEADINGS, model_card
 from tests.auditing.test_evidence import HOSTILE
 from tests.runs.test_models import made, opened

@@ -409,3 +409,34 @@ def test_a_descent_cut_short_warns():
     table, claims, _, age = policies()
     with pytest.warns(ConvergenceWarning, match="did not converge in 2 steps"):
         fd.FairTariff(lam=3, max_iter=2).fit(table, claims, sensitive_features=age)
+
+
+def test_averages_of_classes_and_of_a_number_beside_them_become_one():
+    rng = np.random.default_rng(0)
+    region, sex = rng.choice(list("abcd"), 3_000, p=[0.5, 0.3, 0.17, 0.03]), rng.choice(["F", "M"], 3_000)
+    age = rng.uniform(18, 80, 3_000)
+    table = pd.DataFrame(
+        {
+            "km": rng.normal(15, 5, 3_000) + 8 * (region == "c"),
+            "bonus": age / 10 + rng.normal(size=3_000),
+            "use": np.where(rng.random(3_000) < 0.3 + 0.4 * (sex == "M"), "work", "home"),
+        }
+    )
+    claims = rng.poisson(
+        np.exp(-2 + 0.06 * table["km"] + 0.1 * table["bonus"] + 0.3 * (table["use"] == "work"))
+    )
+
+    def gaps(s, lam):
+        premium = (
+            fd.FairTariff(lam=lam, random_state=0).fit(table, claims, sensitive_features=s).predict(table)
+        )
+        of_classes = [
+            np.ptp(pd.Series(premium).groupby(each).mean()) / premium.mean() for each in (region, sex)
+        ]
+        return [*of_classes, abs(np.corrcoef(premium, age)[0, 1])], premium
+
+    before, glm = gaps(region, 0.0)
+    assert (glm == gaps(sex, 0.0)[1]).all()
+    assert min(before) > 0.1
+    assert gaps(region, 1.0)[0][0] < 0.02
+    assert max(gaps(pd.DataFrame({"age": age, "sex": sex}), 1.0)[0][1:]) < 0.02

@@ -26,6 +26,7 @@ from fairdash.training.references import (
 )
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import random_splits
+from fairdash.utils.classes import classes_of
 from tests.data.tables import dataset_of
 
 # --- the barycentre: closed forms
@@ -82,6 +83,20 @@ def test_with_few_values_it_matches_quantiles_group_by_group():
     # Neighbours in a tail of the smallest group lie 0.25 apart; y has a spread of 4.
     assert np.abs(fair - expected)[inner].max() < 0.1
     assert np.sqrt(np.mean((fair - expected) ** 2)) < 0.02
+
+
+def test_seven_classes_take_the_mean_of_their_quantiles_at_each_level():
+    """Each class's empirical quantiles, averaged by share; the rarest class has 3 % of the rows."""
+    rng = np.random.default_rng(13)
+    code = rng.choice(7, 4_000, p=[0.3, 0.25, 0.15, 0.1, 0.1, 0.07, 0.03])
+    y = rng.gamma(2 + code % 3, 1 + 0.3 * (code == 6), 4_000)
+    fair = fit_barycentre(y, code, classes=True).predict(y, code)
+    laws = [np.sort(y[code == k]) for k in range(7)]
+    for k, law in enumerate(laws):
+        level = (np.arange(len(law)) + 0.5) / len(law)
+        expected = sum(len(other) / 4_000 * np.quantile(other, level, method="hazen") for other in laws)
+        inner = (level > 0.02) & (level < 0.98)
+        assert np.abs(np.sort(fair[code == k]) - expected)[inner].max() < 0.05  # y has a spread of 2
 
 
 def test_an_atom_takes_the_common_quantile_at_its_middle():
@@ -288,6 +303,23 @@ def test_the_discrimination_free_premium_of_a_data_set():
         assert premiums[j] == pytest.approx(own + slopes[j] * s[split.train].mean())
     with pytest.raises(OptionError, match="predictors"):
         discrimination_free_predictions(dataset, splits, predictors=predictors[:1])
+
+
+def test_references_of_three_classes_are_the_same_for_each():
+    dataset, rng = made_up(900), np.random.default_rng(3)
+    region = classes_of(rng.choice(["a", "b", "c"], 900, p=[0.5, 0.4, 0.1]))
+    is_b = (region.codes == 1).astype(float)
+    features = dataset.features.assign(proxy=is_b + 0.3 * rng.normal(size=900))
+    y = 10 * dataset.features["own"] + 20 * is_b
+    dataset = dataset_of(features, {"y": y}, region.columns("region"))
+    settings = TrainingSettings(hidden=(8,), n_epochs=300)
+    options = {"strengths": (0.0, 1.0), "measures": ("pearson",)}
+    found = fd.references(dataset, n_splits=1, settings=settings, **options)
+    test = found.frame[found.frame["part"] == "test"].set_index(["method", "lam"])
+    means = test["pearson[region: b]"].abs()
+    assert min(means["barycentre", 0.0], means["repair", 0.0]) > 0.5
+    assert max(means["barycentre", 1.0], means["repair", 1.0]) < 0.2  # 1/√180 = 0.07
+    assert found.price.mean() > 0.1
 
 
 def test_wrong_shapes_and_several_sensitive_columns_are_refused():

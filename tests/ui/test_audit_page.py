@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import zipfile
 from dataclasses import replace
@@ -14,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from fairdash.__main__ import main
 from fairdash.auditing.example import example_audit
-from fairdash.auditing.governance import FIELDS, kept_governance
+from fairdash.auditing.filing.governance import FIELDS, kept_governance
 from fairdash.auditing.plan import QUESTIONS, AuditPlan, Columns
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.data.roles import Roles
@@ -26,6 +27,8 @@ from fairdash.runs import worker
 from fairdash.runs.audits import AuditJob, create_audit
 from fairdash.runs.deletion import delete_made_from, made_from
 from fairdash.runs.listing import finished_audits
+from fairdash.runs.model_card import HEADINGS
+from fairdash.runs.repairs import find_repair
 from fairdash.storage import LOCAL
 from fairdash.training.baselines import PRICE
 from fairdash.ui.text import safe
@@ -219,12 +222,26 @@ def test_the_nearest_points_of_a_front_stand_beside_the_price(source: UploadSour
 
 
 def test_a_price_is_repaired_by_one_click(source: UploadSource) -> None:
-    at = calm(open_page("audit", audit=asked(source).id))
+    audit = asked(source)
+    at = calm(open_page("audit", audit=audit.id))
     (button,) = (each for each in at.button if each.label == "Repair it at four strengths")
-    at = calm(button.click().run())
+    calm(button.click().run())
+    job = find_repair(audit, "age")
+    assert job is not None
+    assert "Cancel" in [each.label for each in calm(open_page("audit", audit=audit.id)).button]
+    assert worker.main(job.id) == 0, job.status
+    at = calm(open_page("audit", audit=audit.id))
     (table,) = (each.value for each in at.dataframe if "s at pricing" in each.value)
     known = table[table["s at pricing"] == "known"].set_index("strength")
     assert known.loc[1.0, "dependence"] < known.loc[0.0, "dependence"]
+    with zipfile.ZipFile(io.BytesIO(job.bundle())) as archive:
+        card = archive.read("model_card.md").decode()
+        prices = pd.read_csv(archive.open("repaired_prices.csv"))
+    assert len(prices) == len(policies())
+    assert all(f"\n## {heading}\n" in card for heading in HEADINGS)
+    assert "It predicts \\<b\\>premium" in card
+    made = made_from(source.sha256, owner=LOCAL)
+    assert made.repairs == (job.folder,)
 
 
 def test_a_run_s_own_price_stands_with_its_front() -> None:

@@ -1,7 +1,7 @@
 """Example audit that ships with fairdash: a GLM's premiums on pg15training, against the driver's age.
 
-What was found is kept beside this file, as sums over groups of 20 policies or more; the policies are not.
-``python -m benchmarks.audit_example`` reproduces it.
+This folder contains the results as sums over groups of 20 policies or more, without the policies. ``python -m
+benchmarks.audit_example`` reproduces it.
 """
 
 from __future__ import annotations

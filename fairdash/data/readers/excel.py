@@ -1,8 +1,8 @@
 """Read Excel workbooks (.xlsx, .xlsm): check them first, then read them with a fast engine.
 
-An .xlsx is a zip archive of XML. A few kilobytes of it can unpack to gigabytes, name a cell in the last
-corner of a sheet of 17 billion, or repeat one long text a million times; so each part is unpacked up to a
-limit, and rows × columns and the length of the texts are counted before the cells are read.
+An .xlsx is a zip archive of XML. A few kilobytes can unpack to gigabytes, address the last of 17 billion
+cells, or repeat a long text a million times. Each part is therefore unpacked only up to a limit, and the
+numbers of rows, columns and characters are checked before the cells are read.
 """
 
 from __future__ import annotations

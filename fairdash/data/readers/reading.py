@@ -100,9 +100,9 @@ def read_table(
     """Read text, Parquet, Excel, R's .rda, SAS, Stata or SPSS files, compressed (gzip, zip) or not.
 
     The format is detected from the content, not from the name. In a text file, a column becomes numeric only
-    if all its cells are numbers written the same way; codes with leading zeros and integers above 2⁵³ stay
-    text. Columns with only "true" and "false" become booleans, and dates become dates unless day and month
-    are ambiguous. The other formats declare the types of their cells.
+    if all its cells are numbers in the same notation; codes with leading zeros and integers above 2⁵³ stay
+    text. Columns of "true" and "false" become booleans. Columns of dates become dates unless day and month
+    are ambiguous. The other formats store the types of their columns.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Convert a SAS, Stata or SPSS file to Parquet in a separate process: the parser may crash on a bad file.
+"""Convert a SAS, Stata or SPSS file to Parquet in a separate process: a bad file may crash the parser.
 
-:mod:`fairdash.data.readers.statistics_packages` runs it by its path, so that it starts without fairdash. What
-it has to say it prints as one JSON object: ``notes``, ``problem`` and ``hint``, ``shape`` (rows and columns
-beyond the limits), or ``memory`` where that was too little.
+:mod:`fairdash.data.readers.statistics_packages` runs this file by its path, so it starts without fairdash. It
+prints one JSON object: ``notes``, ``problem`` and ``hint``, ``shape`` (rows and columns beyond the limits),
+or ``memory`` if memory was too small.
 """
 
 from __future__ import annotations

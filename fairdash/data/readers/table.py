@@ -1,6 +1,7 @@
 """Build a frame from a file, column by column, with notes on each column.
 
-In a text or a sheet a title may stand above it, and a total or a note below: `header_at` and `rows_below`.
+A text file or sheet may have a title above the table and a total or note below it: see `header_at` and
+`rows_below`.
 """
 
 from __future__ import annotations

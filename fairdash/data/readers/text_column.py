@@ -1,8 +1,8 @@
 """Convert text columns to numbers, truth values, dates or text without silent losses.
 
-pandas guesses a column's type and may misread, without warning, cells that do not fit. Here a column becomes
-numeric only if every cell that is not missing is a number written the same way; otherwise it stays unchanged,
-and a note says why.
+pandas guesses a column's type and may misread other cells without warning. Here a column becomes numeric only
+if every cell that is not missing is a number in the same notation. Otherwise it stays unchanged, and a note
+says why.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Read files with typed columns: Parquet, and R's ``.rda``.
 
-Of Parquet the footer's counts come first, then the columns, nested ones left out by name. Of R's files the
-data frame in it is read, or the one of several that is named.
+For Parquet, the counts in the footer are checked first; nested columns are left out and named. From an R
+file, the only data frame is read, or the one you name.
 """
 
 from __future__ import annotations

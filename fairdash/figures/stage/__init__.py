@@ -1,8 +1,8 @@
 """Interactive figures with a slider in the browser: script and styles for pages and reports.
 
-The script ends with ``mount({data, parentElement, setTriggerValue})``: it draws into the ``.stage`` of
-`parentElement` what :mod:`fairdash.reports.stage` makes, and gives back what ends it. It draws with D3, whose
-modules lie in ``d3/`` as npm has them.
+The script ends with ``mount({data, parentElement, setTriggerValue})``. It draws the output of
+:mod:`fairdash.reports.stage` into the ``.stage`` of `parentElement` and returns a function that ends it. It
+uses D3, whose modules are in ``d3/`` as published on npm.
 """
 
 from __future__ import annotations

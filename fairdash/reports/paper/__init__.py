@@ -1,8 +1,8 @@
 """Tables and figures of the paper: its printed values and our committed results.
 
-What lies in ``results/table1_crime``, tables as CSV and ``about.json`` with seed, versions, machine, command
-and seconds, is made by ``python -m fairdash reproduce table1 --dataset crime`` in a checkout, whose folder
-``benchmarks/paper`` has the studies. :mod:`fairdash.reports.paper.judging` holds both against each other.
+In a checkout, ``python -m fairdash reproduce table1 --dataset crime`` writes ``results/table1_crime``: tables
+as CSV, and ``about.json`` with seed, versions, machine, command and seconds. The studies are in
+``benchmarks/paper``. :mod:`fairdash.reports.paper.judging` compares both with the paper.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Compare our results with the paper: the cells of Table 1 and their count, and statements on Figs. 1 and 2.
 
-All of it is computed from the committed tables, never written.
+Everything is computed from the committed tables.
 """
 
 from __future__ import annotations

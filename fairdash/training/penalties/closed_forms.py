@@ -1,12 +1,10 @@
 """Closed-form penalties: linear correlation, χ² of smoothed batches, correlations of smooth functions.
 
 HGR is the largest correlation of f(U) and g(S) over all functions. Here f is a sum of Gaussian bumps on the
-standardised U, and g one of cubic splines of the ranks of S. Over such sums the best pair is a
-singular vector, so that no adversary has to be trained.
-
-The largest correlation reveals only one pair of functions: as the predictor lowers it, another pair takes its
-place and the gradient jumps. The sum of squares lowers all pairs at once; with ever more functions it would
-become χ² (Lancaster 1958).
+standardised U, and g one of cubic splines of the ranks of S. Over such sums the best pair is a singular
+vector, so no adversary needs training. The largest correlation depends on one pair of functions: when the
+predictor lowers it, another pair takes its place and the gradient jumps. The sum of squares lowers all pairs
+at once; its limit for more and more functions is χ² (Lancaster 1958).
 """
 
 from __future__ import annotations

@@ -3,9 +3,8 @@ distribution of s.
 
 .. math:: h(x) = \int f(x, s) \, dP(s)
 
-It removes the *direct* use of s and no more. What x says about s still moves the premium: a feature that
-follows s is paid for as itself, so premiums can differ between groups, and demographic parity is neither
-aimed at nor reached.
+It removes only the *direct* use of s. Features that follow s keep their own effect, so premiums can differ
+between groups. Demographic parity is neither aimed at nor reached.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.dependence.ranks import mid_ranks
 from fairdash.training.references.barycentre import Array, fault, fit_barycentre, one_column, weights
 from fairdash.training.splits import Split, folds
+from fairdash.utils.classes import class_columns, holds_text, one_column_each
 
 #: f(x, s): a table of n rows and their s (n,) in, predictions (n,) out.
 SensitivePredictor = Callable[[Any, Array], ArrayLike]
@@ -138,7 +138,7 @@ def barycentre_predictions(
     Parameters
     ----------
     dataset
-        With one sensitive column.
+        With one sensitive attribute: numbers, or classes.
     splits
         J splits.
     base : (J, n) array
@@ -164,7 +164,7 @@ def barycentre_predictions(
     Raises
     ------
     OptionError
-        Several sensitive columns, arrays of the wrong shape, or folds without rows.
+        Several sensitive attributes, arrays of the wrong shape, or folds without rows.
     """
     s = one_sensitive(dataset)
     whole = _stacked(base, (len(splits), dataset.n_rows), "base")
@@ -180,7 +180,13 @@ def barycentre_predictions(
         rows = np.concatenate([parts[k].validation for k in mine])
         out_of_fold = np.concatenate([held_out[k, parts[k].validation] for k in mine])
         weight = None if dataset.weight is None else dataset.weight.to_numpy()[rows]
-        fitted = fit_barycentre(out_of_fold, s[rows], sample_weight=weight, bandwidth=bandwidth)
+        fitted = fit_barycentre(
+            out_of_fold,
+            s[rows],
+            sample_weight=weight,
+            bandwidth=bandwidth,
+            classes=dataset.sensitive.shape[1] > 1,
+        )
         curves[j] = fitted.predict(whole[j], s, strengths)
     return curves
 
@@ -197,7 +203,7 @@ def discrimination_free_predictions(
     Parameters
     ----------
     dataset
-        With one sensitive column.
+        With one sensitive attribute: numbers, or classes.
     splits
         J splits.
     predictors
@@ -214,7 +220,7 @@ def discrimination_free_predictions(
     Raises
     ------
     OptionError
-        Several sensitive columns, or not one predictor a split.
+        Several sensitive attributes, or not one predictor a split.
     """
     s = one_sensitive(dataset)
     if len(predictors) != len(splits):
@@ -232,10 +238,12 @@ def discrimination_free_predictions(
 
 
 def one_sensitive(dataset: Dataset) -> Array:
-    """Return the only sensitive column, (n,); OptionError if there are several."""
-    if dataset.sensitive.shape[1] != 1:
-        raise fault("sensitive", "A reference takes exactly one sensitive column", "Choose one of them.")
-    return dataset.sensitive.iloc[:, 0].to_numpy(dtype=float)
+    """Return the only sensitive attribute, (n,), classes as codes; OptionError if there are several."""
+    attributes = one_column_each(dataset.sensitive)
+    if attributes.shape[1] != 1:
+        raise fault("sensitive", "A reference takes exactly one sensitive attribute", "Choose one of them.")
+    s = attributes.iloc[:, 0]
+    return class_columns(s, as_codes=True) if holds_text(s) else s.to_numpy(dtype=float)
 
 
 def _stacked(values: ArrayLike, shape: tuple[int, int], name: str) -> NDArray[np.float64]:

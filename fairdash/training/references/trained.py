@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,7 @@ from fairdash.training.regressor import FairRegressor
 from fairdash.training.regressor_fit import fit_regressor, rows_to_predict
 from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.splits import Split, initial_seed
+from fairdash.utils.classes import attributes_of
 
 
 def train_references(
@@ -77,10 +79,9 @@ def train_references(
     Raises
     ------
     OptionError
-        Several sensitive columns, or a loss that does not suit the target.
+        Several sensitive attributes, or a loss that does not suit the target.
     """
     settings = TrainingSettings() if settings is None else settings
-    one_sensitive(dataset)
     seen = _told_s(dataset)
 
     where = resolve_device(device)
@@ -154,11 +155,18 @@ def _error(dataset: Dataset, split: Split, y_pred: NDArray[np.float64]) -> float
 
 def _told_s(dataset: Dataset) -> Dataset:
     """Return the data set with s as its last feature, under a name of its own."""
-    (column,) = dataset.sensitive.columns
-    own = f"{column} (sensitive)"
+    own = f"{next(iter(attributes_of(dataset.sensitive)))} (sensitive)"
     while own in dataset.table():
         own += "′"
-    return replace(dataset, features=dataset.features.assign(**{own: dataset.sensitive[column]}))
+    told = _as_feature(one_sensitive(dataset), dataset)
+    return replace(dataset, features=dataset.features.assign(**{own: told}))
+
+
+def _as_feature(s: NDArray[np.float64], dataset: Dataset) -> NDArray[Any]:
+    """Return s as a network sees it: numbers, or text for the code of each class."""
+    if dataset.sensitive.shape[1] == 1:
+        return s
+    return np.array([f"class {code:.0f}" for code in s], dtype=object)
 
 
 def _model_of_x_and_s(
@@ -186,8 +194,7 @@ def _model_of_x_and_s(
 
     predictor = model.predictor_
     encoder = predictor.encoder
-    of_s, block = encoder.only(own), encoder.blocks[own]
-    encoded: tuple[pd.DataFrame, NDArray[np.float64]] | None = None
+    encoded: tuple[pd.DataFrame, pd.DataFrame, NDArray[np.float64]] | None = None
 
     def predict(features: pd.DataFrame, s: NDArray[np.float64]) -> NDArray[np.float64]:
         nonlocal encoded
@@ -196,14 +203,17 @@ def _model_of_x_and_s(
         if encoded is None or encoded[0] is not features:
             rows = rows_to_predict(
                 model,
-                features.assign(**{own: s}),
+                features.assign(**{own: _as_feature(s, seen)}),
                 columns=encoder.columns,
                 numbers=encoder.numbers,
                 has_text=bool(encoder.categories),
             )
-            encoded = features, encoder.transform(rows)
-        x = encoded[1]
-        x[:, block] = of_s.transform(pd.DataFrame({own: s}))
+            encoded = features, rows.iloc[:1], encoder.transform(rows)
+        _, first, x = encoded
+        values, which = np.unique(s, return_inverse=True)
+        told = first.loc[first.index.repeat(len(values))].assign(**{own: _as_feature(values, seen)})
+        block = encoder.blocks[own]
+        x[:, block] = encoder.transform(told)[which, block]
         return predictor.predict_encoded(x)
 
     return predict

@@ -8,12 +8,17 @@ import pandas as pd
 import streamlit as st
 
 from fairdash.auditing.evidence import AuditResult
+from fairdash.auditing.filing.report import (
+    SHARES,
+    blocks_of,
+    first_picture,
+    gaps_of,
+    moved_tables,
+    verdicts_of,
+)
+from fairdash.auditing.models.repaired import SHARES as REPAIR_SHARES
 from fairdash.auditing.plan import CRITERIA, Columns
-from fairdash.auditing.repaired import SHARES as REPAIR_SHARES
-from fairdash.auditing.repaired import repaired
-from fairdash.auditing.report import SHARES, blocks_of, first_picture, gaps_of, moved_tables, verdicts_of
 from fairdash.auditing.result import IN_SHORT
-from fairdash.auditing.table import AuditTable
 from fairdash.data.fixes import with_fix
 from fairdash.data.rate import AS_THEY_ARE
 from fairdash.data.roles import Roles
@@ -23,16 +28,18 @@ from fairdash.errors import Fix, RunError
 from fairdash.figures.blocks import Picture, Table
 from fairdash.reports.fronts import Front, Point, nearest_points
 from fairdash.runs.audits import AuditJob
+from fairdash.runs.launch import start_repair
 from fairdash.runs.listing import finished_audits, list_runs
+from fairdash.runs.repairs import RepairJob, find_repair
 from fairdash.runs.status import DONE
 from fairdash.runs.store import RESULT, Run
 from fairdash.training.baselines import PRICE
 from fairdash.ui.audit.filing import show_filing
 from fairdash.ui.blocks import show_blocks, show_table
-from fairdash.ui.cached import fronts_of, result_of, roles_of, table_of
-from fairdash.ui.files import download, download_file
+from fairdash.ui.cached import fronts_of, result_of, roles_of
+from fairdash.ui.files import download_file
 from fairdash.ui.frame import theme
-from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_progress, show_status
+from fairdash.ui.jobs import follow_job, show_go_on, show_or_start, show_status
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.owner import current_owner
 from fairdash.ui.pages import go_to
@@ -68,15 +75,10 @@ def show_audit(audit: AuditJob) -> None:
         return
     if not status.is_over:
         st.caption("The work continues if you close the page. Its address brings you back.")
-        _follow(audit)
+        follow_job(audit)
         return
     show_status(audit, status)
     show_go_on(audit)
-
-
-@st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
-def _follow(audit: AuditJob) -> None:
-    show_progress(audit)
 
 
 def show_result(result: AuditResult, *, title: str, audit: AuditJob | None = None) -> None:
@@ -100,31 +102,36 @@ def show_result(result: AuditResult, *, title: str, audit: AuditJob | None = Non
             _show_tables(moved_tables(result), result)
 
 
-@st.fragment
 def _show_repair(audit: AuditJob, result: AuditResult) -> None:
-    """The price repaired along the attribute in view, by one click: figures, and a table for download."""
-    plan, frame = result.plan, table_of(audit.spec.source)
-    if plan.columns.sensitive not in frame:
-        return
-    st.subheader("Repair this price", anchor=False)
-    kept = KEY("repaired", audit.id, plan.columns.sensitive)
-    if st.button("Repair it at four strengths", key=KEY("repair"), icon=":material/healing:"):
-        with st.spinner("Repairing the price…"):
-            table = AuditTable.of(frame, plan.columns, random_state=plan.random_state)
-            st.session_state[kept] = repaired(table, random_state=plan.random_state)
-    if kept not in st.session_state:
-        st.caption(
-            "Each customer keeps their rank among those with the same attribute. The mean price does not "
-            "change."
+    """The price repaired along the attribute in view, by one click: figures, and a zip for download."""
+    sensitive = result.plan.columns.sensitive
+
+    def show(job: RepairJob) -> None:
+        note = (
+            "The repair of a row is fitted on other rows. If the attribute is unknown at pricing, the price "
+            "is the mean of the repaired price given the other columns."
         )
-        return
-    figures, prices = st.session_state[kept]
-    note = (
-        "The repair of a row is fitted on other rows. If the attribute is unknown at pricing, the price is "
-        "the mean of the repaired price given the other columns."
+        show_table(Table("The repaired price by strength", job.figures(), note, shares=REPAIR_SHARES), KEY)
+        download_file(
+            job.bundle,
+            label="Repaired prices and model card (zip)",
+            name="repaired-price.zip",
+            mime="application/zip",
+            key=KEY("zip-repaired"),
+        )
+
+    st.subheader("Repair this price", anchor=False)
+    st.caption(
+        "Each customer keeps their rank among those with the same attribute. The mean price does not change."
     )
-    show_table(Table("The repaired price by strength", figures, note, shares=REPAIR_SHARES), KEY)
-    download(prices, label="Repaired prices (CSV)", name="repaired-prices", key=KEY("csv-repaired"))
+    show_or_start(
+        find_repair(audit, sensitive, owner=current_owner()),
+        show=show,
+        start=lambda: start_repair(audit, sensitive),
+        label="Repair it at four strengths",
+        key=KEY("repair"),
+        icon=":material/healing:",
+    )
 
 
 def _show_first_screen(result: AuditResult, title: str) -> None:

@@ -7,8 +7,8 @@ from functools import partial
 import streamlit as st
 
 from fairdash.auditing.evidence import AuditResult, command_of
-from fairdash.auditing.governance import FIELDS, FILE, governance_yaml
-from fairdash.auditing.rules import TEMPLATES
+from fairdash.auditing.filing.governance import FIELDS, FILE, governance_yaml
+from fairdash.auditing.filing.rules import TEMPLATES
 from fairdash.errors import FairdashError
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.listing import kept_answers
@@ -68,7 +68,7 @@ def show_filing(result: AuditResult, audit: AuditJob | None) -> None:
 
 
 def _made(result: AuditResult, template: str, answers: dict[str, str]) -> bytes:
-    from fairdash.auditing.filing import render_filing
+    from fairdash.auditing.filing.document import render_filing
 
     return render_filing(result, template, answers, command=command_of(result))
 

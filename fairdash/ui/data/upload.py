@@ -192,6 +192,7 @@ def what_is_deleted(made: Made) -> str:
         (made.models, "model", "models"),
         (made.searches, "search", "searches"),
         (made.audits, "audit", "audits"),
+        (made.repairs, "repaired price", "repaired prices"),
         (made.studies, "background computation", "background computations"),
     )
     parts = [f"{len(found)} {one if len(found) == 1 else many}" for found, one, many in kinds if found]

@@ -25,7 +25,6 @@ from fairdash.runs.launch import start_again, start_model, start_run
 from fairdash.runs.listing import list_runs
 from fairdash.runs.log import note, read
 from fairdash.runs.models import ModelJob, find_model
-from fairdash.runs.status import DONE
 from fairdash.runs.store import FIRST, RESULT, Run
 from fairdash.training.defaults import share_of_rows
 from fairdash.training.methods import FAIR_TARIFF, METHODS
@@ -36,7 +35,7 @@ from fairdash.ui.blocks import show_table
 from fairdash.ui.cached import dataset_of
 from fairdash.ui.files import download_of
 from fairdash.ui.frame import PICTURE_FORMAT, plain_errors, show_problems
-from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_progress, show_status
+from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_or_start, show_progress, show_status
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.owner import current_owner
 from fairdash.ui.pages import go_to
@@ -386,35 +385,20 @@ def show_refit(
         Draws it once it is there.
     """
     owner = current_owner()
-    job = find_model(run=run.id, method=method, lam=lam, owner=owner)
-    missing = missing_data(run.spec.source)
-    if job is not None and job.status.state == DONE:
-        show(job)
-    elif missing:
-        st.caption(missing)
-    elif job is not None and not job.status.is_over:
-        _follow(job)
-    else:
-        if job is not None:
-            show_status(job, job.status)
-        if st.button(**button):
-            what, details = noted
-            note(run.folder, what, who=owner, **details, weight=f"λ = {lam:g}")
-            start_model(
-                run.spec.source,
-                comparison.refit_plan,
-                run=run.id,
-                method=method,
-                lam=lam,
-                figures=dict(figures),
-                owner=owner,
-            )
-            st.rerun()
 
+    def start() -> None:
+        what, details = noted
+        note(run.folder, what, who=owner, **details, weight=f"λ = {lam:g}")
+        asked = {"run": run.id, "method": method, "lam": lam, "figures": dict(figures)}
+        start_model(run.spec.source, comparison.refit_plan, owner=owner, **asked)
 
-@st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
-def _follow(job: ModelJob) -> None:
-    show_progress(job)
+    show_or_start(
+        find_model(run=run.id, method=method, lam=lam, owner=owner),
+        show=show,
+        start=start,
+        missing=missing_data(run.spec.source),
+        **button,
+    )
 
 
 def _price_of(comparison: Comparison) -> pd.Series:

@@ -1,9 +1,9 @@
 """Question 9: how certain is this? Power, rows without the attribute, and errors in the attribute.
 
-Simulation and extrapolation (Cook and Stefanski 1994) estimates the price's curve as if s had been measured
-without error: errors of growing variance are added to s, the curve is fitted to each, and the trend is
-extrapolated to no error. The user states the reliability of s, Var(true s) ÷ Var(s). Errors are classical:
-normal around the true value, with the same variance everywhere, and equal in all rows of a policy.
+Simulation and extrapolation (SIMEX: Cook and Stefanski 1994) estimates the price's curve for an s measured
+without error. It adds errors of growing variance to s, fits a curve for each, and extrapolates the trend to
+no error. The user states the reliability of s, Var(true s) ÷ Var(s). Errors are classical: normal around the
+true value, with the same variance everywhere, and equal in all rows of a policy.
 
 A point of the curve is the mean price at a percentile of s. For normal s and errors, the k-th Hermite
 component of the curve shrinks by a factor rᵏ at reliability r² (Mehler 1866), so a point is a polynomial in
@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from fairdash.auditing.curve import MOST_LEVELS, Basis, basis_of, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Part
-from fairdash.auditing.decomposition import HIGH_POINT, LESS_PENALTY, LOW_POINT
 from fairdash.auditing.gaps import Estimate, within
 from fairdash.auditing.plan import CRITERIA, Columns
+from fairdash.auditing.questions.decomposition import HIGH_POINT, LESS_PENALTY, LOW_POINT
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.classical import Z
 from fairdash.evaluation.insurance import FEWEST_SHOWN, bands_of

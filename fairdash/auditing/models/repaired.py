@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairdash.auditing.data import Progress
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence import assess_dependence
 from fairdash.training.losses import LOSSES
@@ -22,8 +23,11 @@ SHARES = ("mean change", "moved by a tenth")
 WITH_S, WITHOUT_S = "known", "not known"
 
 
-def repaired(table: AuditTable, *, random_state: int | None = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Repair an audit's price with :class:`fairdash.FairPostprocessor`, cross-fitted.
+def repaired(
+    table: AuditTable, *, random_state: int | None = 0, progress: Progress = lambda *_: None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Repair an audit's price with :class:`fairdash.FairPostprocessor`, cross-fitted; `progress` may raise
+    Cancelled.
 
     Returns
     -------
@@ -44,6 +48,7 @@ def repaired(table: AuditTable, *, random_state: int | None = 0) -> tuple[pd.Dat
         (way, alpha): np.empty(table.n) for way in (WITH_S, WITHOUT_S) for alpha in ALPHAS
     }
     for k in np.unique(fold):
+        progress("repairing the price", 0.7 * k / N_FOLDS)
         out, rest = fold == k, fold != k
         repair = FairPostprocessor(columns.price, random_state=seed)
         repair.fit(x[rest], sensitive_features=s[rest], sample_weight=table.weight[rest])
@@ -53,6 +58,7 @@ def repaired(table: AuditTable, *, random_state: int | None = 0) -> tuple[pd.Dat
                 told[way, alpha][out] = (1 - alpha) * price[out] + alpha * full
     rows, v = [], np.column_stack(table.s_columns)
     for (way, alpha), each in told.items():
+        progress("measuring repaired prices", 0.7 + 0.3 * len(rows) / len(told))
         found = assess_dependence("hgr_spline", each, v, n_permutations=39, n_bootstrap=0, random_state=seed)
         change = np.abs(each - price)
         row: dict[str, str | float] = {"s at pricing": way, "strength": alpha}

@@ -3,13 +3,13 @@
 The bias b(p, s) = E[Y/L − π | π = p, S = s] is estimated in cells of price and s; b(p) is its mean at a
 price.
 
-Y is the outcome and L the portfolio's loss ratio, so that a loading common to all prices is no bias. The part
-that depends on s at a given price is b(p, s) − b(p): sufficiency is its root mean square. b(p) alone says
-nothing about s: it measures autocalibration (Denuit, Michaelides and Trufin 2021), the fit at each price
-rather than over the portfolio, with a decomposition in :func:`fairdash.evaluation.insurance.murphy`.
+Y is the outcome and L the portfolio's loss ratio, so a loading common to all prices is no bias. The part that
+depends on s at a given price is b(p, s) − b(p): sufficiency is its root mean square. b(p) alone says nothing
+about s: it measures autocalibration (Denuit, Michaelides and Trufin 2021), the fit at each price rather than
+over the portfolio, with a decomposition in :func:`fairdash.evaluation.insurance.murphy`.
 
 Prices are cut into bands of equal exposure, and each band along s, into cells of at least 20 rows. b(p) is a
-straight line in p in each third of a band, so that s does not act as a proxy for the price within a band, not
+straight line in p in each third of a band. This keeps s from acting as a proxy for the price within a band,
 even if prices are capped and s drives them. Differences within a cell do not count. Mean squares are
 corrected for noise: θ = Σ share b̂² less the contribution of noise, which is the mean of the products over
 all ways to split the units.
@@ -17,8 +17,10 @@ all ways to split the units.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,11 +28,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
 from scipy.special import ndtr, ndtri
 
-from fairdash.auditing.curve import by_unit
+from fairdash.auditing.curve import basis_of, by_unit, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Measured, Part, along
-from fairdash.auditing.gaps import LEVEL, POWER, Estimate, Tested
-from fairdash.auditing.one_way import by_coverage, one_way
-from fairdash.auditing.table import AuditTable
+from fairdash.auditing.gaps import LEVEL, POWER, Estimate, Tested, largest_gap
+from fairdash.auditing.questions.money import levels_of, other_columns
+from fairdash.auditing.table import FEWEST, AuditTable
 from fairdash.dependence.classical import Z
 from fairdash.dependence.ranks import quantiles
 from fairdash.evaluation.insurance import (
@@ -46,12 +48,15 @@ from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import percent
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 _DRAWS = 2000
 #: Bands of the price, and of s within each: at most so many, and so many rows in a cell as the aim.
 _MOST_BANDS, _ROWS_A_CELL = 8, 100
 #: Straight lines that b(p) is made of in a band.
 _LINES_A_BAND = 3
+#: Columns with a one-way table, the first ones.
+_MOST_COLUMNS = 20
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -189,19 +194,19 @@ def autocalibration(table: AuditTable, delta: float, *, random_state: int | None
     return _surface(table, bands, {"price": table.price}, None, delta, random_state=random_state)
 
 
-def _price_bands(table: AuditTable) -> tuple[NDArray[np.intp], int]:
+def _price_bands(table: AuditTable) -> tuple[Index, int]:
     bands = int(np.clip(np.sqrt(table.n / _ROWS_A_CELL), 2, _MOST_BANDS))
     return _bands(table.price, table.weight, bands), bands
 
 
-def _bands(x: Array, weight: Array, count: int) -> NDArray[np.intp]:
+def _bands(x: Array, weight: Array, count: int) -> Index:
     cuts = np.unique(quantiles(x, weight, np.arange(1, count) / count))
     return np.searchsorted(cuts, x, side="left")
 
 
 def _surface(
     table: AuditTable,
-    cell: NDArray[np.intp],
+    cell: Index,
     ranges: Mapping[str, Array],
     lines: csr_matrix | None,
     delta: float,
@@ -245,7 +250,7 @@ def _surface(
     return Surface(**found, cells=frame[shown].reset_index(drop=True))
 
 
-def _lines_in_price(band: NDArray[np.intp], table: AuditTable) -> csr_matrix:
+def _lines_in_price(band: Index, table: AuditTable) -> csr_matrix:
     """Functions that b(p) is made of, (n, q): a straight line in each of the given bands of the price.
 
     They are orthonormal under the weights: L @ (L.T @ (w y)) is what they tell of y.
@@ -307,26 +312,83 @@ def actual_to_expected(table: AuditTable, *, by: str = "sensitive", n_bands: int
         Columns low, high (of what it is along), rows, exposure, price, outcome (means), ratio, ci_low,
         ci_high.
     """
-    assert table.outcome is not None
     along = getattr(table, by)
     code = table.bands(n_bands) if by == "sensitive" else bands_of(along, table.weight, n_bands)
-    exposure, price, outcome = (
-        np.bincount(code, weights=table.weight * each) for each in (1.0, table.price, table.outcome)
-    )
-    ratio = outcome / price
-    off = table.weight * (table.outcome - ratio[code] * table.price)
-    error = np.array([table.error(off * (code == band)) for band in range(len(ratio))]) / price
     rows = pd.Series(along).groupby(code)
-    return pd.DataFrame(
-        {
-            "low": rows.min(),
-            "high": rows.max(),
-            "rows": rows.size(),
-            "exposure": exposure,
-            "price": price / exposure,
-            "outcome": outcome / exposure,
-            "ratio": ratio,
-            "ci_low": ratio - Z * error,
-            "ci_high": ratio + Z * error,
-        }
+    return _ratios(table, code, table.price, low=rows.min(), high=rows.max()).drop(columns="loss_ratio")
+
+
+def one_way(table: AuditTable) -> pd.DataFrame:
+    """Return one row per level (or fifth) of each other column, for a table with an outcome.
+
+    Returns
+    -------
+    DataFrame
+        Columns column, level, rows, exposure, price and outcome (means), loss_ratio (Σ w Y / Σ w π), ratio
+        (actual ÷ expected: Σ w Y over Σ w times the user's expected cost, or else over the price times the
+        portfolio's loss ratio), ci_low and ci_high (95 %).
+    """
+    columns = other_columns(table).iloc[:, :_MOST_COLUMNS]
+    parts = [
+        _ratios(table, level, _expected(table), level=labels).assign(column=name)
+        for name, level, labels in levels_of(columns, table.weight)
+    ]
+    if not parts:
+        return pd.DataFrame()
+    frame = pd.concat(parts, ignore_index=True)
+    return frame[["column", "level", *frame.columns.drop(["column", "level"])]]
+
+
+def by_coverage(data: AuditData) -> pd.DataFrame:
+    """Return one row per coverage: the numbers of :func:`one_way`, and the price's largest gap along s.
+
+    ``gap``, ``gap_low`` and ``gap_high`` are shares of that coverage's mean price; missing where it has fewer
+    than 100 units, or too few values of s.
+    """
+    table, name = data.table, data.table.columns.coverage
+    assert name is not None
+    ((_, level, labels),) = levels_of(other_columns(table)[[name]], table.weight)
+    frame = _ratios(table, level, _expected(table), level=labels)
+    gaps = [_gap(table.take(level == code), data) for code in np.unique(level[level >= 0])]
+    ends = ("gap", "gap_low", "gap_high")
+    return frame.assign(**dict(zip(ends, np.array(gaps).reshape(-1, 3).T, strict=True)))
+
+
+def _expected(table: AuditTable) -> Array:
+    """Expected cost of each row, (n,): the user's own, or the price at the portfolio's loss ratio."""
+    return table.price * table.loss_ratio if table.expected_cost is None else table.expected_cost
+
+
+def _ratios(table: AuditTable, code: Index, expected: Array, **first: Any) -> pd.DataFrame:
+    """Return actual ÷ expected with 95 % limits, a row a code, after the columns in `first`."""
+    assert table.outcome is not None
+    held = code >= 0
+    rows = np.bincount(code[held])
+    exposure, price, outcome, cost = (
+        np.bincount(code[held], weights=(table.weight * each)[held])
+        for each in (np.ones(table.n), table.price, table.outcome, expected)
     )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        loss_ratio, ratio = outcome / price, outcome / cost
+        off = table.weight * (table.outcome - np.where(held, ratio[code], 0.0) * expected)
+        error = np.array([table.error(off * (code == k)) for k in range(len(rows))]) / cost
+        made = {
+            **first, "rows": rows, "exposure": exposure, "price": price / exposure,
+            "outcome": outcome / exposure, "loss_ratio": loss_ratio, "ratio": ratio,
+            "ci_low": ratio - Z * error, "ci_high": ratio + Z * error,
+        }  # fmt: skip
+    return pd.DataFrame(made)[rows > 0].replace([np.inf, -np.inf], math.nan).reset_index(drop=True)
+
+
+def _gap(part: AuditTable, data: AuditData) -> tuple[float, float, float]:
+    unknown = (math.nan, math.nan, math.nan)
+    if part.n_units < FEWEST or np.ptp(part.sensitive) == 0 or not part.mean_price > 0:
+        return unknown
+    basis = basis_of(part)
+    if len(basis.at) < 2:
+        return unknown
+    mean = part.mean_price
+    gap, _ = largest_gap(
+        fit_curve(part.price, part, basis), data.plan.gap_allowed(mean), random_state=data.seed
+    )
+    return gap.value / mean, gap.ci_low / mean, gap.ci_high / mean

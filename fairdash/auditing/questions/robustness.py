@@ -2,8 +2,8 @@
 
 Robustness value of Cinelli and Hazlett (2020, “Making sense of sensitivity”, JRSS B 82, 39–67): a factor that
 explains this share of the residual variance of both the price and s, given the named factors, would explain
-the gap. Here s enters through the price's curve along s, estimated on the other half of the units, so that
-nonlinear links count in full; for a straight line the value equals theirs.
+the gap. Here s enters through the price's curve along s, estimated on the other half of the units, which
+covers nonlinear links. For a straight line the value equals theirs.
 """
 
 from __future__ import annotations

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
 from markupsafe import Markup
 
-from fairdash.auditing.governance import FIELDS
+from fairdash.auditing.filing.governance import FIELDS
+from fairdash.auditing.filing.report import blocks_of, decided_of, moved_tables, origin_of, verdicts_of
+from fairdash.auditing.filing.rules import template_of
+from fairdash.auditing.models.premiums import PREMIUMS
 from fairdash.auditing.plan import CRITERIA, QUESTIONS
-from fairdash.auditing.report import blocks_of, decided_of, moved_tables, origin_of, verdicts_of
 from fairdash.auditing.result import IN_SHORT, Findings
-from fairdash.auditing.rules import template_of
 from fairdash.figures.blocks import Block, Picture, Table, templates
 from fairdash.figures.svg import svg_of
 from fairdash.figures.theme import LIGHT
@@ -28,7 +29,19 @@ _DRAWN = frozenset(
         *("drivers", "money_along_s", "premium_curves", "double_lift", "moved_curve"),
     }
 )
-_PRINTED = frozenset(("premiums", "power", "two_prices", "one_way", "by_coverage"))
+#: Tables that are printed, with their columns in per cent.
+_PRINTED: Mapping[str, tuple[str, ...]] = {
+    "premiums": (
+        *("mean", "gap", "gap_low", "gap_high", "share_of_variance", "explained"),
+        *("less", "less_low", "less_high"),
+    ),
+    "power": ("smallest",),
+    "by_coverage": ("gap", "gap_low", "gap_high"),
+    "two_prices": (),
+    "one_way": (),
+}
+#: Ids in the first column of a table, in words.
+_NAMED = {**PREMIUMS, "price": "Today’s price", **{name: each.title for name, each in CRITERIA.items()}}
 
 
 @dataclass(frozen=True)
@@ -54,10 +67,10 @@ def render_filing(result: Findings, template: str, answers: Mapping[str, str], *
     Parameters
     ----------
     template
-        Id of :data:`fairdash.auditing.rules.TEMPLATES`.
+        Id of :data:`fairdash.auditing.filing.rules.TEMPLATES`.
     answers
-        Field of :data:`fairdash.auditing.governance.FIELDS` to what the user has written; what is not there
-        is marked as theirs to write.
+        Field of :data:`~fairdash.auditing.filing.governance.FIELDS` to what the user has written; what is not
+        there is marked as theirs to write.
     command
         Command that reproduces the audit.
 
@@ -141,8 +154,10 @@ def _question(number: int, result: Findings) -> Iterator[Content]:
                 name = block.file.removesuffix(".csv") if isinstance(block, Table) else ""
                 if isinstance(block, Picture) and block.id.removeprefix("picture-") in _DRAWN:
                     yield Drawing(block)
-                elif name in _PRINTED:
-                    yield block
+                elif isinstance(block, Table) and name in _PRINTED:
+                    first, *_ = block.frame
+                    frame = block.frame.assign(**{first: block.frame[first].replace(_NAMED)})
+                    yield replace(block, frame=frame, shares=_PRINTED[name])
     if not asked:
         yield {QUESTIONS[number].title: "Not asked in this audit."}
 

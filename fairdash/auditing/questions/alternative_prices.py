@@ -1,9 +1,10 @@
 """Questions 8 and 10, other prices: what could be charged instead, and how does a second price compare?
 
-:mod:`fairdash.auditing.models` computes the five premiums of question 8. The two prices of question 10 are
-audited on the same rows, folds and points, and every number has its difference. Intervals of differences are
-paired: for curves, by each unit's contribution to one number less its contribution to the other; for the
-rest, by leaving out a twentieth of the units at a time (Student's t with 19 degrees of freedom).
+:mod:`fairdash.auditing.models.premiums` computes the five premiums of question 8. The two prices of question
+10 are audited on the same rows, folds and points, and every number has its difference. Intervals of
+differences are paired: for curves, by each unit's contribution to one number less its contribution to the
+other; for the rest, by leaving out a twentieth of the units at a time (Student's t with 19 degrees of
+freedom).
 """
 
 from __future__ import annotations
@@ -18,9 +19,8 @@ from scipy.stats import t as student
 
 from fairdash.auditing.curve import Curve, basis_of, fit_curve, predicted_out_of_fold
 from fairdash.auditing.data import Answered, AuditData, Part
-from fairdash.auditing.decomposition import HIGH_POINT, LESS_PENALTY, LOW_POINT
 from fairdash.auditing.gaps import Estimate, Gap, largest_gap, typical_gap, within
-from fairdash.auditing.models import (
+from fairdash.auditing.models.premiums import (
     DIFFERENCES,
     PREMIUMS,
     Costs,
@@ -32,9 +32,10 @@ from fairdash.auditing.models import (
     points,
     ratio_of_means,
 )
-from fairdash.auditing.money import above_base, along_s, other_columns, segments
 from fairdash.auditing.plan import CRITERIA
-from fairdash.auditing.sufficiency import bias_surface
+from fairdash.auditing.questions.decomposition import HIGH_POINT, LESS_PENALTY, LOW_POINT
+from fairdash.auditing.questions.money import above_base, along_s, other_columns, segments
+from fairdash.auditing.questions.sufficiency import bias_surface
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.classical import Z
 from fairdash.dependence.ranks import quantiles

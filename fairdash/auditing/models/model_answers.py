@@ -1,9 +1,12 @@
-"""The model's own answer beside the ten questions: how a price changes when one column alone changes.
+"""Additional answer about a model: how a price changes when one column alone changes.
 
-Changing one column with all others fixed describes the model, and no more: if columns are related, such
-customers may not exist. For each column two prices are compared: the mean over its values among rows with the
-lowest s, and the mean over its values among rows with the highest s. For s itself this is a flip from one end
-to the other; for a proxy, it is the proxy's own effect as it moves along with s.
+Changing one column with all others fixed describes only the model: if columns are related, such customers may
+not exist. For each column two prices are compared: the mean over its values among rows with the lowest s, and
+the mean over its values among rows with the highest s. For s itself this is a flip from one end to the other;
+for a proxy, it is the proxy's own effect as it moves along with s.
+
+A model is a function, an object with ``predict``, or an ONNX file, which contains numbers and operators but
+no program code.
 """
 
 from __future__ import annotations
@@ -11,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
+from pathlib import Path
+from threading import Timer
 from types import MappingProxyType
 from typing import Any
 
@@ -20,9 +25,8 @@ from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
 from fairdash.auditing.evidence import AuditResult
-from fairdash.auditing.onnx_model import onnx_model
 from fairdash.auditing.result import Answer
-from fairdash.errors import Checks, DataError, OptionError
+from fairdash.errors import Checks, DataError, OptionError, StorageError
 from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import amount, percent
 
@@ -40,6 +44,12 @@ MOST_ROWS, END = 2_000, 0.1
 #: Levels of a number's quantiles that stand for its values.
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+#: Bytes of a model's file, columns that it takes, and seconds that it may need each time.
+LARGEST, MOST_INPUTS, LONGEST = 50 * 10**6, 1_000, 60
+_NO_ONNX = (
+    "Export the model as ONNX, for example with skl2onnx. Pickles can run any program and are never loaded."
+)
+_TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64}
 
 
 def priced(
@@ -245,3 +255,82 @@ def _customer(
         told += f" “{moved['column'][0]}” changes this price most: {amount(float(moved['change'][0]))}."
     summary = pd.DataFrame([{**facts, "share_near_that_pays_less": lower, "near": len(near)}])
     return {"customer": summary, "customer_columns": moved}, told
+
+
+def onnx_model(
+    source: bytes | str | PathLike[str], columns: list[str]
+) -> Callable[[pd.DataFrame], NDArray[np.float64]]:
+    """Return a function that prices a frame with an ONNX file.
+
+    Parameters
+    ----------
+    source
+        The file, or its bytes; read whole, so that nothing beside it is opened.
+    columns
+        What the columns of its single input (n, p) are, in their order. Not looked at where each input has
+        one column, and its name.
+
+    Raises
+    ------
+    StorageError
+        Larger than 50 MB, no ONNX, with data in other files or operators of its own, or of other inputs; the
+        function raises it if the model needs more than 60 s.
+    """
+    import onnxruntime
+
+    try:
+        size = len(source) if isinstance(source, bytes) else Path(source).stat().st_size
+        if not isinstance(source, bytes):
+            source = Path(source).read_bytes() if size <= LARGEST else b""
+    except OSError as error:
+        raise _refused("it can't be read") from error
+    if size > LARGEST:
+        raise _refused(f"it is larger than {LARGEST / 1e6:.0f} MB")
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    # Nothing of the file is computed before its time is limited.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    try:
+        session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # Its errors have no base of their own; the cause is kept.
+        raise _refused("it is not a self-contained ONNX model") from error
+    inputs = session.get_inputs()
+    if not 0 < len(inputs) <= MOST_INPUTS or any(
+        each.type not in (*_TYPES, "tensor(string)") for each in inputs
+    ):
+        raise _refused("its inputs are not numbers or text")
+    single = len(inputs) == 1 and inputs[0].name not in columns
+
+    def price(rows: pd.DataFrame) -> NDArray[np.float64]:
+        wanted = columns if single else [each.name for each in inputs]
+        if missing := [name for name in wanted if name not in rows]:
+            raise _refused(f"it takes the column “{missing[0]}”, which the table lacks")
+        run = onnxruntime.RunOptions()
+        run.log_severity_level = 4
+        timer = Timer(LONGEST, setattr, (run, "terminate", True))
+        timer.start()
+        try:
+            fed = (
+                {inputs[0].name: _values(rows[columns], inputs[0].type)}
+                if single
+                else {each.name: _values(rows[[each.name]], each.type) for each in inputs}
+            )
+            (told, *_) = session.run(None, fed, run)
+        except Exception as error:
+            why = (
+                f"it needs more than {LONGEST} s" if run.terminate else "it does not take the table's columns"
+            )
+            raise _refused(why) from error
+        finally:
+            timer.cancel()
+        return np.asarray(told, dtype=float).reshape(len(rows), -1)[:, 0]
+
+    return price
+
+
+def _values(table: pd.DataFrame, kind: str) -> Any:
+    return table.to_numpy().astype(_TYPES[kind]) if kind in _TYPES else table.astype(str).to_numpy(object)
+
+
+def _refused(why: str) -> StorageError:
+    return StorageError.of(f"The model's file is refused: {why}", _NO_ONNX)

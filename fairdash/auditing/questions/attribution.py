@@ -19,7 +19,7 @@ from scipy.optimize import nnls
 from fairdash.auditing.curve import basis_of, fit_curve, predicted_out_of_fold
 from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.gaps import Estimate, typical_gap, within
-from fairdash.auditing.models import (
+from fairdash.auditing.models.premiums import (
     MOST_ROWS,
     NETWORKS,
     OF_A_PRICE,

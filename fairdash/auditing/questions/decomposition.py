@@ -1,9 +1,9 @@
 """Questions 3 and 4: do expected cost or legitimate factors explain the gap?
 
 Question 3 splits the gap between two points of s into the part that expected cost justifies and the
-unexplained rest. The points are the lowest and the highest point of the price's curve on one half of the
-units; the gap between them is measured on the other half, and vice versa, so that noise that made a point
-look high does not count as a gap. The gap between the 10th and the 90th percentile of s is reported as well.
+unexplained rest. One half of the units selects the lowest and the highest point of the price's curve, the
+other half measures the gap between them, and vice versa. Noise that makes a point look high therefore does
+not count as a gap. The gap between the 10th and the 90th percentile of s is reported as well.
 
 Question 4 follows Robinson (1988): π = g(s) + h(C) + noise, so π − E[π|C] is regressed on ψ(s) − E[ψ(s)|C],
 where ψ are the functions of :mod:`fairdash.auditing.curve`. The conditional means are fitted on other folds
@@ -26,7 +26,7 @@ from fairdash.auditing.curve import Basis, Curve, basis_of, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Measured, Part, p_among_equals
 from fairdash.auditing.gaps import LEVEL, Estimate, Gap, largest_gap, noise_in_words, within
 from fairdash.auditing.plan import QUESTIONS
-from fairdash.auditing.robustness import as_measures, robustness_among_equals, robustness_in_words
+from fairdash.auditing.questions.robustness import as_measures, robustness_among_equals, robustness_in_words
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.conditional import TREE_ROWS
 from fairdash.dependence.conditional_means import N_FOLDS, as_given, ridge_out_of_fold, spline_functions

@@ -1,6 +1,7 @@
 """Rules for filing an audit, one file each; others.toml lists the rules without a template.
 
-A file says where the rule was looked up, when, and whether its text itself was read. None of them quotes.
+Each file states when and where the rule was looked up, and whether its text itself was read. None quotes a
+rule.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ class Heading:
     asks
         Required content, in our words.
     shows
-        Ids of :data:`fairdash.auditing.filing.PARTS`: what the audit fills in.
+        Ids of :data:`fairdash.auditing.filing.document.PARTS`: what the audit fills in.
     blanks
-        Ids of :data:`fairdash.auditing.governance.FIELDS`: what only the user can write.
+        Ids of :data:`fairdash.auditing.filing.governance.FIELDS`: what only the user can write.
     """
 
     title: str

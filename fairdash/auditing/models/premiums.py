@@ -1,13 +1,13 @@
 """Models of price or cost for an audit: boosted trees, evaluated on held-out rows, and networks, which check
 that results do not depend on the kind of model.
 
-Models are fitted on at most :data:`MOST_ROWS` rows of randomly drawn units; folds follow the same draw, so
-that rows of one policy are in one fold.
+Models are fitted on at most :data:`MOST_ROWS` rows of randomly drawn units; folds use the same draw, so the
+rows of one policy are in one fold.
 
 Five premiums are derived from a policy's expected cost, μ(x, s) = E[Y|x, s]. Best estimate: μ(x, s). Unaware:
 E[μ(x, S)|x], which omits s and lets the features act as proxies. Aware: E_S[μ(x, S)], the same features
 averaged over everybody's s (Lindholm, Richman, Tsanakas and Wüthrich 2022). Corrective: the barycentre over
-s, where each policy keeps its rank among those with its s and all conditional laws become one. Hyperaware:
+s, where each policy keeps its rank among those with its s and all s have the same distribution. Hyperaware:
 E[corrective|x] (Côté, Côté and Charpentier 2025).
 """
 
@@ -29,6 +29,7 @@ from fairdash.auditing.table import AuditTable
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.references import fit_barycentre, sensitive_nodes
 from fairdash.utils.seeds import Stream, seed_of
+from fairdash.utils.trees import boosted_trees
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.bool_]
@@ -128,8 +129,6 @@ class Learner:
         self, features: pd.DataFrame, y: Array, weight: Array, *more: Array, random_state: int | None
     ) -> Fitted:
         """Fit y (n,) to features and additional numeric columns."""
-        from sklearn.ensemble import HistGradientBoostingRegressor
-
         seed = None if random_state is None else seed_of(Stream.AUDIT_MODELS, random_state)
         model: Any
         if self.networks:
@@ -139,14 +138,14 @@ class Learner:
             own: dict[str, Any] = {"method": "standard", "lam": 0.0, "batch_size": batch, "device": "cpu"}
             model = FairRegressor(**own, **self.options, random_state=seed)
         else:
-            model = HistGradientBoostingRegressor(**self.options, early_stopping=False, random_state=seed)
+            model = boosted_trees(**self.options, random_state=seed)
         return Fitted.of(model, features, y, weight, *more)
 
 
 #: A price follows its features closely; costs are mostly chance; a mean given the features is smooth.
-OF_A_PRICE = Learner()
+OF_A_PRICE = Learner(options={"max_leaf_nodes": 31})
 OF_A_COST = Learner(options={"loss": "poisson", "max_iter": 60, "max_leaf_nodes": 8, "min_samples_leaf": 50})
-OF_A_MEAN = Learner(options={"max_iter": 60, "max_leaf_nodes": 15})
+OF_A_MEAN = Learner(options={"max_iter": 60})
 NETWORKS = Learner(networks=True)
 #: Mini-batches of a network: steps cost about the same whatever their rows.
 _FEWEST_ROWS_A_STEP, _STEPS_AN_EPOCH = 256, 40

@@ -2,10 +2,10 @@
 
 The base of a row's price is proportional to its expected cost, scaled so that both have the same total (the
 portfolio's loss ratio). Without a cost it is the mean price, or in a segment the mean of rows with equal
-values in the other column. A group pays Σ w (π − base) above its base. The standard error is the larger of
-the group's own and that of equally many rows with the overall spread, because a small group without claims
-shows no spread of its own. The noise of the base, which would narrow intervals if spreads are equal, is left
-out. The limits of a table hold simultaneously for all its groups in 95 % of samples.
+values in the other column. A group pays Σ w (π − base) above its base. The standard error is the group's own
+or that of equally many rows with the overall spread, whichever is larger, because a small group without
+claims shows no spread. The noise of the base, which would narrow intervals if spreads are equal, is left out.
+The limits of a table hold simultaneously for all its groups in 95 % of samples.
 """
 
 from __future__ import annotations

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from fairdash.auditing.crossing import over_the_crossing
-from fairdash.auditing.curve import Basis, fit_curve
+from fairdash.auditing.curve import Basis, basis_of, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Part
-from fairdash.auditing.decomposition import fixed_decomposition
 from fairdash.auditing.gaps import LEVEL, Gap, largest_gap, noise_in_words, typical_gap, within
-from fairdash.auditing.probabilities import along_probabilities
+from fairdash.auditing.questions.decomposition import fixed_decomposition
 from fairdash.auditing.table import AuditTable
+from fairdash.data.columns import as_classes
 from fairdash.dependence.ranks import quantiles
+from fairdash.evaluation.class_probabilities import FEWEST_KNOWN, by_probability, calibration
 from fairdash.evaluation.classes import by_group, pairs_of_groups
-from fairdash.evaluation.insurance import FEWEST_SHOWN
-from fairdash.utils.text import percent
+from fairdash.evaluation.insurance import FEWEST_SHOWN, N_BANDS, bands_of
+from fairdash.utils.classes import FEWEST_ROWS, MOST_CLASSES, OTHERS, classes_of
+from fairdash.utils.text import counted, few, percent
 
 #: The share of the exposure that pays the top prices.
 TOP_SHARE = 0.05
@@ -25,6 +29,9 @@ TOP_SHARE = 0.05
 FOUR_FIFTHS = 0.8
 #: If more than this share of rows has the highest price, there is no top-price group.
 _MOST = 0.2
+#: Bands of a second attribute that is a number, a curve each.
+_CURVES = 3
+_CROSSED = ["other", "group", "band", "middle", "rows", "value", "low", "high"]
 
 
 def does_it_follow(data: AuditData, _: Answered) -> Part:
@@ -179,3 +186,141 @@ def _top_prices_in_words(band: pd.DataFrame, share: float, table: AuditTable) ->
     return (
         f"Of the rows about “{name}” {most} are among the highest {percent(share)} of prices; about {least}."
     )
+
+
+class _Groups(NamedTuple):
+    """Classes of a column, or bands of its numbers, in order: codes (n,), −1 if missing; names; middles."""
+
+    codes: NDArray[np.intp]
+    names: tuple[str, ...]
+    middles: tuple[float, ...]
+
+    @classmethod
+    def of(cls, values: pd.Series, weight: pd.Series, count: int) -> _Groups:
+        classes = as_classes(values)
+        if classes is not None:
+            return cls(classes.codes, classes.names, tuple(map(float, range(len(classes.names)))))
+        known = (values.notna() & weight.notna()).to_numpy()
+        numbers, codes = (
+            values.to_numpy(dtype=float, na_value=np.nan),
+            np.full(len(values), -1, dtype=np.intp),
+        )
+        codes[known] = bands_of(numbers[known], weight.to_numpy(dtype=float, na_value=np.nan)[known], count)
+        bands = [numbers[codes == k] for k in range(int(codes.max()) + 1)]
+        names = tuple(f"{each.min():,.4g} to {each.max():,.4g}" for each in bands)
+        return cls(codes, names, tuple(float(each.mean()) for each in bands))
+
+
+def over_the_crossing(data: AuditData) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return the price in every cell of two crossed attributes, and sentences on the largest gap.
+
+    Cells of fewer than 20 rows are one. ``low`` and ``high`` hold all cells of a crossing at once in 95 % of
+    samples, and so does the gap's interval all pairs of cells.
+    """
+    frames, said = [pd.DataFrame(columns=_CROSSED)], []
+    for other in data.also:
+        frame, sentences = _crossed(data, other)
+        frames.append(frame)
+        said.extend(sentences)
+    return pd.concat([each for each in frames if len(each)] or frames, ignore_index=True), tuple(said)
+
+
+def _crossed(data: AuditData, other: str) -> tuple[pd.DataFrame, list[str]]:
+    columns, frame = data.table.columns, data.frame
+    name = f"{columns.sensitive} × {other}"
+    weight = pd.Series(1.0, index=frame.index) if columns.exposure is None else frame[columns.exposure]
+    second = _Groups.of(frame[other], weight, _CURVES)
+    first = _Groups.of(frame[columns.sensitive], weight, min(N_BANDS, MOST_CLASSES // len(second.names)))
+    if (count := len(first.names) * len(second.names)) > MOST_CLASSES:
+        return pd.DataFrame(), [f"“{name}” is not asked: its {count} cells are more than {MOST_CLASSES}."]
+    labels = {f"{a} · {b}": (i, j) for j, b in enumerate(second.names) for i, a in enumerate(first.names)}
+    is_known = (first.codes >= 0) & (second.codes >= 0)
+    codes = np.where(is_known, second.codes * len(first.names) + first.codes, -1)
+    cells = classes_of(pd.Series(pd.Categorical.from_codes(codes, pd.Index(list(labels)), ordered=True)))
+    values = np.where(cells.codes < 0, np.nan, cells.codes.astype(float))
+    own = replace(columns, sensitive=name, also=(), features=(), probabilities=(), known_class=None)
+    table = replace(
+        AuditTable.of(frame.assign(**{name: values}), own, random_state=data.seed), classes=cells.names
+    )
+    basis = basis_of(table)
+    if len(basis.at) < 2:
+        return pd.DataFrame(), []
+    gap, band = largest_gap(fit_curve(table.price, table, basis), data.delta, random_state=data.seed)
+    rows = np.bincount(table.sensitive.astype(np.intp), minlength=len(cells.names))
+    found = []
+    for cell in band.to_dict("records"):
+        label = cells.names[int(cell["at"])]
+        i, j = labels.get(label, (-1, -1))
+        of_cell = {"group": second.names[j], "band": first.names[i], "middle": first.middles[i]}
+        if i < 0:
+            of_cell = {"group": OTHERS, "band": OTHERS, "middle": np.nan}
+        ends = {key: cell[key] for key in ("value", "low", "high")}
+        found.append({"other": other, **of_cell, "rows": int(rows[int(cell["at"])]), **ends})
+    lowest, highest = (table.called(basis.at[k]) for k in (gap.lowest, gap.highest))
+    noise = "more than noise" if gap.p_value <= LEVEL else "which can be noise"
+    said = [
+        f"In the {len(found)} cells of “{columns.sensitive}” and “{other}” the price differs by "
+        f"{within(gap, table.mean_price)} of the mean price, {noise}: it is lowest in “{lowest}” and "
+        f"highest in “{highest}”."
+    ]
+    return pd.DataFrame(found, columns=_CROSSED), [*said, *cells.merged_in_words(name)]
+
+
+def along_probabilities(
+    table: AuditTable, *, random_state: int | None
+) -> tuple[dict[str, pd.DataFrame], tuple[str, ...], tuple[str, ...]]:
+    """Return the tables ``class_probabilities`` and ``calibration_of_classes``, sentences and notes."""
+    p, names = table.probabilities.to_numpy(), tuple(map(str, table.probabilities))
+    tables: dict[str, pd.DataFrame] = {}
+    n_known, known = int((table.known >= 0).sum()), None
+    if n_known < FEWEST_KNOWN:
+        said = (
+            f"Whether these probabilities are calibrated can't be tested: {counted(n_known, 'row')} of known "
+            f"class, and {FEWEST_KNOWN} are needed. If they are not, neither intervals nor bounds hold."
+        )
+    else:
+        tables["calibration_of_classes"] = found = calibration(p, table.known, names)
+        off = [str(name) for name in found["class"][found["p_value"] <= LEVEL]]
+        said = f"In {n_known:,} rows of known class no class deviates from its probabilities beyond noise."
+        if off:
+            known = table.known
+            said = (
+                f"In {n_known:,} rows of known class the probabilities of {few(off)} are wrong beyond noise. "
+                "These rows correct them. This is valid if they are like all other rows."
+            )
+    every = by_probability(
+        table.price, p, names, table.weight, table.units, known=known, random_state=random_state
+    )
+    is_large = every["expected_rows"] >= FEWEST_ROWS
+    tables["class_probabilities"] = shown = every[is_large].reset_index(drop=True)
+    small = every["class"][~is_large].tolist()
+    fewer = f"Left out: {few(small)}, of which fewer than {FEWEST_ROWS} rows are expected."
+    notes = (fewer,) if small else ()
+    if shown.empty:
+        return tables, (said,), notes
+    most, mean = shown.iloc[int(shown["difference"].abs().argmax())], table.mean_price
+    value, low, high, least, greatest, likeliest = (
+        percent(most[each] / mean)
+        for each in (
+            "difference",
+            "difference_low",
+            "difference_high",
+            "bound_low",
+            "bound_high",
+            "likeliest",
+        )
+    )
+    more = [
+        f"By the probabilities of {few(names)}, the price of “{most['class']}” differs most from that of all "
+        f"others, by {value} of the mean price ({low} to {high}): if price and class are unrelated among "
+        "rows of equal probability.",
+        f"Without that condition the difference is between {least} and {greatest}, including noise.",
+    ]
+    if most["bound_low"] <= 0 <= most["bound_high"]:
+        more.append("So these data alone do not show which side pays more.")
+    if not np.isnan(most["likeliest"]):
+        more.append(
+            f"With the most likely class of each row it would be {likeliest}. This estimate can be wrong "
+            "even under the condition."
+        )
+    return tables, (*more, said, "These figures do not classify any single row."), notes

@@ -1,0 +1,15 @@
+"""Boosted trees, as all parts of fairdash fit them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def boosted_trees(**options: Any) -> Any:
+    """Return scikit-learn's histogram gradient boosting, not fitted, with 15 leaves and no early stopping.
+
+    `options` are those of the class, and override these two.
+    """
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    return HistGradientBoostingRegressor(**{"max_leaf_nodes": 15, "early_stopping": False, **options})
