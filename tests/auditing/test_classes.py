@@ -59,7 +59,7 @@ def regions() -> AuditResult:
 
 
 def test_an_audit_of_two_classes_runs_to_the_end() -> None:
-    found = along("sex", controls=["zone"], candidate="new")
+    found = along("sex", frame(900), controls=["zone"], candidate="new")
     assert [each.question for each in found.answers] == list(range(1, 11))
     assert found.verdict == "above"
     assert found.curve["class"].tolist() == ["F", "M"]

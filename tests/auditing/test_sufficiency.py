@@ -138,7 +138,7 @@ def gaps(slope: float, count: int) -> list:
 @pytest.mark.parametrize("count", few([4, 50], 4))
 def test_four_criteria_along_many_attributes_are_above(count, monkeypatch):
     # The verdicts are of curves; p-values of no link of any kind are not asked for here, to be quick.
-    for name in ("data.p_of_any_link", "decomposition.p_among_equals"):
+    for name in ("data.p_of_any_link", "questions.decomposition.p_among_equals"):
         monkeypatch.setattr(f"fairdash.auditing.{name}", lambda *_, **__: 0.5)
     rng = np.random.default_rng(1)
     u, c = rng.uniform(size=2000), rng.normal(size=2000)

@@ -248,7 +248,7 @@ def test_balanced_premiums_add_up_to_the_target(loss, lam):
             assert abs(ratio[0] - 1) > 1e-6
 
 
-def weak_policies(n=16_000, seed=1):
+def weak_policies(n=12_000, seed=1):
     """A claim in twenty years, which the columns hardly predict, and age, which shows in most of them."""
     rng = np.random.default_rng(seed)
     age = rng.uniform(18, 85, size=n)
@@ -276,7 +276,7 @@ def _gap(premium, age, years):
 
 def test_where_claims_are_weak_no_large_lambda_is_worse_than_one_flat_premium():
     table, claims, years, age = weak_policies()
-    train, test = np.arange(8000), np.arange(8000, 16_000)
+    train, test = np.arange(6000), np.arange(6000, 12_000)
     flat = np.full(len(test), np.average(claims[train], weights=years[train]))
     loss = find_loss("poisson")
     found = []

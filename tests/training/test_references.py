@@ -407,7 +407,7 @@ def test_the_price_is_weighted_as_the_errors_are():
 
 def test_independence_costs_nothing_where_s_tells_nothing():
     rng = np.random.default_rng(19)
-    a, b, noise, s = rng.normal(size=(4, 1_500))
+    a, b, noise, s = rng.normal(size=(4, 900))
     dataset = table_of({"a": a, "b": b}, a - b + noise, s)
     settings = TrainingSettings(hidden=(8,), n_epochs=20, warm_up_epochs=1, batch_size=64, lr=1e-2)
     price = fd.references(dataset, n_splits=3, settings=settings, strengths=(0.0, 1.0), measures=()).price

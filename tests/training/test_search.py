@@ -173,30 +173,6 @@ def test_fewer_rows_are_trained_on_for_as_many_steps(n_rows, on, epochs):
     assert steps == settings.n_epochs * settings.steps_an_epoch(n_rows)
 
 
-@pytest.mark.parametrize("patience", [None, 4])
-def test_folds_that_predict_a_cost_are_trained_for_as_many_steps_as_all_rows(
-    household, monkeypatch, patience
-):
-    from fairdash.training import crossvalidation
-
-    asked = []
-    train = crossvalidation.train_models
-
-    def noted(data, splits, models, **options):
-        asked.extend((each.settings, len(splits[each.split].train)) for each in models)
-        return train(data, splits, models, **options)
-
-    monkeypatch.setattr(crossvalidation, "train_models", noted)
-    settings = replace(QUICK, n_epochs=4, warm_up_epochs=1, batch_size=64, patience=patience)
-    candidates = [StackedModel("hgr_spline", 1.0, settings)]
-    cross_validate(household, candidates, n_folds=10, for_refit=True, **FOLDS)
-    learned = 300 if patience is None else 240
-    wanted = settings.n_epochs * settings.steps_an_epoch(learned)
-    for each, n_rows in asked:
-        # Whole epochs: within half an epoch of it.
-        assert abs(each.n_epochs * each.steps_an_epoch(n_rows) - wanted) <= each.steps_an_epoch(n_rows) / 2
-
-
 def test_candidates_that_diverge_never_win(household):
     grid = SearchGrid(hidden=((8,),), dropout=(0.0,), lr=(1e38, 2e-2), weight_decay=(0.0,))
     result = search_settings(household, replace(SEARCH, grid=grid))
@@ -324,16 +300,6 @@ def test_the_fairest_weight_within_the_error_is_found(household, chosen):
     assert chosen.reached
     assert frame["meets"][chosen.lam]
     assert chosen.measure == "hgr_kde_scores"
-
-
-def test_a_bound_on_dependence_is_reached_or_said_not_to_be(household, chosen):
-    frame = chosen.frame.set_index("lam")
-    middle = float((frame["dependence"][0.5] + frame["dependence"][2.0]) / 2)
-    target = Target(kind="measure", measure=chosen.measure, at_most=middle)
-    reached = search_lam(household, replace(LAMS, target=target))
-    assert reached.reached
-    assert reached.frame.set_index("lam")["dependence"][reached.lam] <= middle
-    pd.testing.assert_series_equal(reached.frame["loss"], chosen.frame["loss"])
 
 
 def test_dependence_is_measured_on_all_held_out_predictions_together(household, chosen):

@@ -106,6 +106,8 @@ def test_the_deviance_is_scikit_learns(power):
     mine = loss.unit_deviance(torch.tensor(eta), torch.tensor(y)).mean().item()
     assert mine == pytest.approx(mean_tweedie_deviance(y, mu, power=power), rel=1e-10)
     assert loss.mean_deviance(y, mu) == pytest.approx(mine, rel=1e-10)
+    assert loss.deviances(y, mu).mean() == pytest.approx(mine, rel=1e-10)
+    assert (loss.deviances(y, mu) >= 0).all()
 
 
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=lambda loss: loss.id)

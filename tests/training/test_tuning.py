@@ -179,18 +179,6 @@ def test_an_existing_price_that_a_deviance_can_not_judge_is_refused_before_train
         sweep(dataset, settings=replace(QUICK, loss="poisson"), **options)
 
 
-@pytest.mark.parametrize("name", sorted(LOSSES))
-def test_the_rows_deviances_average_to_sklearns_mean(name):
-    rng = np.random.default_rng(0)
-    loss = find_loss(name)
-    y, y_pred, weight = rng.gamma(1.0, size=50) + 0.1, rng.gamma(2.0, size=50) + 0.1, rng.uniform(size=50)
-    if name in {"poisson", "tweedie"}:
-        y[:10] = 0.0
-    each = loss.deviances(y, y_pred)
-    assert (each >= 0).all()
-    assert np.average(each, weights=weight) == pytest.approx(loss.mean_deviance(y, y_pred, weight))
-
-
 def test_gain_over_the_mean_is_noise_for_noise_and_seen_for_a_signal():
     rng = np.random.default_rng(0)
     n, false_alarms, found = 300, 0, 0
