@@ -8,7 +8,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import streamlit
 from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+from starlette.routing import Route
 from streamlit.starlette import App
 
 from fairdash.ui import guard
@@ -25,6 +29,19 @@ async def _with_terms(_: App) -> AsyncIterator[None]:
     end()
 
 
+#: Else a browser asks for the server below the page's own address first, and gets a 404.
+_SERVER = '<head><script>window.__streamlit = {BACKEND_BASE_URL: new URL(".", location.href).href}</script>'
+_HTML = Path(streamlit.__file__).with_name("static").joinpath("index.html").read_text(encoding="utf-8")
+
+
+async def _page(_: Request) -> HTMLResponse:
+    """Streamlit's own page, which is told where its server is."""
+    return HTMLResponse(_HTML.replace("<head>", _SERVER, 1), headers={"Cache-Control": "no-cache"})
+
+
 app = App(
-    Path(guard.__file__).with_name("main.py"), middleware=[Middleware(guard.Guard)], lifespan=_with_terms
+    Path(guard.__file__).with_name("main.py"),
+    middleware=[Middleware(guard.Guard)],
+    lifespan=_with_terms,
+    routes=[Route(f"/{each.stem}", _page) for each in Path(__file__).with_name("pages").glob("*/*.py")],
 )

@@ -22,7 +22,7 @@ def page() -> str:
     lines = [
         "# Blends between two trained weights λ",
         "",
-        "Made by `python -m benchmarks.blend_tables` from `benchmarks/results/`, which "
+        "This page is made by `python -m benchmarks.blend_tables` from `benchmarks/results/`, which "
         "`python -m benchmarks.blends` reproduces.",
         "",
         "Between two trained weights λ, the trade-off page blends the predictions of the two models. This "

@@ -167,6 +167,23 @@ def counts(name: str, seeds: int) -> dict[str, Any]:
     return row | {"middling gap": case.middling}
 
 
+def page_lines(table: pd.DataFrame) -> list[str]:
+    """The table of docs/classes.md."""
+    lines = [
+        "| case | rows | no gap: “above” | δ: “above” | δ: “below” | no gap: found, by F | found, by F |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in table.to_dict("records"):
+        wrong = [
+            row[f"{where}: {what}"]
+            for where, what in (("no gap", "above"), ("at δ", "above"), ("at δ", "below"))
+        ]
+        pairs = [f"{row[f'{at}: found']}, {row[f'{at}: found by F']}" for at in ("no gap", "middling")]
+        pairs[1] = f"{100 * row['middling gap']:.0f} %: {pairs[1]}"
+        lines.append("| " + " | ".join(map(str, (row["case"], f"{row['rows']:,}", *wrong, *pairs))) + " |")
+    return lines
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=200)

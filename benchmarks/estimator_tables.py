@@ -34,13 +34,13 @@ def page() -> str:
     speed = pd.read_csv(RESULTS / "estimators_speed.csv")
     return "\n".join(
         [
-            "# How good the estimators are",
+            "# Accuracy of the estimators",
             "",
-            "Made by `python -m benchmarks.estimator_tables` from `benchmarks/results/`, which `python -m "
-            "benchmarks.estimators`, `python -m benchmarks.hard_links`, `python -m benchmarks.judges` and "
-            "`python -m benchmarks.coverage` reproduce. Unless a table says otherwise, `hgr_spline` is "
-            "the displayed value, corrected for the contribution of noise, and the networks are "
-            "cross-fitted.",
+            "This page is made by `python -m benchmarks.estimator_tables` from `benchmarks/results/`, "
+            "which `python -m benchmarks.estimators`, `python -m benchmarks.hard_links`, `python -m "
+            "benchmarks.judges` and `python -m benchmarks.coverage` reproduce. Unless a table says "
+            "otherwise, `hgr_spline` is the displayed value, corrected for the contribution of noise, "
+            "and the networks are cross-fitted.",
             "",
             "## Bivariate Gaussians, 2,000 rows: mean over 20 data sets (truth)",
             "",
@@ -48,16 +48,16 @@ def page() -> str:
             "",
             "## The paper's four kinds of pattern, 500 rows",
             "",
-            "Root mean squared error and bias against the exact maximal correlation, over ten noise levels "
-            "from 0.5 to 9 and five data sets at each. The last columns are the values without noise, where "
-            "the truth is 1.",
+            "The table gives the root mean squared error and the bias against the exact maximal "
+            "correlation, over ten noise levels from 0.5 to 9 with five data sets each. The last columns "
+            "are the values without noise, where the truth is 1.",
             "",
             markdown(patterns),
             "",
             "## Links not in the paper",
             "",
-            "Root mean squared error against the exact maximal correlation over 100 data sets "
-            "(`python -m benchmarks.hard_links`).",
+            "The table gives the root mean squared error against the exact maximal correlation over 100 "
+            "data sets (`python -m benchmarks.hard_links`).",
             "",
             markdown(links),
             "",
@@ -83,8 +83,8 @@ def page() -> str:
             "## The default measure",
             "",
             "The last table of this section gives the share of data sets in which the measure's own "
-            "permutation test (99 permutations, 5 % level) finds the link. It rests on 200 data sets of "
-            "300 rows and 100 of 1,000 rows (`python -m benchmarks.judges`). By default, pages, reports "
+            "permutation test (99 permutations, 5 % level) finds the link. It uses 200 data sets of 300 "
+            "rows and 100 of 1,000 rows (`python -m benchmarks.judges`). By default, pages, reports "
             "and the command line show the corrected `hgr_spline` and select by it.",
             "",
             judged(),
@@ -104,8 +104,8 @@ def page() -> str:
             "",
             "## Time",
             "",
-            "Processor time on one core. Each estimator and its published form were timed in the same "
-            "run. The table of patterns gives the time of the displayed value, `hgr_spline corrected`.",
+            "The times are processor times on one core, with each estimator and its published form in the "
+            "same run. The table of patterns gives the time of the displayed value, `hgr_spline corrected`.",
             "",
             markdown(speed),
             "",
@@ -166,7 +166,7 @@ def judged() -> str:
     others = ", ".join(f"`{name}` {100 * row.power:.0f} % ({row.link})" for name, row in rest.iterrows())
     return (
         "With 300 rows, the test with `hgr_spline` finds every kind of link tried in at least "
-        f"{100 * shown.power:.0f} % of samples. Each of the other tests finds fewer in its own worst case: "
+        f"{100 * shown.power:.0f} % of samples. The other tests find fewer in their worst cases: "
         f"{others}."
     )
 
@@ -202,7 +202,8 @@ def losses() -> str:
         }
     )
     return (
-        "The displayed value is worse than before where few rows give evidence of a fast or local link.\n\n"
+        "The displayed value is worse than before if only a few rows give evidence of a fast or local "
+        "link.\n\n"
         f"{markdown(shown)}"
     )
 

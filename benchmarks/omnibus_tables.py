@@ -22,14 +22,14 @@ PAGE = ROOT / "docs" / "verdict.md"
 TEXT = """\
 # The verdict: is a link found?
 
-Made by `python -m benchmarks.omnibus_tables` from `benchmarks/results/omnibus_*.csv`, which
+This page is made by `python -m benchmarks.omnibus_tables` from `benchmarks/results/omnibus_*.csv`, which
 `python -m benchmarks.omnibus` reproduces.
 
 One test of several measures decides whether predictions still depend on the sensitive attribute, because
 every single measure misses some links. Pages, reports and the command line show the p-value of this test
 (`verdict_p` in a run's tables). A p-value of at most 5 % means that a link is found. The grey band of the
-front is something else, the range of the displayed measure alone under independence. A point may be inside
-the band while another measure finds a link, and vice versa. Runs made before this test existed keep their
+front shows only the range of the displayed measure under independence. A point may be inside the band while
+another measure finds a link, and vice versa. Runs made before this test existed keep their
 old verdicts.
 
 ## How the test works
@@ -46,12 +46,13 @@ old verdicts.
 4. The p-value is the share of the B + 1 orders whose statistic is no larger than the statistic of the
    observed order. All orders are treated alike, so the p-value is exact if they are exchangeable.
 
-With weights, all of this is done twice, keeping the weights with u and then with v, and the larger p-value
-counts. A weight that depends on both is not covered. Each sensitive column has its own verdict. Above {most}
-rows, the rows are not permuted. Instead, the products of the functions are summed with random signs, one per
-row or group. This is an approximation that improves with the number of rows. If there are more than {blocks}
-rows or groups, several of them, chosen at random, share a sign. Pages use B = {pages}, and at most {judged}
-rows of a part. A blend of two trained models is compared with the shuffles of the standard model.
+With weights, the test runs twice, keeping the weights with u and then with v, and the larger p-value
+counts. The test is not valid if the weight depends on both. Each sensitive column has its own verdict.
+Above {most} rows, the rows are not permuted. Instead, the products of the functions are summed with random
+signs, one per row or group. This is an approximation that improves with the number of rows. If there are
+more than {blocks} rows or groups, several of them, chosen at random, share a sign. Pages use B = {pages},
+and at most {judged} rows of a part. A blend of two trained models is compared with the shuffles of the
+standard model.
 
 ```python
 >>> import numpy as np
@@ -112,7 +113,7 @@ The table gives the processor time on one core.
 def page() -> str:
     """The whole page as Markdown."""
     measures = [
-        {"id": f"`{one.id}`", "what it is": one.title, "what it sees": one.sees}
+        {"id": f"`{one.id}`", "what it is": one.title, "what it detects": one.sees}
         for one in COMPONENTS.values()
     ]
     names = {

@@ -17,10 +17,10 @@ WAYS = {
     "x_residual": "trees on residual columns, s known",
     "price_residual": "residual price, s known",
 }
-_HEAD = """# Repair a price that exists
+_HEAD = """# Repair an existing price
 
-Made by `python -m benchmarks.postprocessor_tables` from `benchmarks/results/postprocessor.csv`, which
-`python -m benchmarks.postprocessor` reproduces.
+This page is made by `python -m benchmarks.postprocessor_tables` from `benchmarks/results/postprocessor.csv`,
+which `python -m benchmarks.postprocessor` reproduces.
 
 `fd.FairPostprocessor` takes any regressor, a function, or a column of prices, and repairs what it charges.
 Each price keeps its rank among customers with the same sensitive attribute s. It takes the value at that rank
@@ -38,9 +38,9 @@ fd.FairPostprocessor("price", projection="factors").fit(X, sensitive_features=ag
   each attribute, but not of their combinations.
 - **`objective="equalized_residuals"`** subtracts the average error at each s. It does not equalise the
   spread of errors, which depends on the target and is unknown at pricing.
-- **Without s** the price still follows s to the extent that x reveals only part of s. The second table says
-  how far.
-- **A model that is fitted here** is the mean of five models, one for each fold. The repair is calibrated on
+- **Without s** the price still follows s to the extent that x reveals only part of s, as the second table
+  shows.
+- **A model fitted by the repair** is the mean of five models, one for each fold. The repair is calibrated on
   this mean, because this is the price that must not follow s. Check a repair on rows it has not seen, as the
   audit page does.
 
@@ -99,7 +99,7 @@ def _when(equal: pd.DataFrame, strength: pd.DataFrame) -> str:
         )
     return "\n".join(
         [
-            "- Use the **repair with s** if the price may use s and the model must stay as it is.",
+            "- Use the **repair with s** if the price may use s and the model must stay unchanged.",
             "- Use the **repair without s**, or its factors, if you may not ask for s at pricing. Check the "
             "remaining dependence.",
             "- Use **networks or a fair tariff** if you can train a new model. These learn from the "

@@ -41,12 +41,12 @@ def page() -> str:
     lines = [
         "# The accuracy and the cost of the methods",
         "",
-        "Made by `python -m benchmarks.training_tables` from `benchmarks/results/`, which "
+        "This page is made by `python -m benchmarks.training_tables` from `benchmarks/results/`, which "
         "`python -m benchmarks.training` and `python -m benchmarks.stack_vs_loop` reproduce.",
         "",
         markdown(methods),
         "",
-        "## The networks, beside linear models and trees",
+        "## Networks compared with linear models and trees",
         "",
         "The setting `architecture` selects the architecture of every method's network. The default is "
         f"`{TrainingSettings().architecture}`.",
@@ -62,8 +62,8 @@ def page() -> str:
         markdown(standard_networks()),
         "",
         "The next table compares the architectures under the HGR_spline penalty on Crime, over five splits "
-        "(`python -m benchmarks.architectures`). At large λ, the independence reached by `tanh` generalises "
-        "better to new rows, so `tanh` is the default.",
+        "(`python -m benchmarks.architectures`). The default is `tanh`, because at large λ its "
+        "independence generalises better to new rows.",
         "",
         markdown(pd.read_csv(RESULTS / "architectures.csv").round(3)),
         "",
@@ -72,11 +72,11 @@ def page() -> str:
         "This section uses Crime and 20 splits (`python -m benchmarks.crime_equal`). λ is chosen so that the "
         "mean excess of HGR_KDE and HGR_RDC over their floors meets the level (for equalized residuals: "
         "HGR_KDE itself), either on validation rows or on the test rows. If it is chosen on the test rows, "
-        "all methods are equally independent there. `reached` is the value on test rows. The difference "
-        "compares each error with the better of `hgr_spline` and `chi2_kde` as they were before "
-        "`cca_spline`, the first two entries of an objective, with the half width of Nadeau and Bengio's "
-        "95 % interval. A mini-batch of 256 rows shows much dependence by chance. `cca_spline` therefore "
-        "uses up to 2,048 rows per step, which takes longer. The last column gives the seconds that one "
+        "all methods are equally independent there. `reached` is the value on test rows. The difference is "
+        "the error minus the smaller error of the older methods `hgr_spline` and `chi2_kde` (the first two "
+        "entries of an objective), ± the half width of Nadeau and Bengio's 95 % interval. Because a "
+        "mini-batch of 256 rows shows much dependence by chance, `cca_spline` uses up to 2,048 rows per "
+        "step, which takes longer. The last column gives the seconds that one "
         "core takes per model.",
         "",
         markdown(equally_independent()),

@@ -103,7 +103,7 @@ def page() -> str:
     lines = [
         "# Bad input, and what you get",
         "",
-        "Made by `python -m docs.bad_inputs` from the marks on the tests. Don't edit it by hand. A message names the",
+        "`python -m docs.bad_inputs` makes this page from the marks on the tests. A message names the",
         "column, the first five line numbers, how many cells are affected and what to do, and never quotes a cell.",
         "Tests under `tests/ui` and `tests/browser` see the message on the page, as a user does.",
     ]

@@ -302,7 +302,7 @@ def test_help_names_the_command_as_it_was_called(called, name, monkeypatch, caps
         (["runs", "lst"], "“lst” is not a known command. Choose one of: list, show,"),
         (["sweep", "--lamz", "1"], "Unknown option: --lamz. Did you mean --lams? See "),
         (["sweep", "--splits", "two"], 'Invalid value for --splits: unable to convert "two" into int. See '),
-        (["sweep", "--lams", "1,x"], "Invalid value for --lams: “x” is no number. See "),
+        (["sweep", "--lams", "1,x"], "Invalid value for --lams: “x” is not a number. See "),
         (["sweep", "--below-zero", "up"], 'Choose from: "as-they-are", "floor", "drop"'),
         (["sweep"], "Name it with --dataset, or with --file."),
         (["check", "a.csv", "b.csv", "--target", "x"], "Unexpected argument: “b.csv”."),

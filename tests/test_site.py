@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 import fairdash
-from docs.making import links, pages, reference
+from docs.making import gallery, links, pages, reference
 
 NAV = yaml.safe_load((pages.ROOT / "mkdocs.yml").read_text("utf-8"))["nav"]
 GENERATED = {"gallery.md", "measures.md", *reference.reference_pages()}
@@ -62,6 +62,11 @@ def test_every_link_of_a_page_leads_to_a_file_and_an_anchor_that_are_there(page)
         if anchor:
             headings = re.findall(r"^#+ (.*)$", file.read_text("utf-8"), flags=re.MULTILINE)
             assert anchor in map(slug, headings), f"{source.name} links to {target}: no such heading"
+
+
+@pytest.mark.variant
+def test_every_figure_of_the_gallery_is_drawn():
+    assert all('"data":[{' in each for drawn in gallery.drawings().values() for each in drawn.values())
 
 
 def test_the_reference_has_every_public_name_and_every_command():

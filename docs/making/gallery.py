@@ -190,7 +190,7 @@ GALLERY: dict[Draw, tuple[str, str]] = {
     ),
     dependence: (
         "The link before any model",
-        "The target against the sensitive attribute: rows as dots, group averages as a line.",
+        "The target against the sensitive attribute: group averages with 95 % intervals, and rows as faint dots.",
     ),
     proxies: (
         "Which features predict the sensitive attribute",

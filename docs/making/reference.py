@@ -63,7 +63,7 @@ def measures_page() -> str:
             "",
             f"This page describes all {len(REGISTRY)} measures of the pages, `fd.measure` and the command line. For "
             "the accuracy of each measure by kind of link and number of rows, see "
-            "[how good the estimators are](estimators.md).",
+            "[the accuracy of the estimators](estimators.md).",
             "",
             *(_of(measure) for measure in REGISTRY.values()),
         ]

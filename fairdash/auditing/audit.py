@@ -325,8 +325,8 @@ def _named(name: str, frame: pd.DataFrame, table: AuditTable) -> pd.DataFrame:
 _VERDICTS = {
     BELOW: "This is shown to be below {delta}.",
     ABOVE: "This is shown to be above {delta}.",
-    UNDECIDED: "Whether it is below or above {delta} is not decided. The smallest gap these rows could show "
-    "is {smallest}{rows}.",
+    UNDECIDED: "These rows do not decide whether it is below or above {delta}. The smallest gap they "
+    "could show is {smallest}{rows}.",
 }
 
 

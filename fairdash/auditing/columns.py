@@ -36,7 +36,7 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
     if len(there) < len(frame.columns) or any(name != key for key, name in there.items()):
         raise DataError.of(
             "Two columns have the same name, or a name is not text",
-            "Give every column a unique text as its name.",
+            "Give every column a unique name.",
         )
     roles = {**columns.numbers()} | ({} if columns.groups is None else {"groups": columns.groups})
     known = () if columns.known_class is None else (columns.known_class,)
@@ -54,7 +54,7 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
     for role, name in roles.items():
         is_free(name, role, "Name another column.")
         seen[name] = role
-    among = "Rows equal in it leave nothing to compare. Leave it out of the factors."
+    among = "Rows equal in this column leave nothing to compare. Leave it out of the factors."
     for name in columns.controls:
         is_free(name, "controls", among, but="groups")
     for name in columns.features or ():
@@ -62,7 +62,7 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
     if columns.coverage is not None:
         given = columns.features is None or columns.coverage in (*columns.features, *columns.controls)
         there_is = columns.coverage in there and columns.coverage not in seen
-        what, hint = f"“{columns.coverage}” is no further column of the table", "Name it a feature, too."
+        what, hint = f"“{columns.coverage}” is not one of the features", "Add it to the features."
         checks.require(given and (there_is or columns.coverage in columns.controls), "coverage", what, hint)
     allowed = {columns.price, columns.outcome, columns.expected_cost, columns.candidate}
     hint = "Name the exposure, and only price, outcome, expected cost or candidate as totals."
@@ -121,7 +121,7 @@ def check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) 
     for role in ("price", "candidate"):
         if {role, "outcome"} <= set(numbers):
             same = f"it is “{getattr(columns, role)}” itself or a straight line of it in every row"
-            hint = "Choose what was paid out afterwards, such as claims, or leave the outcome out."
+            hint = "Choose later payments, such as claims, or leave the outcome out."
             is_copy = _is_line_of(numbers["outcome"], numbers[role])
             checks.require(not is_copy, columns.outcome, f"{same}: the price is the outcome", hint)
     checks.finish()
@@ -192,7 +192,8 @@ def probabilities_of(
         raise DataError(
             Problem(
                 what=f"rows in which {few(chosen)} are below 0 or don't add up to 1 (within {OFF_ONE:g})",
-                hint="Name the columns of all classes, as shares of 1, and correct or leave out these rows.",
+                hint="Name the columns of all classes as shares of 1, and correct these rows or leave "
+                "them out.",
                 column="probabilities",
                 lines=(np.flatnonzero(wrong)[:5] + FIRST_LINE).tolist(),
                 count=int(wrong.sum()),

@@ -170,7 +170,7 @@ class AuditData:
             return None
         return learn_costs(
             table,
-            tell=lambda share: self.say("Learning what policies cost", 6, 0.6 + 0.4 * share),
+            tell=lambda share: self.say("Estimating the expected cost", 6, 0.6 + 0.4 * share),
             random_state=self.seed,
         )
 

@@ -163,7 +163,7 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
                 tables=("controlled_curve",),
                 implementation="decomposition:among_equals",
                 needs="controls",
-                missing="Not asked: no legitimate factors (controls) are named.",
+                missing="This question needs legitimate factors (controls).",
             ),
             Question(
                 number=5,
@@ -174,7 +174,7 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
                 ),
                 implementation="sufficiency:who_is_undercharged",
                 needs="outcome",
-                missing="Not asked: there is no outcome, such as claims.",
+                missing="This question needs an outcome, such as claims.",
             ),
             Question(
                 6,
@@ -182,7 +182,7 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
                 ("drivers", "proxies", "surrogate_fit"),
                 "attribution:through_what",
             ),
-            Question(7, "How much money, and whose?", ("money_along_s", "segments"), "money:how_much_money"),
+            Question(7, "How much money is at stake?", ("money_along_s", "segments"), "money:how_much_money"),
             Question(
                 number=8,
                 title="What could be charged instead?",
@@ -262,7 +262,8 @@ CRITERIA: Mapping[str, Criterion] = MappingProxyType(
             ),
             Criterion(
                 *("equalized_residuals", "Equalized residuals", 5, "residual_curve"),
-                meaning="Cost at the price's level less the price does not follow the sensitive attribute.",
+                meaning="Cost, scaled to the price's level, less price does not follow the sensitive "
+                "attribute.",
                 gap="highest less lowest point of the curve of cost, at the price's level, less price",
             ),
         )
@@ -327,8 +328,9 @@ class AuditPlan:
         hint = "Give numbers above 0 and at most 1, such as 0.7."
         checks.require(are_shares, "reliability", "It is not a share of a variance", hint)
         hint = "Give an amount above 0, in the outcome's own unit."
-        checks.require(self.cap is None or self.cap > 0, "cap", "It is no amount", hint)
-        known, hint = set(self.questions) <= set(QUESTIONS), f"Name some of 1 to {max(QUESTIONS)}, or “all”."
+        checks.require(self.cap is None or self.cap > 0, "cap", "It is not an amount", hint)
+        known, hint = set(self.questions) <= set(QUESTIONS), "Name numbers from 1 to "
+        f"{max(QUESTIONS)}, or “all”."
         checks.require(known, "questions", "There is no such question", hint)
         hint = "Give a date and a time with its zone, such as 2026-01-31T12:00:00+00:00."
         checks.require(not self.written or _is_time(self.written), "written", "It is not a time", hint)

@@ -40,9 +40,9 @@ _PRIMARY = {
     "{value} of the mean price between its lowest and its highest point",
 }
 _DECIDED = {
-    BELOW: "That is shown to be below the {delta} allowed.",
-    ABOVE: "That is shown to be above the {delta} allowed.",
-    UNDECIDED: "Whether that is below or above the {delta} allowed is not decided by these rows.",
+    BELOW: "This is shown to be below the {delta} allowed.",
+    ABOVE: "This is shown to be above the {delta} allowed.",
+    UNDECIDED: "These rows do not decide whether this is below or above the {delta} allowed.",
 }
 #: A verdict in a few words.
 IN_SHORT = {
@@ -301,7 +301,7 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
         raise OptionError.of(what, "Compare audits of the same sensitive attribute.", column="against")
     curve = _curves(now, before)
     if curve.empty:
-        hint = "Compare audits whose sensitive attribute is counted alike."
+        hint = "Compare audits that measure the sensitive attribute in the same units."
         raise OptionError.of(f"The two audits share no range of “{name}”", hint, column="against")
     values = _differences(now, before)
     off = (curve["low"] > 0) | (curve["high"] < 0)
@@ -314,21 +314,22 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
         else f"among the rows {at['kind']} the range"
     )
     said = (
-        f"{place} of “{name}” the price, as a share of its mean, stands {100 * abs(at['value']):.1f} points "
-        f"{'higher' if at['value'] > 0 else 'lower'} than then (95 % band of the whole difference "
+        f"{place} of “{name}” the price, as a share of its mean, is {100 * abs(at['value']):.1f} points "
+        f"{'higher' if at['value'] > 0 else 'lower'} than before (95 % band of the whole difference "
         f"{100 * at['low']:+.1f} to {100 * at['high']:+.1f})"
     )
     was, is_now = before.verdict, now.verdict
     verdict = (
-        f" The primary verdict is “{is_now}”, as then."
+        f" The primary verdict is still “{is_now}”."
         if was == is_now
         else f" The primary verdict was “{was}” and is “{is_now}”."
     )
     if before.plan.thresholds != now.plan.thresholds:
         verdict += " The two audits have different criteria or thresholds."
-    begin = "The curve has changed" if off.any() else "No change of the curve is shown; where it is clearest"
+    begin = "The curve has changed" if off.any() else "The curve shows no significant change. The "
+    "clearest difference"
     if now.origin.get("rows_sha256") == before.origin.get("rows_sha256"):
-        verdict += " Both audits saw the same rows."
+        verdict += " Both audits use the same rows."
     since = Drift(has_moved=bool(off.any()), sentence=f"{begin}: {said}.{verdict}", sha256=sha256)
     return since, {MOVED: values, MOVED_CURVE: curve}
 

@@ -153,12 +153,12 @@ class AuditTable:
     @property
     def a_unit(self) -> str:
         """Unit to which an amount refers."""
-        return f"a {self.period}" if self.period else "a unit"
+        return f"per {self.period}" if self.period else "per unit"
 
     @property
     def a_unit_of_exposure(self) -> str:
         """Unit to which an amount refers, spelled out for its first use."""
-        return self.a_unit if self.period else "a unit of exposure"
+        return self.a_unit if self.period else "per unit of exposure"
 
     def s_range(self, low: float, high: float) -> str:
         """Format a range of s in words."""
@@ -314,8 +314,8 @@ def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: 
     total = np.ones_like(weight) if columns.outcome in columns.totals else weight
     taken = float(total @ np.maximum(outcome - cap, 0) / max(float(total @ outcome), 1e-300))
     notes.append(
-        f"“{columns.outcome}” counts as {amount(cap)} where it is more, in "
-        f"{counted(int(above.sum()), 'row')}: {percent(taken)} of its sum is left out."
+        f"“{columns.outcome}” is capped at {amount(cap)} in "
+        f"{counted(int(above.sum()), 'row')}, which leaves out {percent(taken)} of its sum."
     )
     return np.minimum(outcome, cap)
 

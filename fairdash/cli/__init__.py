@@ -46,8 +46,8 @@ _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 _AUDIT = """Audit an existing price against a sensitive column of its table.
 
-Exit status: 0 below the allowed gap, 1 above it, 3 not decided, 2 bad input."""
-_CHECK = """Look for columns of a file that give the target away.
+Exit status: 0 below the allowed gap, 1 above it, 3 undecided, 2 bad input."""
+_CHECK = """Check a file for columns that give the target away.
 
 Exit status: 0 no column certainly gives the target away, 1 one does, 2 bad input."""
 _PURPOSE = "Explore the trade-off between accuracy and fairness for sensitive numbers and classes."
@@ -208,7 +208,7 @@ def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"“{text}” is no number.") from None
+        raise ValueError(f"“{text}” is not a number.") from None
 
 
 #: Comma-separated words and numbers; a share, 5% or 0.05; columns, by an option that may come again.

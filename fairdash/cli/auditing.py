@@ -73,13 +73,13 @@ def audit(
     price
         Column of the price, per unit of exposure.
     sensitive
-        Column that the price must not follow; repeatable.
+        Sensitive column; repeatable.
     model
-        ONNX model of the price, which --price then names. Pickles are never loaded.
+        ONNX model of the price; --price then names this price. Pickles are never loaded.
     model_column
         Input column of the model, in its order; repeatable.
     customer
-        Row, from 0, whose price by the model is explained.
+        Number of the row, from 0, for which the model's price is explained.
     exposure
         Column of row weights (exposure).
     outcome
@@ -93,17 +93,17 @@ def audit(
     group
         Column that groups rows, such as a policy number.
     total
-        One of these columns that is a total over the exposure, to be divided by it; repeatable.
+        Column above that contains totals, to be divided by the exposure; repeatable.
     feature
         Rating factor; by default every column without another role; repeatable.
     coverage
-        One of these columns, by which losses and the gap are split.
+        Feature by whose levels losses and the gap are split.
     cap
-        Large losses: an outcome above it counts as it.
+        Cap on large losses: larger outcomes are reduced to it.
     currency
-        Of amounts, such as €.
+                Currency of amounts, such as €.
     period
-        What a unit of exposure is, such as year.
+        Unit of exposure, such as year.
     probability
         Column of a class's probability, one per class; they add up to 1; repeatable.
     known_class
@@ -119,14 +119,14 @@ def audit(
     random_state
         Seed of all random draws.
     against
-        Evidence of an earlier audit: adds what has changed since.
+        Evidence of an earlier audit: adds the changes since.
     out
         .zip for the evidence, .html for the filing alone, or a folder for answers and tables.
     template
         Rule for a filing: writes the audit under its headings, beside --out or into it; `rules` lists them.
     governance
-        YAML with the text that only you can write, by default governance.yaml beside the filing. Created
-        with blanks if missing.
+        YAML file with the text that only you can write, by default governance.yaml beside the filing. If
+        missing, it is created with blanks.
     """
     place = None if template is None else _place_of_filing(template, out)
     if model is not None and plan is None:

@@ -27,8 +27,8 @@ from fairdash.utils.text import megabytes, visible
 
 runs = App(name="runs")
 
-RunId = Annotated[str, Parameter(help="Twelve hex digits, in the list and in addresses.")]
-Owner = Annotated[str, Parameter(help="Whose runs, as the app's sidebar and the log say.")]
+RunId = Annotated[str, Parameter(help="Id of the run, twelve hex digits.")]
+Owner = Annotated[str, Parameter(help="Owner of the runs, as in the app's sidebar and the log.")]
 
 
 @runs.command(name="list")

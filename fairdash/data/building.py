@@ -405,7 +405,7 @@ def _divided(target: pd.Series, exposure: pd.Series) -> tuple[pd.Series, str]:
     """Give target ÷ exposure under the target's name, and a sentence that says so."""
     total, whole = float(target.sum()), float(exposure.sum())
     said = (
-        f"The target is “{target.name}” ÷ “{exposure.name}”, a rate, and each row counts by "
+        f"The target is “{target.name}” ÷ “{exposure.name}”, a rate, and rows are weighted by "
         f"“{exposure.name}”: {amount(total)} ÷ {amount(whole)} = {amount(total / whole)} over all rows."
     )
     return (target / exposure).rename(str(target.name)), said

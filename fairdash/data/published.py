@@ -171,14 +171,15 @@ def motor(
     (content,) = entry.contents(progress=progress).values()
     policies = _policies(content)
     notes = [
-        "The paper names the table pg15pricing, which has no claims: this is pg15training of the same game.",
-        "2 columns left out: the policy's number, and its year, as a price is for a year to come.",
+        "The paper names the table pg15pricing, which has no claims. This table is pg15training from the "
+        "same game.",
+        "2 columns left out: the policy number, and the year, because a price is for a future year.",
         f"{len(CLAIMS)} columns of claims are not features: they are known only at the end of the year.",
     ]
     left_out = ["PolNum", "CalYear", "Exppdays", *CLAIMS, MOTOR_SENSITIVE]
     if subregion == "drop":
         left_out.append(SUBREGION)
-        notes.append("The subregion is left out: each has its own density, which is kept.")
+        notes.append("The subregion is left out. Its density is kept.")
     twice = int(policies["PolNum"].duplicated().sum())
     notes.append(
         f"{twice} policies are in the file twice, with the cost of their claims and without; both are kept."

@@ -123,7 +123,7 @@ _MEASURES = (
         lower=-1.0,
         signed=True,
         accepts_weights=True,
-        zero="no linear link; a curved one may be there",
+        zero="no linear link, but possibly a curved one",
         one="all points on a rising line (−1: a falling one)",
         fails_when="The link is curved: a U shape gives 0. One outlier can create or hide a correlation.",
         source="Pearson (1895)",
@@ -138,7 +138,7 @@ _MEASURES = (
         rank_based=True,
         rank_based_s=True,
         accepts_weights=True,
-        zero="no rising or falling trend; a U shape may be there",
+        zero="no rising or falling trend, but possibly a U shape",
         one="v always rises with u (−1: always falls)",
         fails_when="The link is not monotone: a U shape gives 0.",
         source="Spearman (1904); mid-ranks for ties",
@@ -152,7 +152,7 @@ _MEASURES = (
         signed=True,
         rank_based=True,
         rank_based_s=True,
-        zero="as many pairs agree in order as disagree",
+        zero="equally many pairs agree and disagree in order",
         one="every pair of rows agrees in order (−1: disagrees)",
         fails_when="The link is not monotone: a U shape gives 0.",
         source="Kendall (1945), tie-corrected τ_b; scipy.stats.kendalltau",
@@ -215,7 +215,7 @@ _MEASURES = (
         accepts_weights=True,
         zero="independent",
         one="a function of u equals a function of v",
-        fails_when="A variable is continuous: the table of counts would give 1, so it is refused.",
+        fails_when="A variable is continuous. The table of counts would give 1, so fairdash refuses it.",
         source="Witsenhausen (1975); paper, section on HGR",
         implementation="classical:hgr_witsenhausen",
     ),
@@ -226,8 +226,8 @@ _MEASURES = (
         accepts_weights=True,
         zero="the smoothed distribution is a product: independent at the resolution of the bandwidth",
         one="a function of u equals a function of v",
-        fails_when="The link is faster than the bandwidth: a fast cosine gives nearly 0. Or tails are heavy: "
-        "one outlier can give up to 1, and so can the noise floor.",
+        fails_when="The link is faster than the bandwidth: a fast cosine gives nearly 0. Or tails are "
+        "heavy: one outlier can raise the value, and the noise floor, up to 1.",
         source="Mary et al. (2019); Witsenhausen (1975)",
         interval_of="the maximal correlation of the kernel-smoothed data, which is below HGR",
         implementation="kde:hgr_kde",
@@ -258,12 +258,13 @@ _MEASURES = (
         rank_based_s=True,
         seeded=True,
         accepts_weights=True,
-        zero="no slow sine of the rank of u is correlated with one of the rank of v",
+        zero="no slow sine of the rank of u is correlated with a slow sine of the rank of v",
         one="sums of such sines agree exactly",
-        fails_when="The link is fast or has jumps: its sines are slow. Or ties are ranked in row order, as "
+        fails_when="The link is fast or has jumps, but its sines are slow. Or ties are ranked in row "
+        "order, as "
         "in a Python port; the authors' R code averages them.",
         source="Lopez-Paz, Hennig and Schölkopf (2013); mid-ranks",
-        interval_of="the largest correlation of its random sines of the ranks, which is not above HGR",
+        interval_of="the largest correlation of its random sines of the ranks, which is at most HGR",
         implementation="rdc:hgr_rdc",
         floats_per_row=60,
     ),
@@ -281,8 +282,8 @@ _MEASURES = (
         multivariate=True,
         zero="on new rows, the learned functions of u and of v are uncorrelated",
         one="a function of u equals a function of v",
-        fails_when="It is evaluated in-sample: 200 rows of pure noise give about 0.7, 500 rows about 0.5. Or "
-        "rows are few for a fast link.",
+        fails_when="It is evaluated in-sample: 200 rows of pure noise give about 0.7, 500 rows about "
+        "0.5. Or there are too few rows for a fast link.",
         source="paper, Algorithm 2",
         implementation="hgr_nn:hgr_nn",
         learned="hgr_nn:fitted_functions",
@@ -385,8 +386,8 @@ _MEASURES = (
         accepts_weights=True,
         zero="every quantile group of s has the same average u",
         one="groups differ from the overall average by one unit of u (such as 1 €), on average",
-        fails_when="Groups differ in spread but not in average, or the link is a ring: it misses both. Or "
-        "groups are small: with 50 groups of 8 rows it measures mostly noise.",
+        fails_when="Groups differ in spread but not in average, or the link is a ring. Or groups are "
+        "small: with 50 groups of 8 rows it measures mostly noise.",
         source="paper, section Real-world Experiments: 1/50 Σ|m_i − m|",
         implementation="fairquant:fairquant_values",
     ),
@@ -402,8 +403,8 @@ _MEASURES = (
         zero="the average u below every quantile of s equals the overall average",
         one="averages below a quantile of s differ from the overall average by one unit of u (such as 1 "
         "€), on average",
-        fails_when="Groups differ in spread but not in average: it misses that. Or they differ at the top of "
-        "s: cumulative averages dilute the difference, so it gives far less.",
+        fails_when="Groups differ in spread but not in average. Or they differ at the top of s: "
+        "cumulative averages dilute the difference.",
         source="the authors' public code: groups s ≤ quantile",
         implementation="fairquant:fairquant_cumulative_values",
     ),
@@ -413,10 +414,10 @@ _MEASURES = (
         symbol="JdCor",
         multivariate=True,
         zero="independent of the columns together, in the limit of many rows",
-        one="a straight line in one column; with more columns it stays below 1: a coin that is the product "
-        "of two gives 0.76",
-        fails_when="Columns are many: a link with one is diluted by the products of all. Rows are few: noise "
-        "gives 0.1 or more. Its time grows with the square of the number of rows.",
+        one="a straight line in one column; below 1 with more columns (a coin that is the product of "
+        "two others gives 0.76)",
+        fails_when="There are many columns: the products of all dilute a link with one. Or rows are "
+        "few: noise gives 0.1 or more. Its run time grows with the square of the number of rows.",
         source="Terms with u of the joint distance covariance (c = 1) of Chakraborty and Zhang (2019)",
         implementation="kernels:joint_distance_correlation",
         floats_per_row=40,

@@ -34,7 +34,7 @@ from fairdash.evaluation.tradeoff_curve import (
     points_of_plan,
     trained_points,
 )
-from fairdash.evaluation.verdict import with_edges
+from fairdash.evaluation.verdict import told_apart, with_edges
 
 __all__ = [
     "DEFAULT_MEASURE",
@@ -67,6 +67,7 @@ __all__ = [
     "points_of_plan",
     "quantile_profile",
     "summarise_splits",
+    "told_apart",
     "trained_points",
     "transfers_by_group",
     "with_edges",

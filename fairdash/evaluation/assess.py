@@ -58,8 +58,8 @@ DEFAULT_MEASURES = (
 #: kind of link tried in nearly all samples of 300 rows (benchmarks/judges.py).
 DEFAULT_MEASURE = "hgr_spline"
 N_PERMUTATIONS = 100
-#: With weights each permutation is measured twice and from the beginning: as many as reach 5 % exactly.
-MOST_WEIGHTED_PERMUTATIONS = 39
+#: With weights each permutation is measured from the beginning: as many as reach 5 % exactly.
+_MOST_WEIGHTED_PERMUTATIONS = 39
 #: Dependence in larger parts is measured on so many of their rows, drawn at random: noise of .014 in a split
 #: is about that of training anew.
 MOST_ROWS = 5_000
@@ -322,8 +322,7 @@ class Judge:
         columns, nulls = {}, {}
         weight = self.weight[rows] if self.has_weight else None
         groups = None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1]
-        most = MOST_WEIGHTED_PERMUTATIONS if self.has_weight else n_permutations
-        count = min(n_permutations, most, max(FEWEST_PERMUTATIONS, ROWS_PERMUTED // len(rows)))
+        count = permutations_behind_floor(len(rows), n_permutations, has_weight=self.has_weight)
         # Rows are ranked by the first column where a measure takes several at once.
         permutations = {
             column: self._orders(column, self.sensitive[column].to_numpy(dtype=float), rows, count)
@@ -346,6 +345,16 @@ class Judge:
             columns[f"{title}_floor_q95"] = np.quantile(sizes, 1 - ALPHA, axis=-1).max(axis=0)
             nulls[title] = values
         return columns, nulls
+
+
+def permutations_behind_floor(n_rows: int, most: int, *, has_weight: bool) -> int:
+    """Return the number of permutations behind the floors of a part with so many rows.
+
+    With weights each permutation counts twice: the weights stay with u, then move with v.
+    """
+    if has_weight:
+        n_rows, most = 2 * n_rows, min(most, _MOST_WEIGHTED_PERMUTATIONS)
+    return min(most, max(FEWEST_PERMUTATIONS, ROWS_PERMUTED // n_rows))
 
 
 def _null_of(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -> NDArray[np.float64]:

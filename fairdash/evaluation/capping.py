@@ -90,7 +90,7 @@ def cap_cost(
         not len(wrong),
         str(dataset.prediction.name),
         f"Today's price is not above 0 in {at_lines(wrong + 1, len(wrong), word='row')}",
-        "A change is a share of it: leave these rows out, or correct them.",
+        "Changes are shares of it. Leave these rows out, or correct them.",
     )
     checks.require(
         all((predictions[j, split.test] > 0).all() for j, split in enumerate(splits)),

@@ -17,22 +17,20 @@ from fairdash.dependence import REGISTRY
 from fairdash.evaluation.assess import (
     DEFAULT_MEASURE,
     DEFAULT_MEASURES,
-    MOST_WEIGHTED_PERMUTATIONS,
     N_PERMUTATIONS,
     assess_predictions,
 )
 from fairdash.evaluation.result import Gain, ReferenceResult, SweepResult, gain_over_mean
-from fairdash.evaluation.tradeoff_curve import PARTS, assess_curve, curve_points
-from fairdash.evaluation.work import Work
+from fairdash.evaluation.tradeoff_curve import PARTS, assess_curve
+from fairdash.evaluation.work import WorkEstimate
 from fairdash.jobs.steps import Found, Unit, at_once, within
 from fairdash.tariff.plan import fit_path, lams_of_tariffs, tariffs_of_plan
 from fairdash.tariff.repaired import repaired_prices
 from fairdash.training.baselines import LINEAR, TREES, train_baselines
 from fairdash.training.crossvalidation import LEARNING_RATE
-from fairdash.training.defaults import training_rows
 from fairdash.training.device import TITLES
 from fairdash.training.methods import FAIR_TARIFF, METHODS
-from fairdash.training.models import TrainedModels, seconds_of
+from fairdash.training.models import TrainedModels
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.pilot import find_lams
 from fairdash.training.references import DEFAULT_STRENGTHS
@@ -106,7 +104,7 @@ def execute_sweep(
         is_small = rows is None and FAIR_TARIFF not in plan.methods
         n_permutations = PREVIEW_PERMUTATIONS if is_small else SAMPLE_PERMUTATIONS
     with_references = references and not is_preview and _has_references(dataset)
-    work = work_of_plan(dataset, plan, n_permutations, is_preview=is_preview, references=with_references)
+    work = WorkEstimate(dataset, plan, n_permutations, is_preview=is_preview, references=with_references)
     plan = with_lams_found(
         dataset, plan, progress=lambda doing, at: progress(doing, work.done("pilot", at)), unit=unit
     )
@@ -192,9 +190,10 @@ def execute_sweep(
 
 def lend_a_hand(dataset: Dataset, plan: Sweep, *, unit: Unit) -> None:
     """Compute the units of a run in reverse order: first those that its own process reaches last."""
+    # Baselines don't wait for the networks' weights λ.
+    _Parts(dataset, plan, unit=unit).baselines()
     plan = with_lams_found(dataset, plan, unit=unit)
     parts = _Parts(dataset, plan, unit=unit)
-    parts.baselines()
     if _has_references(dataset):
         parts.references(parts=("test",))
     if FAIR_TARIFF in plan.methods:
@@ -215,33 +214,6 @@ def reference_prices(
     # Rows set aside are shown by nothing.
     predictions[:, plan.set_aside(dataset)] = np.nan
     return ReferenceResult(frame, predictions, members, parts.splits, price)
-
-
-def work_of_plan(
-    dataset: Dataset,
-    plan: Sweep,
-    n_permutations: int = N_PERMUTATIONS,
-    *,
-    is_preview: bool = False,
-    references: bool = False,
-) -> Work:
-    """Estimate the work of a plan on these rows; arguments as in :func:`execute_sweep`."""
-    models, n = plan.models(), dataset.n_rows
-    weighted = min(n_permutations, MOST_WEIGHTED_PERMUTATIONS)
-    of_tariffs = FAIR_TARIFF in plan.methods
-    return Work(
-        n,
-        plan.n_splits,
-        training=None if of_tariffs else seconds_of(models, training_rows(n)),
-        models=len(models) // plan.n_splits,
-        blends=sum(not each.is_trained for each in curve_points(plan.lams)) * (len(plan.methods) - 1),
-        orders=n_permutations if dataset.weight is None else 2 * weighted,
-        is_tuned=plan.tune,
-        is_piloted=plan.find_lams,
-        confirms=plan.confirmation_share > 0 and not is_preview,
-        is_preview=is_preview,
-        with_references=references,
-    )
 
 
 def _has_references(dataset: Dataset) -> bool:

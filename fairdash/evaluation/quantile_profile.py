@@ -172,33 +172,11 @@ class _TestRows:
 
 
 def group_averages(
-    values: NDArray[np.float64],
-    s: NDArray[np.float64],
-    *,
-    weight: NDArray[np.float64] | None = None,
+    values: NDArray[np.float64], s: NDArray[np.float64], *, weight: NDArray[np.float64] | None = None
 ) -> pd.DataFrame:
-    """Average `values` in quantile groups of `s`, over all rows; both are (n,) arrays.
-
-    Parameters
-    ----------
-    weight : (n,) array, optional
-        Exposure: a row counts as often in the averages, of `s` as well.
-
-    Returns
-    -------
-    DataFrame, one row a group
-        ``s_mean``, ``mean`` and ``n`` rows; at most 20 groups of at least 20 rows.
-    """
-    groups = quantile_groups(s, _group_count(len(s)))
-    each = np.ones(len(s)) if weight is None else weight
-    mass = np.bincount(groups, weights=each)
-    return pd.DataFrame(
-        {
-            "s_mean": np.bincount(groups, weights=each * s) / mass,
-            "mean": np.bincount(groups, weights=each * values) / mass,
-            "n": np.bincount(groups),
-        }
-    )
+    """Return :func:`quantile_profile` of one column `values` (n,) over all rows."""
+    rows = np.arange(len(s))
+    return quantile_profile(values[None], s, [Split(train=rows[:0], test=rows)], weight=weight)
 
 
 def _group_count(n_rows: int) -> int:

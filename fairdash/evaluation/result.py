@@ -141,7 +141,7 @@ class SweepResult(TrainedModels):
     Parameters
     ----------
     sweep
-        Plan that was executed.
+        Executed plan.
     frames
         Map of objectives to the figures of every trained model, one row per model and part, with the columns
         of :func:`fairdash.evaluation.assess_predictions`. Models trained for one objective are assessed under
@@ -176,9 +176,8 @@ class SweepResult(TrainedModels):
     names
         Map of target or sensitive columns to display names, where given.
     evaluations
-        Map of measures to how their values are estimated,
-        :attr:`fairdash.dependence.registry.Measure.recorded`; empty in runs from versions that did not store
-        it.
+        Map of measures to their methods of estimation, :attr:`fairdash.dependence.registry.Measure.recorded`;
+        empty in runs from versions that did not store it.
     rows
         Positions of these rows in the data set, (n,), counted from 0, if a preview used a random sample;
         None if all rows were used.
@@ -238,7 +237,7 @@ class SweepResult(TrainedModels):
 
     @property
     def test_to_train(self) -> float:
-        """Test rows of a split divided by its training rows."""
+        """Number of test rows divided by the number of training rows of a split."""
         return len(self.splits[0].test) / len(self.splits[0].train)
 
 

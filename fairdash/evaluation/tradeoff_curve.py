@@ -39,8 +39,8 @@ from fairdash.training.sweep import STANDARD, Sweep
 
 PARTS = ("validation", "test")
 #: Stops of the slider, at most about so many; as many between any two trained weights.
-MOST_STOPS = 90
-MOST_BETWEEN = 9
+MOST_STOPS = 45
+MOST_BETWEEN = 4
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def curve_points(lams: Sequence[float], *, between: int | None = None) -> tuple[
     lams
         Trained weights λ ≥ 0, in any order.
     between
-        Blends between two trained weights; by default up to 9, fewer with many weights. Their λ are even
+        Blends between two trained weights; by default up to 4, fewer with many weights. Their λ are even
         on a logarithmic scale, from 0 to the first one on a linear one.
     """
     trained = sorted({0.0, *lams})
@@ -172,8 +172,8 @@ def assess_curve(
             way = way[way["low"].isin(place) & way["high"].isin(place)]
             is_blend = way["share"].to_numpy() > 0
             blends = way[is_blend]
-            low, high = (predictions[[place[lam] for lam in blends[end]]] for end in ("low", "high"))
-            blended = blend(low, high, blends["share"].to_numpy()[:, None])
+            low, high = ([place[lam] for lam in blends[end]] for end in ("low", "high"))
+            blended: Any = _Blends(predictions, low, high, blends["share"].to_numpy())
             verdicts.read(blended, blends["lam"].tolist(), j, place[min(place)])
             for part in PARTS:
                 if part not in splits[j].parts:
@@ -213,6 +213,23 @@ def assess_curve(
     return table[[*order, *(column for column in table.columns if column not in order)]]
 
 
+@dataclass(frozen=True)
+class _Blends:
+    """Predictions (K, n) of blends, computed at the rows that are asked for: memory has no room for all."""
+
+    predictions: NDArray[np.float64]
+    low: Sequence[int]
+    high: Sequence[int]
+    share: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.share)
+
+    def __getitem__(self, at: tuple[slice, NDArray[np.int64]]) -> NDArray[np.float64]:
+        low, high = (self.predictions[np.array(models)[:, None], at[1]] for models in (self.low, self.high))
+        return blend(low, high, self.share[:, None])
+
+
 class _BlendVerdicts:
     """The verdicts of one method's blends: their own values among those of a trained model's shuffles."""
 
@@ -227,7 +244,7 @@ class _BlendVerdicts:
         self._judge, self._predictions, self._splits, self._shuffled = judge, predictions, splits, shuffled
         self._of_stops: dict[tuple[str, float], list[NDArray[np.float64]]] = defaultdict(list)
 
-    def read(self, blended: NDArray[np.float64], stops: Sequence[float], j: int, model: int) -> None:
+    def read(self, blended: Any, stops: Sequence[float], j: int, model: int) -> None:
         """Take in the blends (K, n) of split j, whose λ are `stops`; the shuffles are those of `model`."""
         if self._shuffled is None or not len(blended):
             return

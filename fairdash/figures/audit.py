@@ -58,8 +58,8 @@ def audit_figure(
     words = {each: getattr(one, each).format(**known) for each in ("title", "subtitle", "x", "y")}
     # Classes have no order, and with it no band and no rows beyond.
     of_classes = "class" in table and one.x == "{sensitive}"
-    if of_classes:
-        words["subtitle"] = words["subtitle"].replace(_BANDED, _OF_CLASSES)
+    for of_numbers, instead in _OF_CLASSES.items() if of_classes else ():
+        words["subtitle"] = words["subtitle"].replace(of_numbers, instead)
     if one.rows is not None:
         table = one.rows(table)
     height = _AROUND + one.of_a_row * len(table) if one.of_a_row else one.height
@@ -73,7 +73,13 @@ def audit_figure(
 
 
 _BANDED = "95 % band for smooth curves; diamonds: all rows beyond"
-_OF_CLASSES = "95 % intervals, simultaneous for all classes"
+_OF_CLASSES = {
+    _BANDED: "95 % intervals, simultaneous for all classes",
+    "at each value": "in each class",
+    "a band for smooth curves": "its interval",
+    "Bands of about equal exposure, 95 %": "95 %",
+    ", in bands of about equal exposure": "",
+}
 _RATIOS = "Bands of about equal exposure, 95 % intervals; above 1: paid out more than charged"
 _AT_ONCE = "simultaneous 95 % limits"
 _OF_MEAN = "Per cent of the mean price, 95 % intervals"
@@ -114,18 +120,18 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         "class_probabilities": AuditFigure(
             title="Average {price} of each class less that of all others, by probabilities",
             subtitle="Thick: 95 % intervals where price and class are unrelated among rows of equal "
-            "probability; thin: what is possible without that",
+            "probability; thin: bounds without this condition",
             x="{price}",
             y="",
             of_a_row=44,
-            alt="points a class with an interval and a wider range.",
+            alt="one point per class, with an interval and a wider range.",
             draw=traces.by_probability,
         ),
         "crossed": AuditFigure(
             title="Average {price} by {sensitive} and a further attribute",
             subtitle="Cells of 20 rows or more; 95 % intervals that hold for all cells at once",
             height=460,
-            alt="a line of points with intervals for each group.",
+            alt="points with intervals for each group.",
             rows=lambda table: table[table["middle"].notna()],
             draw=traces.crossed,
         ),
@@ -202,7 +208,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             draw=traces.bars(traces.features, value="share", hover="%{y}: %{x:.2f} %"),
         ),
         "premium_curves": AuditFigure(
-            title="What could be charged instead, by {sensitive}",
+            title="Alternative premiums by {sensitive}",
             subtitle="Means, at the level of today's price; markers: all rows beyond the 5th and 95th "
             "percentile",
             height=460,

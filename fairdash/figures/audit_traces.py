@@ -21,6 +21,7 @@ from fairdash.figures.parts import (
     with_legend,
 )
 from fairdash.figures.theme import OTHERS, REFERENCE, Theme, escaped
+from fairdash.utils.classes import MOST_CLASSES
 
 #: Points that are the mean of all rows beyond the curve's range.
 TAILS = ("below", "above")
@@ -241,14 +242,18 @@ def crossed(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Them
     """Draw one line per group of the second attribute, with the intervals of its cells."""
     colours = (theme.chosen, theme.standard, REFERENCE, *OTHERS)
     reach = float(table["middle"].max() - table["middle"].min())
+    ticks = table.drop_duplicates("band")
+    # Classes lie at 0, 1, 2 …, by name and without a line, as they have no order.
+    of_classes = set(ticks["middle"]) <= set(range(MOST_CLASSES))
     for k, ((other, group), part) in enumerate(table.groupby(["other", "group"], sort=False)):
         colour, name = colours[k % len(colours)], escaped(f"{other}: {short(group)}")
         # Beside each other, so that no interval hides another.
         points = part.assign(at=part["middle"] + 0.006 * reach * k)
-        figure.add_trace(line(points["at"], points["value"], name=name, colour=colour, showlegend=False))
+        if not of_classes:
+            figure.add_trace(line(points["at"], points["value"], name=name, colour=colour, showlegend=False))
         _points(figure, points, name=name, colour=colour, hover=f"{name}, ")
-    ticks = table.drop_duplicates("band")
-    figure.update_xaxes(tickvals=ticks["middle"], ticktext=[escaped(each) for each in ticks["band"]])
+    if of_classes:
+        figure.update_xaxes(tickvals=ticks["middle"], ticktext=[escaped(each) for each in ticks["band"]])
     figure.add_shape(line_across(view.mean_price, colour=theme.grid, dash="solid"))
     with_legend(figure)
 
@@ -258,10 +263,11 @@ def features(table: pd.DataFrame) -> list[str]:
 
 
 def measures(table: pd.DataFrame) -> list[str]:
-    """Name the change of the price between two points of s, and its parts."""
+    """Name measures: the change of the price between two points of s and its parts, or others by their id."""
     parts = {"gap": "change of the price", "earned": "justified by cost", "left": "unexplained"}
     names = (each.partition("_s10") for each in table["measure"])
-    return [parts[name] + (" (10th to 90th percentile)" if fixed else "") for name, fixed, _ in names]
+    named = ((parts.get(name, name.replace("_", " ")), fixed) for name, fixed, _ in names)
+    return [name + (" (10th to 90th percentile)" if fixed else "") for name, fixed in named]
 
 
 def surface(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:

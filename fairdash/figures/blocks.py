@@ -133,8 +133,8 @@ class Table:
     def below(self) -> str:
         """Note below the table, and where to find all rows."""
         left_out = self.file and len(self.frame) > MOST_ROWS
-        more = f"The first {MOST_ROWS} of {len(self.frame):,} rows: {self.file} has all." if left_out else ""
-        return f"{self.note} {more}".strip()
+        more = f"These are the first {MOST_ROWS} of {len(self.frame):,} rows. {self.file} contains all."
+        return f"{self.note} {more if left_out else ''}".strip()
 
 
 #: What pages and documents are made of: a paragraph, a list of sentences, facts by name, a figure, a table.

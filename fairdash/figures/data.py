@@ -8,11 +8,11 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.colors import sample_colorscale
 
-from fairdash.figures.parts import Values, dots, line, note, short
+from fairdash.figures.parts import Values, dots, limits, line, note, short
 from fairdash.figures.theme import Theme, escaped, faded, new_figure
 from fairdash.training.methods import PATHS
 from fairdash.training.sweep import STANDARD
-from fairdash.utils.text import amount
+from fairdash.utils.text import amount, percent
 
 #: More dots than this are a blot, and slow in the browser: a random sample is drawn instead.
 DOTS = 1500
@@ -66,35 +66,55 @@ def link_figure(
     theme: Theme,
     by_exposure: bool = False,
 ) -> go.Figure:
-    """Draw every row as a dot and the target's average by sensitive quantile as a line.
+    """Draw the target's averages by sensitive quantile with their 95 % intervals, and rows as faint dots.
+
+    The axes fit the averages. The subtitle says what share of the rows lies beyond them.
 
     Parameters
     ----------
     s, y
         (n,) arrays.
     profile
-        Columns ``s_mean``, ``mean``, ``n``.
+        Of :func:`fairdash.evaluation.group_averages`.
     sensitive, target
         Axis titles, with units.
     by_exposure
         Whether the averages count rows by their exposure, to be said.
     """
     shown = some_rows(len(y))
+    across = _room(s, profile["s_mean"], 0.06)
+    up = _room(y, pd.concat([profile[each] for each in ("mean", "low", "high")]), 0.6)
+    beyond = float(np.mean((s < across[0]) | (s > across[1]) | (y < up[0]) | (y > up[1])))
     rows = f"{len(shown):,} rows" if len(shown) == len(y) else f"{len(shown):,} of {len(y):,} rows, at random"
+    weighted = ", by exposure," if by_exposure else ""
+    subtitle = f"group averages{weighted} with 95 % intervals; dots: {rows}"
+    if beyond:
+        subtitle += f"; {percent(beyond)} of rows lie beyond the axes"
     title = "How the target follows the sensitive attribute"
-    subtitle = f"dots: {rows}; line: group averages" + (", by exposure" if by_exposure else "")
     figure = new_figure(title=title, subtitle=subtitle, x=sensitive, y=target, theme=theme)
-    look: Values = {"type": "scattergl", "colour": theme.quiet, "size": 4, "marker": {"opacity": 0.35}}
+    look: Values = {"type": "scattergl", "colour": theme.quiet, "size": 4, "marker": {"opacity": 0.2}}
     averages = line(
         profile["s_mean"],
         profile["mean"],
         name="average by group",
         colour=theme.text,
         symbol="circle",
-        customdata=profile[["n"]],
-        hover=f"{escaped(sensitive)} %{{x:.4~g}}<br>average %{{y:.4~g}}<br>%{{customdata[0]:.0f}} rows",
+        size=9,
+        error_y=limits(profile["mean"], profile["low"], profile["high"], colour=theme.text, thickness=2),
+        customdata=profile[["n", "low", "high"]],
+        hover=f"{escaped(sensitive)} %{{x:.4~g}}<br>average %{{y:.4~g}} (95 %: %{{customdata[1]:.4~g}} to "
+        "%{customdata[2]:.4~g})<br>%{customdata[0]:.0f} rows",
     )
+    figure.update_xaxes(range=across).update_yaxes(range=up)
     return figure.add_traces([dots(s[shown], y[shown], name="rows", hover="", **look), averages])
+
+
+def _room(rows: NDArray[np.float64], averages: pd.Series, share: float) -> tuple[float, float]:
+    """Range of the averages and so large a share of it on both sides, where there are rows."""
+    low, high = float(averages.min()), float(averages.max())
+    room = share * (high - low) or 0.05 * abs(high) or 1.0
+    edge = 0.02 * (high - low + 2 * room)
+    return max(low - room, min(rows.min(), low) - edge), min(high + room, max(rows.max(), high) + edge)
 
 
 #: Bars that fit on a page; the table beside them has all.

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
 
-from fairdash.evaluation import pareto_efficient, trained_points
+from fairdash.evaluation import pareto_efficient, told_apart, trained_points
 from fairdash.figures.labels import HEIGHT, WIDTHS, Axes, Box, Label, placed, shares
 from fairdash.figures.parts import Values, dots, errors, floor_rect, line, line_across, note
 from fairdash.figures.theme import OTHERS, REFERENCE, Theme, escaped, faded, figure_of, new_figure
@@ -18,12 +19,13 @@ from fairdash.tariff import FAIR_TARIFF, title_of
 from fairdash.training.baselines import BASELINES, LINEAR, MEAN, PRICE, TREES
 from fairdash.training.methods import PATHS
 from fairdash.training.references import REFERENCES
+from fairdash.utils.text import number, percent, with_unit
 
-SYMBOLS = ("square", "triangle-up", "triangle-down", "cross", "x", "star")
+SYMBOLS = ("square", "triangle-up", "cross", "x", "star")
 DASHES = ("dash", "dashdot", "longdash", "dot", "longdashdot", "dash")
 BEATEN = "#9aa1aa"
-#: What stands in the noise floor's band, in two lines; and the share of the plot's height where it begins.
-FLOOR_NOTE = ("noise floor: left of its edge", "this measure shows no link")
+#: What stands in the noise floor's band, and the share of the plot's height where it begins.
+FLOOR_NOTE = "noise floor: no link shown"
 _FLOOR_NOTE_AT = 0.01
 #: Marks of the baselines, in the order in which they are drawn, and what is written beside them.
 _BASELINES = {
@@ -31,11 +33,14 @@ _BASELINES = {
     LINEAR: ("diamond-open", "ridge"),
     TREES: ("triangle-up-open", "trees"),
     PRICE: ("square-open", "existing price"),
+    FAIR_TARIFF: ("cross-open", "fair tariff"),
 }
-_VALUES = "dependence %{x:.3f}, error %{y:.3f}"
-
-#: Traces, and what is written beside them.
-Drawn = tuple[list[dict[str, Any]], list[Label]]
+_TITLES = {**BASELINES, FAIR_TARIFF: "Fair tariff"}
+#: Rooms from the edge, as a share of the plot's height, in which marks stand that lie beyond it.
+_EDGE = 0.045
+#: What stands where the chosen method's path enters the noise floor.
+NOISE_NOTE = "beyond this point you pay for noise"
+_VALUES = "dependence %{x:.3f}<br>error %{customdata[0]}"
 
 
 def front_without_marks(
@@ -50,11 +55,15 @@ def front_without_marks(
     references: pd.DataFrame | None,
     baselines: pd.DataFrame | None = None,
     least_error: tuple[float, float] = (math.nan, math.nan),
+    noise_at: tuple[float, float] | None = None,
+    unit: str = "",
+    of_average: float = math.nan,
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Draw mean test error against dependence, one line per method, with trained weights as points.
+    """Draw mean test error against dependence: trained weights as points, lines where noise tells them apart.
 
+    The axis fits the methods' errors. What is above or below stands at its edge, with an arrow and its error.
     All of it stays as it is while a slider moves; see :func:`with_marks`.
 
     Parameters
@@ -62,7 +71,8 @@ def front_without_marks(
     test, single
         Means over the splits and single splits of :func:`fairdash.evaluation.assess_curve`, test rows.
     error, error_title, measure, measure_title
-        Columns along y and x, and their axis titles.
+        Columns along y and x, and their axis titles. The error is "rmse", in `unit`, or a share of the
+        average's.
     method
         The method in view: drawn in full, with standard errors and single splits.
     references
@@ -70,32 +80,40 @@ def front_without_marks(
     baselines
         Means of :data:`fairdash.training.baselines.BASELINES` and of tariffs, test rows.
     least_error
-        The least mean squared error of predictions that are independent of the sensitive attribute and may
-        use it, and its standard error; NaN if they are not known.
+        The least error of predictions that are independent of the sensitive attribute and may use it, and its
+        standard error; NaN if they are not known.
+    noise_at
+        Dependence and error where the method's path enters the noise floor; None if it does not.
+    of_average
+        Error of the average for everyone; NaN if it is not known.
     """
     figure = new_figure(
         title="What fairness costs", subtitle=subtitle, x=measure_title, y=error_title, theme=theme
     )
-    trained = _on_axes(trained_points(test, standard_of=method), error, measure)
-    trained = trained.assign(best=pareto_efficient(trained["y"], trained["x"]))
-    test, single = (_on_axes(each, error, measure) for each in (test, single))
+    on_axes = partial(_on_axes, error=error, measure=measure, unit=unit, of_average=of_average)
+    trained = trained_points(test, standard_of=method)
+    best = pareto_efficient(trained["mse" if error == "rmse" else error], trained[measure])
+    trained, test, single = on_axes(trained).assign(best=best), on_axes(test), on_axes(single)
     splits = single[(single["method"] == method) & (single["share"] == 0)]
-    shown, words = [test, splits], _names_of_paths(test, theme)
-    if references is not None and error in references:
-        references = _on_axes(references, error, measure)
-        traces, names = _references(references)
-        figure.add_traces(traces)
-        words += names
-        shown.append(references)
-    level, level_se = least_error if error == "mse" else (math.nan, math.nan)
-    if math.isfinite(level):
-        figure.add_shape(line_across(level, colour=REFERENCE, dash="dash"), layer="below")
-    if baselines is not None and len(baselines):
-        baselines = _on_axes(baselines, error, measure)
-        traces, names = _baselines(baselines, theme, linear="ridge" if error == "mse" else "GLM")
-        figure.add_traces(traces)
-        words += names
-        shown.append(baselines)
+    own = test[test["method"] == method]
+    besides = [on_axes(each) for each in (references, baselines) if each is not None and error in each]
+    heights = pd.concat([each["y"] for each in (test, *_ends_of_bars(own))])
+    axes = fit_axes(figure, pd.concat([each["x"] for each in (test, *besides)]), heights)
+    words = _names_of_paths(test, theme)
+    for table in besides:
+        for trace, name in _besides(table, axes, theme, unit, "GLM" if error == "deviance" else "ridge"):
+            figure.add_trace(trace)
+            words.append(name)
+    if math.isfinite(least_error[0]):
+        level, level_se = least_error
+        if level == _within(level, axes):
+            figure.add_shape(line_across(level, colour=REFERENCE, dash="dash"), layer="below")
+        arrow = _arrow(level, axes)
+        beside = f" ± {level_se:.2g}" if math.isfinite(level_se) and not arrow else ""
+        text = f"{arrow}least error of independence: {with_unit(f'{level:.3g}{beside}', unit)}"
+        words.insert(0, Label(x=axes[0][1], y=_within(level, axes), text=text, colour=theme.quiet))
+    if noise_at is not None:
+        words.insert(0, Label(x=noise_at[0], y=noise_at[1], text=NOISE_NOTE, colour=theme.text))
     others = [each for each in test["method"].unique() if each != method]
     for k, other in enumerate(others):
         look: Values = {"colour": OTHERS[k % len(OTHERS)], "symbol": SYMBOLS[k % len(SYMBOLS)]}
@@ -103,14 +121,6 @@ def front_without_marks(
         figure.add_traces(_path(test, trained, other, **look, theme=theme))
     figure.add_traces(_splits(splits, theme))
     figure.add_traces(_path(test, trained, method, colour=theme.chosen, theme=theme, with_errors=True))
-    own = test[test["method"] == method]
-    heights = [each["y"] for each in (*shown, *_ends_of_bars(own))]
-    across = pd.concat([each["x"] for each in shown if each is not splits])
-    axes = fit_axes(figure, across, pd.concat([*heights, pd.Series([level])]))
-    if math.isfinite(level):
-        beside = f" ± {level_se:.2g}" if math.isfinite(level_se) else ""
-        text = f"least error of independence: {level:.3g}{beside}"
-        words.insert(0, Label(x=axes[0][1], y=level, text=text, colour=theme.quiet))
     # Their places depend on the marks.
     path = own[["x", "y"]].to_numpy().tolist()
     return figure.update_layout(meta={"labels": [asdict(each) for each in words], "path": path})
@@ -182,11 +192,12 @@ def runs_front_figure(
     shown: list[pd.DataFrame] = []
     for k, (run, rows) in enumerate(paths):
         own = _on_axes(rows.sort_values("lam"), error, measure)
+        apart = own[told_apart(own, "x")]
         name = f"{run.letter}: {PATHS[str(own['method'].iloc[0])].title}"
         look: Values = {"name": escaped(name), "colour": colours[k % len(colours)], "theme": theme}
         path = line(
-            own["x"],
-            own["y"],
+            apart["x"],
+            apart["y"],
             name=f"{escaped(name)}: path",
             colour=look["colour"],
             width=2,
@@ -211,11 +222,31 @@ def runs_front_figure(
     return figure.update_layout(shapes=[floor], annotations=notes)
 
 
-def _on_axes(frame: pd.DataFrame, error: str, measure: str) -> pd.DataFrame:
-    """The frame with what stands along the axes as x and y, their standard errors, and x's noise floor."""
+def _on_axes(
+    frame: pd.DataFrame, error: str, measure: str, unit: str = "", of_average: float = math.nan
+) -> pd.DataFrame:
+    """The frame with x and y, their standard errors, floor and edge of x, and the error in words."""
     named = {"x": measure, "y": error, "x_se": f"{measure}_se", "y_se": f"{error}_se"}
-    named |= {"x_floor": f"{measure}_floor"}
-    return frame.assign(**{name: frame[column] for name, column in named.items() if column in frame})
+    named |= {"x_floor": f"{measure}_floor", "x_edge": f"{measure}_edge"}
+    found = frame.assign(**{name: frame[column] for name, column in named.items() if column in frame})
+    said = []
+    for y, se in zip(found["y"], found.get("y_se", found["y"] * math.nan), strict=True):
+        beside = f" ± {number(se)}" if math.isfinite(se) else ""
+        share = f" ({percent(y / of_average)} of the average's)" if of_average > 0 else ""
+        said.append(f"{escaped(with_unit(number(y) + beside, unit))}{share}")
+    return found.assign(said=said)
+
+
+def _within(y: float, axes: Axes) -> float:
+    """Return y, or where a mark stands that is beyond the axes: near their edge."""
+    low, high = axes[1]
+    room = _EDGE * (high - low)
+    return y if low <= y <= high else low + room if y < low else high - room
+
+
+def _arrow(y: float, axes: Axes) -> str:
+    """Return what stands before a name at the edge: where to look for it."""
+    return "" if y == _within(y, axes) else "↑ " if y > axes[1][1] else "↓ "
 
 
 def _ends_of_bars(table: pd.DataFrame) -> list[pd.DataFrame]:
@@ -245,9 +276,10 @@ def _path(
     dash: str = "solid",
     with_errors: bool = False,
 ) -> list[dict[str, Any]]:
-    """A method's line through all its stops, and its trained points: the best ones, and those beaten."""
+    """A method's line through points that noise tells apart, its best trained points, and those beaten."""
     name, own = PATHS[method].title, trained[trained["method"] == method]
     path, width = test[test["method"] == method].sort_values("lam"), 2.5 if with_errors else 1.5
+    path = path[told_apart(path, "x")]
     way = line(path["x"], path["y"], name=f"{name}: path", colour=colour, width=width, dash=dash, hover="")
     look: Values = {"name": name, "colour": colour, "symbol": symbol, "with_errors": with_errors}
     kinds = ((own[own["best"]], "", ""), (own[~own["best"]], BEATEN, ", beaten by another point"))
@@ -286,60 +318,56 @@ def _points(
         symbol=symbol,
         size=9 if with_errors else 7,
         marker={"line": {"width": 1, "color": colour if fill else theme.text}},
-        customdata=rows[["lam", "n_splits", "x_floor", "x_se", "y_se"]],
-        hover=f"<b>{name}, λ = %{{customdata[0]:g}}</b>{beside}<br>mean of %{{customdata[1]}} splits"
-        "<br>dependence %{x:.3f} ± %{customdata[3]:.3f} (floor %{customdata[2]:.3f})"
-        "<br>error %{y:.3f} ± %{customdata[4]:.3f}",
+        customdata=_told(rows, "lam", "n_splits", "x_floor", "x_se"),
+        hover=f"<b>{name}, λ = %{{customdata[1]:g}}</b>{beside}<br>mean of %{{customdata[2]}} splits"
+        "<br>dependence %{x:.3f} ± %{customdata[4]:.3f} (floor %{customdata[3]:.3f})"
+        "<br>error %{customdata[0]}",
         **bars,
     )
 
 
+def _told(rows: pd.DataFrame, *columns: str) -> list[list[Any]]:
+    """Values for hover texts: the error in words, then these columns."""
+    found: list[list[Any]] = rows[["said", *columns]].to_numpy(dtype=object).tolist()
+    return found
+
+
 def _splits(rows: pd.DataFrame, theme: Theme) -> list[dict[str, Any]]:
-    hover = f"λ = %{{customdata[0]:g}}, split %{{customdata[1]}}<br>{_VALUES}"
+    hover = f"λ = %{{customdata[1]:g}}, split %{{customdata[2]}}<br>{_VALUES}"
     kinds = ((rows["lam"] > 0, theme.chosen, "circle"), (rows["lam"] == 0, theme.standard, "diamond"))
     traces = []
     for which, colour, symbol in kinds:
         own = rows[which]
         look: Values = {"colour": faded(colour, 0.25), "symbol": symbol, "size": 5}
-        look |= {"customdata": own[["lam", "split"]], "hover": hover}
+        look |= {"customdata": _told(own, "lam", "split"), "hover": hover}
         traces.append(dots(own["x"], own["y"], name="single splits", **look))
     return traces
 
 
-def _references(references: pd.DataFrame) -> Drawn:
-    """Prices that use s: a dashed curve and single points, never joined with the methods."""
-    traces, names = [], []
-    for id, reference in REFERENCES.items():
-        rows = references[references["method"] == id].sort_values("lam")
-        if rows.empty:
-            continue
-        look: Values = {"name": reference.title, "colour": REFERENCE, "symbol": "star"}
-        look |= {"customdata": rows[["lam"]]}
-        if reference.is_curve:
-            hover = f"<b>{reference.title}</b><br>strength %{{customdata[0]:.0%}}<br>{_VALUES}"
-            traces.append(line(rows["x"], rows["y"], width=1.5, dash="dot", size=5, hover=hover, **look))
+def _besides(
+    table: pd.DataFrame, axes: Axes, theme: Theme, unit: str, linear: str
+) -> Iterator[tuple[dict[str, Any], Label]]:
+    """Prices beside the methods, never joined with them: those that use s, baselines and tariffs."""
+    for id, rows in table.dropna(subset=["x", "y"]).sort_values("lam").groupby("method", sort=False):
+        if reference := REFERENCES.get(str(id)):
+            title, text, symbol, colour = reference.title, reference.label, "star", REFERENCE
         else:
-            hover = f"<b>{reference.title}</b><br>{_VALUES}"
-            traces.append(dots(rows["x"], rows["y"], size=10, hover=hover, **look))
-        names.append(_label(rows.iloc[len(rows) // 2], reference.label, REFERENCE))
-    return traces, names
-
-
-def _baselines(baselines: pd.DataFrame, theme: Theme, *, linear: str) -> Drawn:
-    """The average, the linear benchmark, trees and an existing price: open marks; tariffs on a line."""
-    traces, names = [], []
-    for id, (symbol, text) in _BASELINES.items():
-        rows, hover = baselines[baselines["method"] == id], f"<b>{BASELINES[id]}</b><br>{_VALUES}"
-        look: Values = {"name": BASELINES[id], "colour": theme.text, "symbol": symbol, "size": 9}
-        traces.append(dots(rows["x"], rows["y"], hover=hover, **look))
-        names += [_label(row, linear if id == LINEAR else text, theme.text) for _, row in rows.iterrows()]
-    tariffs = baselines[baselines["method"] == FAIR_TARIFF].sort_values("lam")
-    if len(tariffs):
-        look = {"colour": theme.text, "width": 1, "dash": "dot", "symbol": "hexagon-open", "size": 8}
-        look |= {"text": [title_of(lam) for lam in tariffs["lam"]], "hover": f"<b>%{{text}}</b><br>{_VALUES}"}
-        traces.append(line(tariffs["x"], tariffs["y"], name="Fair tariff", **look))
-        names.append(_label(tariffs.iloc[-1], "fair tariff", theme.text))
-    return traces, names
+            (symbol, text), title, colour = _BASELINES[str(id)], _TITLES[str(id)], theme.text
+        look: Values = {"name": title, "colour": colour, "symbol": symbol, "customdata": _told(rows)}
+        inside = rows[rows["y"].between(*axes[1])]
+        if len(rows) > 1:
+            strengths = [title_of(lam) if id == FAIR_TARIFF else f"strength {lam:.0%}" for lam in rows["lam"]]
+            look |= {"text": strengths, "hover": f"<b>{title}</b><br>%{{text}}<br>{_VALUES}"}
+            trace = line(rows["x"], rows["y"], width=1.5, dash="dot", size=6, **look)
+            rows = inside if len(inside) else rows
+        else:
+            hover = f"<b>{title}</b><br>{_VALUES}"
+            trace = dots(rows["x"], [_within(y, axes) for y in rows["y"]], size=9, hover=hover, **look)
+        row = rows.iloc[len(rows) // 2]
+        arrow, text = _arrow(row["y"], axes), linear if id == LINEAR else text
+        beside = f": {with_unit(number(row['y']), unit)}" if arrow else ""
+        place: Values = {"x": float(row["x"]), "y": _within(float(row["y"]), axes)}
+        yield trace, Label(**place, text=f"{arrow}{text}{beside}", colour=colour)
 
 
 def _mark(mark: Label, theme: Theme) -> dict[str, Any]:
@@ -353,12 +381,11 @@ def _mark(mark: Label, theme: Theme) -> dict[str, Any]:
 def _written(labels: Sequence[Label], *, axes: Axes, points: Any, theme: Theme) -> list[dict[str, Any]]:
     """Text in the noise floor's band, and labels without overlaps."""
     below = {"yref": "paper", "xanchor": "left", "yanchor": "bottom", "align": "left"}
-    floor = note("<br>".join(FLOOR_NOTE), x=0, y=_FLOOR_NOTE_AT, colour=theme.quiet, size=11) | below
-    # As wide as its longer line.
-    width, height = Label(x=0, y=0, text=max(FLOOR_NOTE, key=len), colour="").extent
+    floor = note(FLOOR_NOTE, x=0, y=_FLOOR_NOTE_AT, colour=theme.quiet, size=11) | below
+    width, height = Label(x=0, y=0, text=FLOOR_NOTE, colour="").extent
     left = shares([(0.0, axes[1][0])], axes)[0, 0] * WIDTHS
     bottom = _FLOOR_NOTE_AT * HEIGHT
-    taken: Box = (left, bottom, left + width, bottom + 2 * height)
+    taken: Box = (left, bottom, left + width, bottom + height)
     return [floor, *placed(labels, axes=axes, taken=[taken], points=points, theme=theme)]
 
 

@@ -255,7 +255,7 @@ def transfers_figure(
         Of the predictions; empty if it is not known.
     """
     name = sensitive.partition(" (")[0]
-    y = f"Change a head ({unit})" if unit else "Change a head"
+    y = f"Change per head ({unit})" if unit else "Change per head"
     title = f"Who pays: {b_name} against {a_name}"
     figure = new_figure(title=title, subtitle=subtitle, x=sensitive, y=y, theme=theme)
     ranges = [span(low, high) for low, high in zip(moved["s_low"], moved["s_high"], strict=True)]
@@ -273,7 +273,7 @@ def transfers_figure(
         name=f"{b_name} against {a_name}",
         customdata=np.column_stack([ranges, moved[["before", "after", "total", "n"]].astype(object)]),
         hovertemplate=(
-            f"<b>{escaped(name)} %{{customdata[0]}}</b><br>%{{y:+,.{decimals}f}} a head"
+            f"<b>{escaped(name)} %{{customdata[0]}}</b><br>%{{y:+,.{decimals}f}} per head"
             f"<br>{escaped(a_name)}: %{{customdata[1]:,.4~r}}; {escaped(b_name)}: %{{customdata[2]:,.4~r}}"
             "<br>whole group: %{customdata[3]:+,.4~r}"
             "<br>%{customdata[4]:,.0f} test rows<extra></extra>"

@@ -35,6 +35,8 @@ _BEYOND = 10.0
 _NEAR = 26.0
 #: Cost, in pixels of distance, to cover a point.
 _COVERED = 15.0
+#: As so many points counts one that has a label.
+_MARKED = 4
 #: What a pixel of overlap costs: more than any distance and all points together.
 _WRONG = 1e4
 _ATTEMPTS = 8
@@ -81,7 +83,8 @@ def placed(
 ) -> list[dict[str, Any]]:
     """Place each label near its point, for plotly; earlier labels have priority.
 
-    Where that leaves no room for a later one, that one chooses first at the next attempt.
+    Where that leaves no room for a later one, that one chooses first at the next attempt, and every other
+    time the longest ones next.
 
     Parameters
     ----------
@@ -90,17 +93,15 @@ def placed(
     taken
         Room that no label may have.
     points : (n, 2) array
-        What should rather not be covered besides the labels' own points, in the units of the axes. A mark is
-        large: it counts as several points.
+        What should rather not be covered besides the labels' own points, in the units of the axes.
     """
     at = shares([(label.x, label.y) for label in labels], axes)
-    marked = [place for place, label in zip(at, labels, strict=True) if label.symbol]
-    points = np.array([*shares(points, axes), *at, *3 * marked])
+    points = np.array([*shares(points, axes), *_MARKED * list(at)])
     edges = [_edges(label, *place) for label, place in zip(labels, at, strict=True)]
     alone = [_costs(own, taken, points) for own in edges]
     order = list(range(len(labels)))
     best: tuple[float, dict[int, int]] = (np.inf, {})
-    for _ in range(_ATTEMPTS):
+    for attempt in range(_ATTEMPTS):
         found: dict[int, int] = {}
         worst, whose = 0.0, -1
         for k in order:
@@ -114,6 +115,7 @@ def placed(
             best = (worst, found)
         if whose < 0:
             break
+        order = sorted(order, key=lambda k: -len(labels[k].text)) if attempt % 2 else order
         order = [whose, *(k for k in order if k != whose)]
     return [_annotation(label, _ANCHORS[best[1][k]], theme) for k, label in enumerate(labels)]
 

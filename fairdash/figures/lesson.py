@@ -22,6 +22,7 @@ from fairdash.figures.parts import (
     line_across,
     line_up,
     note,
+    plain,
 )
 from fairdash.figures.simulations import GLYPHS
 from fairdash.figures.theme import REFERENCE, Theme, figure_of, new_figure
@@ -48,30 +49,19 @@ def moving(figures: Sequence[go.Figure]) -> tuple[dict[str, Any], list[dict[str,
         The same figure in each state: the same traces, notes and shapes, as many points in each. Traces and
         notes move, and how far up shapes reach.
     """
-    plain = [_plain(figure) for figure in figures]
+    drawn = [plain(figure, digits=5) for figure in figures]
     moves = []
     for kind, states, properties in (
-        ("trace", [each["data"] for each in plain], ("x", "y")),
-        ("note", [each["layout"].get("annotations", []) for each in plain], ("x", "y")),
-        ("shape", [each["layout"].get("shapes", []) for each in plain], ("y1",)),
+        ("trace", [each["data"] for each in drawn], ("x", "y")),
+        ("note", [each["layout"].get("annotations", []) for each in drawn], ("x", "y")),
+        ("shape", [each["layout"].get("shapes", []) for each in drawn], ("y1",)),
     ):
         for part, _ in enumerate(states[0]):
             found = {name: [state[part][name] for state in states] for name in properties}
             moved = {name: each for name, each in found.items() if any(one != each[0] for one in each)}
             if moved:
                 moves.append({"kind": kind, "part": part, **moved})
-    return plain[0], moves
-
-
-def _plain(figure: go.Figure) -> dict[str, Any]:
-    plain = figure.to_dict()
-    plain["layout"].pop("template", None)
-    # Lists, and no more digits than a picture shows: they are sent to the browser.
-    for trace, own in zip(plain["data"], figure.data, strict=True):
-        for name in ("x", "y"):
-            values = np.asarray(own[name], dtype=float).round(4)
-            trace[name] = [None if np.isnan(each) else each for each in values.tolist()]
-    return plain
+    return drawn[0], moves
 
 
 @cache

@@ -5,6 +5,7 @@ All components are plain values, which plotly accepts unchanged.
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,38 @@ from numpy.typing import ArrayLike
 from fairdash.figures.theme import Theme, escaped, faded
 
 Values = dict[str, Any]
+
+
+def lists(values: ArrayLike, *, digits: int = 5) -> list[Any]:
+    """Return nested lists with so many digits below the first one of their range, None for NaN."""
+    values = np.asarray(values, dtype=float)
+    finite = values[np.isfinite(values)]
+    span = float(np.ptp(finite)) if finite.size else 0.0
+    rounded = np.round(values, max(0, digits - int(np.floor(np.log10(span or 1.0)))))
+    holed = rounded.astype(object)
+    holed[np.isnan(rounded)] = None
+    found: list[Any] = holed.tolist()
+    return found
+
+
+def plain(figure: go.Figure, *, digits: int = 9) -> Values:
+    """Return a figure as plain values, arrays as :func:`lists`, without plotly's template."""
+    spec = figure.to_plotly_json()
+    spec["layout"].pop("template", None)
+
+    def listed(value: Any) -> Any:
+        if isinstance(value, dict) and "bdata" in value:
+            flat = np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"])
+            shape = [int(each) for each in str(value.get("shape", flat.size)).split(",")]
+            return lists(flat.reshape(shape), digits=digits)
+        if isinstance(value, dict):
+            return {key: listed(each) for key, each in value.items()}
+        if isinstance(value, list | tuple | np.ndarray):
+            return [listed(each) for each in value]
+        return value
+
+    found: Values = listed(spec)
+    return found
 
 
 def line(

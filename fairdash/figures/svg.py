@@ -6,7 +6,6 @@ remains text, so it can be searched.
 
 from __future__ import annotations
 
-import base64
 import html
 import io
 import re
@@ -15,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
+
+from fairdash.figures.parts import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,13 +55,13 @@ def svg_of(figure: go.Figure, *, height: int) -> bytes:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    plain = _plain(figure.to_plotly_json())
-    layout = plain["layout"]
+    spec = plain(figure)
+    layout = spec["layout"]
     with mpl.rc_context(_STYLE):
         drawn = Figure(figsize=(_WIDTH / _PIXELS, height / _PIXELS), layout="constrained")
         axes = drawn.add_subplot()
-        places = _category_places(plain["data"], layout)
-        for trace in plain["data"]:
+        places = _category_places(spec["data"], layout)
+        for trace in spec["data"]:
             _draw_trace(axes, trace, places)
         for shape in layout.get("shapes", ()):
             _draw_shape(axes, shape)
@@ -68,15 +69,6 @@ def svg_of(figure: go.Figure, *, height: int) -> bytes:
         out = io.BytesIO()
         FigureCanvasSVG(drawn).print_svg(out, metadata={"Date": None, "Creator": None})
     return out.getvalue()
-
-
-def _plain(value: Any) -> Any:
-    """Values as plotly writes them, with the arrays that it writes as bytes."""
-    if isinstance(value, dict):
-        if "bdata" in value:
-            return np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"])
-        return {key: _plain(each) for key, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _category_places(traces: Sequence[dict[str, Any]], layout: dict[str, Any]) -> dict[str, int]:

@@ -20,6 +20,7 @@ from fairdash.evaluation import (
     densities,
     points_of_plan,
     quantile_profile,
+    trained_points,
     transfers_by_group,
 )
 from fairdash.evaluation.result import SweepResult
@@ -32,7 +33,7 @@ from fairdash.training.split_kinds import SPLITS
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.utils.classes import attributes_of
 from fairdash.utils.registry import get_entry
-from fairdash.utils.text import label, number
+from fairdash.utils.text import label, number, with_unit
 
 Array = NDArray[np.float64]
 
@@ -228,6 +229,22 @@ class Comparison:
         if self.classes_called and not called.startswith("the sum"):
             called = f"the square of {called}, summed over the classes,"
         return FoundBy(called, float(row[f"{VERDICT}{VALUE}"]), float(row[f"{VERDICT}{EDGE}"]))
+
+    @property
+    def noise_begins(self) -> Point | None:
+        """First trained point of B's method at which neither verdict nor measure in view finds a link."""
+        front, method = self.front, self.b.method
+        own = trained_points(front.test, standard_of=method)
+        lams = own.loc[own["method"] == method, "lam"].sort_values()
+        points = (Point(method, lam) for lam in lams)
+        within = (each for each in points if self.mean(self.measure, each) <= self.edge(each))
+        return next((each for each in within if not self.has_link(each)), None)
+
+    def error_in_words(self, point: Point) -> str:
+        """Return the error in the target's unit where it is squared, else as a share of the average's."""
+        if self.front.error != "mse":
+            return self.shown(self.front.error, point)
+        return with_unit(number(self.mean("rmse", point)), self.unit)
 
     def curve_point(self, point: Point) -> CurvePoint:
         """Return the trained weights between which a point lies."""

@@ -55,8 +55,8 @@ def both_objectives(comparison: Comparison, *, theme: Theme) -> list[Block]:
     return [
         pictures.objectives(comparison, theme=theme),
         tables.objectives(comparison),
-        f"The models were trained for {trained_for}. Even predictions and even errors can't both hold where "
-        "the target's average changes with the sensitive attribute.",
+        f"The models were trained for {trained_for}. Predictions and errors can't both be even if the "
+        "target's average changes with the sensitive attribute.",
     ]
 
 
@@ -68,7 +68,7 @@ def features(comparison: Comparison, *, theme: Theme, kind: str = "reliance") ->
     return [
         picture,
         tables.features(comparison),
-        "A fair model may use a feature to offset what other features reveal of the sensitive attribute. "
+        "A fair model may use a feature to offset what other features reveal about the sensitive attribute. "
         "Its predictions then depend on that feature, while shuffling it lowers the error.",
     ]
 
@@ -121,22 +121,21 @@ def unsaid(comparison: Comparison) -> list[str]:
     """List the limits of these numbers, as far as they follow from the numbers."""
     seen, symbol, point = comparison.objective_seen, REGISTRY[comparison.measure].symbol, comparison.b
     n_test, n_splits = len(comparison.result.splits[0].test), len(comparison.result.splits)
-    blind = f"and {symbol} has blind spots of its own"
+    blind = f"{symbol} misses some links"
     if np.isfinite(comparison.verdict_p(point)):
-        blind += "; the test of several measures has fewer, but also misses weak links"
+        blind += ", and the test of several measures misses weak ones"
     sentences = {
-        f"That the {seen.audited} is independent of {comparison.sensitive_called}: with {n_test:,} test "
-        f"rows, {symbol} below {number(comparison.edge(point))} is no evidence of a link, {blind}.": True,
-        "Anything about one person: all results are averages and spreads of groups.": True,
-        f"The result on all rows: the run used {comparison.sample}.": bool(comparison.sample),
-        "How much another split would change the figures: the run had one split.": n_splits == 1,
-        f"The result of a model trained for {seen.title.lower()}: these were trained for "
-        f"{OBJECTIVES[comparison.plan.objective].title.lower()}.": comparison.objective
-        != comparison.plan.objective,
-        f"The result of a model trained at λ = {point.lam:g}: this point is {_blend(comparison, point)}.": (
+        f"The {seen.audited} may still depend on {comparison.sensitive_called}. With {n_test:,} test rows, "
+        f"{symbol} below {number(comparison.edge(point))} is no evidence of a link, but {blind}.": True,
+        "No result applies to a single person. All results are averages and spreads of groups.": True,
+        f"The run used {comparison.sample}. Results on all rows may differ.": bool(comparison.sample),
+        "The run had one split. Another split would give different figures.": n_splits == 1,
+        f"The models were trained for {OBJECTIVES[comparison.plan.objective].title.lower()}. Models trained "
+        f"for {seen.title.lower()} would differ.": comparison.objective != comparison.plan.objective,
+        f"This point is {_blend(comparison, point)}. A model trained at λ = {point.lam:g} would differ.": (
             not comparison.curve_point(point).is_trained
         ),
-        "That this blend is a good choice: it shows more dependence than both neighbouring trained models.": (
+        "This blend is not a good choice, because both neighbouring trained models show less dependence.": (
             comparison.is_worse_than_both_ends()
         ),
     }
@@ -240,17 +239,18 @@ def limits(comparison: Comparison) -> list[str]:
         "FairQuant compares averages. It misses groups that differ in spread but not in average.": (
             "fairquant" in comparison.front.measures
         ),
-        "The splits overlap, so they carry less information than as many new samples. Standard errors are "
+        "The splits overlap, so they carry less information than the same number of new samples. Standard "
+        "errors are "
         "corrected for this overlap (Nadeau and Bengio 2003).": len(comparison.result.splits) > 1,
         "Points between two trained λ are blends: weighted averages of the two models' predictions. They "
         "are real predictors and are evaluated like trained models, but no model was trained at their λ. "
         "Their floors are interpolated from their neighbours' floors.": True,
-        f"The models never see {comparison.sensitive_called}. They can use what features reveal of it.": True,
+        f"The models never use {comparison.sensitive_called}, but can use related features.": True,
         "A group's average does not show what happens to its members: some may pay more while the group "
         "pays less. A group has at least 20 test rows in every split. Smaller groups are merged with "
         "neighbours.": True,
         "Bands and intervals of group averages cover new rows, for the models as trained. Training again "
-        "on other rows would vary more.": True,
+        "on other rows would add variation.": True,
         "Errors, amounts and averages by group are weighted by exposure. Measures without weights count "
         "every row once.": comparison.result.weight is not None,
         "References use the sensitive attribute to set a price. The models do not. References serve for "

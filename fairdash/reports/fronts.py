@@ -67,6 +67,8 @@ MOST = 3
 #: A number and its standard error, NaN where there is none.
 Estimate = tuple[float, float]
 UNKNOWN: Estimate = (math.nan, math.nan)
+#: Row of the references with the least error of independence.
+WHOLE_BARYCENTRE = "method == 'barycentre' and lam == 1"
 
 
 def mean_over_splits(draws: NDArray[np.float64], *, test_to_train: float) -> Estimate:
@@ -102,7 +104,7 @@ def _against_average(figures: pd.DataFrame, of_average: pd.DataFrame) -> pd.Data
 
 def _least_error(references: pd.DataFrame) -> Estimate:
     """Error of the barycentre at full strength, from the references' means."""
-    whole = references[(references["method"] == "barycentre") & (references["lam"] == 1)]
+    whole = references.query(WHOLE_BARYCENTRE)
     return (float(whole["mse"].iloc[0]), float(whole["mse_se"].iloc[0])) if len(whole) else UNKNOWN
 
 
@@ -202,6 +204,11 @@ class Front:
     def error_title(self) -> str:
         """Axis title of `error`."""
         return ERROR_TITLES[self.error]
+
+    @property
+    def error_shown(self) -> str:
+        """Column of the error in charts and sentences: in the target's unit where it is squared."""
+        return "rmse" if self.error == "mse" else self.error
 
     @property
     def methods(self) -> list[str]:

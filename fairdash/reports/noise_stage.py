@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from fairdash.figures.data import some_rows
 from fairdash.figures.estimates import Group, Rows, digits, estimates_figure, rows_of
+from fairdash.figures.parts import lists, plain
 from fairdash.figures.simulations import scatter_figure, short_name
 from fairdash.figures.theme import Theme
-from fairdash.reports.stage import lists, plain
 from fairdash.simulations import Scene
 
 Array = NDArray[np.float64]

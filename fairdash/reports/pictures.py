@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
-
-import plotly.graph_objects as go
 
 from fairdash.dependence import REGISTRY
 from fairdash.figures.blocks import Picture
@@ -17,9 +16,9 @@ from fairdash.figures.labels import Label
 from fairdash.figures.theme import OTHERS, Theme
 from fairdash.reports import words
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import THE_STANDARD, Front, Point
+from fairdash.reports.fronts import THE_STANDARD, UNKNOWN, WHOLE_BARYCENTRE, Front, Point
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.utils.text import label
+from fairdash.utils.text import counted, label, number
 
 #: Of a point A that was kept; the standard model has a colour of its own.
 KEPT = OTHERS[0]
@@ -30,13 +29,19 @@ _FEATURE_AXES = {
 }
 
 
-def draw_profile(
-    comparison: Comparison, *, objective: str, theme: Theme, by_value: bool = False
-) -> go.Figure:
-    """Draw average predictions or residuals in groups of the sensitive column, for A and B."""
-    seen = OBJECTIVES[objective]
+def profile(comparison: Comparison, *, objective: str, theme: Theme, by_value: bool = False) -> Picture:
+    """Return average predictions or residuals in groups of the sensitive column, for A and B."""
+    seen, ranges = OBJECTIVES[objective], []
     level = f"Average {seen.audited}" + (" (predicted − true)" if seen.uses_target else "")
-    return profile_figure(
+    for point in comparison.points:
+        mean = comparison.profile(point, objective=objective)["mean"]
+        ranges.append(f"{comparison.called(point)}: from {mean.min():.3g} to {mean.max():.3g}")
+    alt = (
+        f"Two lines with 95 % bands: the average {seen.audited} in groups of {comparison.sensitive_called}, "
+        f"for {comparison.a.title} (dashed) and {comparison.b.title} (solid). Group averages of the "
+        f"{seen.audited}, {'; '.join(ranges)}."
+    )
+    figure = profile_figure(
         comparison.profile(comparison.a, objective=objective),
         comparison.profile(comparison.b, objective=objective),
         chosen_name=comparison.called(comparison.b),
@@ -50,33 +55,22 @@ def draw_profile(
         subtitle=comparison.rows_and_splits,
         theme=_of_two(comparison, theme),
     )
-
-
-def profile(comparison: Comparison, *, objective: str, theme: Theme, by_value: bool = False) -> Picture:
-    """Return the profile with its ranges in words."""
-    audited, ranges = OBJECTIVES[objective].audited, []
-    for point in comparison.points:
-        mean = comparison.profile(point, objective=objective)["mean"]
-        ranges.append(f"{comparison.called(point)}: from {mean.min():.3g} to {mean.max():.3g}")
-    alt = (
-        f"Two lines with 95 % bands: the average {audited} in groups of {comparison.sensitive_called}, for "
-        f"{comparison.a.title} (dashed) and {comparison.b.title} (solid). Group averages of the {audited}, "
-        f"{'; '.join(ranges)}."
-    )
-    figure = draw_profile(comparison, objective=objective, theme=theme, by_value=by_value)
     return Picture(f"profile-{objective}", figure, alt)
 
 
-def draw_front(comparison: Comparison, *, theme: Theme) -> go.Figure:
-    """Draw test error against dependence: all methods, references, floor, and both points."""
-    methods, symbol = comparison.front.methods, REGISTRY[comparison.measure].symbol
+def front(comparison: Comparison, *, theme: Theme) -> Picture:
+    """Return the front: all methods, prices beside them, noise floor and both points, with their figures."""
+    front, symbol = comparison.front, REGISTRY[comparison.measure].symbol
+    method = comparison.b.method if comparison.b.method in front.methods else front.methods[0]
+    noise = replace(comparison, b=Point(method, 0.0)).noise_begins
     base = _front_without_marks(
-        comparison.front,
-        error_title=comparison.front.error_title,
+        front,
         measure=comparison.measure,
         measure_title=f"{symbol} between {comparison.objective_seen.audited} "
         f"and {comparison.sensitive_called}",
-        method=comparison.b.method if comparison.b.method in methods else methods[0],
+        method=method,
+        noise_at=None if noise is None else _place(comparison, noise),
+        unit=comparison.unit,
         subtitle=f"{comparison.rows_and_splits}; {comparison.objective_seen.title.lower()}",
         theme=theme,
     )
@@ -85,45 +79,53 @@ def draw_front(comparison: Comparison, *, theme: Theme) -> go.Figure:
         marks.append(_mark(comparison, comparison.a, f"A: {comparison.a.name}", KEPT, "square"))
     if not comparison.b.is_standard:
         marks.append(_mark(comparison, comparison.b, f"chosen: {comparison.b.name}", theme.chosen, "circle"))
-    return with_marks(base, marks, edge=comparison.edge(comparison.b), theme=theme)
-
-
-def front(comparison: Comparison, *, theme: Theme) -> Picture:
-    """Return the front with the figures of B in words."""
-    symbol = REGISTRY[comparison.measure].symbol
-    error, value = (
-        comparison.shown(each, comparison.b) for each in (comparison.front.error, comparison.measure)
-    )
+    edge = comparison.edge(comparison.b)
+    said = [
+        f"{point.title} (error {comparison.error_in_words(point)}, "
+        f"{symbol} {comparison.shown(comparison.measure, point)})"
+        for point in comparison.points
+    ]
     alt = (
-        f"Test error against {symbol}: one line per method, from the standard model to the largest λ. "
-        f"Points are trained models. {comparison.b.title}: error {error}, {symbol} {value}."
+        f"Test error against {symbol}, a point for each trained model of "
+        f"{counted(len(front.methods), 'method')}. Marked: {' and '.join(said)}. "
+        f"Noise floor up to {number(edge)}."
     )
-    return Picture("front", draw_front(comparison, theme=theme), alt)
+    if noise is not None:
+        alt += f" Beyond λ = {noise.lam:g} you pay for noise."
+    return Picture("front", with_marks(base, marks, edge=edge, theme=theme), alt)
+
+
+def _place(comparison: Comparison, point: Point) -> tuple[float, float]:
+    """Dependence and error of a point, as the front draws them."""
+    return comparison.mean(comparison.measure, point), comparison.mean(comparison.front.error_shown, point)
 
 
 def _mark(comparison: Comparison, point: Point, text: str, colour: str, symbol: str) -> Label:
-    row = comparison.front.row(point)
-    return Label(
-        x=float(row[comparison.measure]),
-        y=float(row[comparison.front.error]),
-        text=text,
-        colour=colour,
-        symbol=symbol,
-        is_hollow=bool(row["share"]),
-    )
+    x, y = _place(comparison, point)
+    is_hollow = bool(comparison.front.row(point)["share"])
+    return Label(x=x, y=y, text=text, colour=colour, symbol=symbol, is_hollow=is_hollow)
 
 
-def _front_without_marks(front: Front, **view: Any) -> Mapping[str, Any]:
+def _front_without_marks(front: Front, *, unit: str, **view: Any) -> Mapping[str, Any]:
     # Building it takes several times as long as adding marks to it, which a page does for every point.
     key = tuple(view.values())
     if key not in front.drawn:
+        error, least_error, title = front.error_shown, UNKNOWN, front.error_title
+        if error == "rmse":
+            title = label("Test error, RMSE", unit)
+        if error == "rmse" and not math.isnan(front.least_error[0]):
+            whole = front.references.query(WHOLE_BARYCENTRE).iloc[0]
+            least_error = float(whole["rmse"]), float(whole["rmse_se"])
         figure = front_without_marks(
             front.test,
             front.single,
-            error=front.error,
+            error=error,
+            error_title=title,
             references=front.references,
             baselines=front.baselines,
-            least_error=front.least_error,
+            least_error=least_error,
+            of_average=front.rmse_of_mean if error == "rmse" else math.nan,
+            unit=unit if error == "rmse" else "",
             **view,
         )
         front.drawn[key] = figure.to_plotly_json()

@@ -91,7 +91,7 @@ def front(
     measured = {id: id for id in drawn.measures}
     measure = get_entry(measured, next(iter(measured)) if measure is None else measure, option="measure")
     shown = replace(seen, fronts={seen.objective: drawn}, measure=measure)
-    return pictures.draw_front(shown, theme=theme_of(dark=dark))
+    return pictures.front(shown, theme=theme_of(dark=dark)).figure
 
 
 def profile(
@@ -127,9 +127,8 @@ def profile(
         There is no such model or sensitive column.
     """
     comparison = _compared(result, method, lam, sensitive)
-    return pictures.draw_profile(
-        comparison, objective=comparison.objective, theme=theme_of(dark=dark), by_value=by_value
-    )
+    theme = theme_of(dark=dark)
+    return pictures.profile(comparison, objective=comparison.objective, theme=theme, by_value=by_value).figure
 
 
 def transfers(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,13 +14,14 @@ from numpy.typing import NDArray
 
 from fairdash.dependence import REGISTRY
 from fairdash.evaluation import CurvePoint, blended_profiles, points_of_plan
+from fairdash.figures.parts import lists, plain
 from fairdash.figures.theme import Theme, escaped
 from fairdash.reports import pictures, words
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point
 from fairdash.reports.strength import shows_nothing
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.utils.text import number, span, with_unit
+from fairdash.utils.text import number, percent, span, with_unit
 
 Array = NDArray[np.float64]
 
@@ -111,8 +111,8 @@ def four_numbers(comparison: Comparison, *, mean_change: float | None = None) ->
     return (
         (
             "Test error",
-            _error(comparison, comparison.b),
-            f"{short}: {_error(comparison, comparison.a)}",
+            comparison.error_in_words(comparison.b),
+            f"{_share(comparison)}{short}: {comparison.error_in_words(comparison.a)}",
             _error_meaning(comparison),
         ),
         (
@@ -134,29 +134,24 @@ def four_numbers(comparison: Comparison, *, mean_change: float | None = None) ->
             "Average change in prediction",
             with_unit(number(moved), comparison.unit),
             f"target's spread: {with_unit(number(float(comparison.result.target.std())), comparison.unit)}",
-            "Mean absolute difference between the two models' predictions for a row. Below it: the "
-            "standard deviation of the target.",
+            "Mean absolute difference between the two models' predictions for a row. The standard "
+            "deviation of the target is given below.",
         ),
     )
 
 
-def _error(comparison: Comparison, point: Point) -> str:
-    """The error on a card: in the target's unit where it is squared, as it is on the front otherwise."""
-    if comparison.front.error != "mse":
-        return comparison.shown(comparison.front.error, point)
-    return with_unit(number(comparison.mean("rmse", point)), comparison.unit)
+def _share(comparison: Comparison) -> str:
+    """B's share of the average's error, where the card has the error in the target's unit."""
+    share = comparison.mean("rmse", comparison.b) / comparison.front.rmse_of_mean
+    is_known = comparison.front.error == "mse" and math.isfinite(share)
+    return f"{percent(share)} of the average's; " if is_known else ""
 
 
 def _error_meaning(comparison: Comparison) -> str:
-    meaning = f"{comparison.front.error_title}: 0 is perfect. Predicting the average for everyone gives 1."
     if comparison.front.error != "mse":
-        return meaning
-    on_front = f"On the front: {meaning}"
-    of_mean = comparison.front.rmse_of_mean
-    if math.isnan(of_mean):
-        return f"Root mean squared error. {on_front}"
-    average = with_unit(number(of_mean), comparison.unit)
-    return f"Root mean squared error. Predicting the average for everyone gives {average}. {on_front}"
+        return f"{comparison.front.error_title}: 0 is perfect. Predicting the average for everyone gives 1."
+    of_mean = with_unit(number(comparison.front.rmse_of_mean), comparison.unit)
+    return f"Root mean squared error. 0 is perfect. Predicting the average for everyone gives {of_mean}."
 
 
 def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> dict[str, Any]:
@@ -169,25 +164,17 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
     at
         Its place among the stops.
     """
-    profile, of_profile = _moving_profile(comparison, stops, theme=theme)
+    profile = pictures.profile(comparison, objective=comparison.objective, theme=theme)
+    spec, of_profile = _moving_profile(comparison, stops, profile.figure)
     seen, trained = comparison.objective_seen, {0.0, *comparison.plan.lams}
     table = comparison.profile(comparison.a)
-    figures = [
-        {
-            "spec": profile,
-            "alt": f"Average {seen.audited} in groups of {comparison.sensitive_called}: "
-            f"{comparison.a.title} and {comparison.b.title}, with 95 % intervals.",
-        }
-    ]
+    figures = [{"spec": spec, "alt": profile.alt}]
     moves = [{"figure": 0, **each} for each in of_profile]
     # Else all of a front would lie inside the noise.
     if not shows_nothing(comparison):
-        front, of_front = _moving_front(comparison, stops, theme=theme)
-        alt = (
-            "Test error against dependence for every method and trained weight, with standard errors. "
-            "Marked: the noise floor, references that use the sensitive attribute, and the chosen point."
-        )
-        figures.append({"spec": front, "alt": alt})
+        front = pictures.front(comparison, theme=theme)
+        spec, of_front = _moving_front(comparison, stops, front.figure, theme=theme)
+        figures.append({"spec": spec, "alt": front.alt})
         moves += [{"figure": 1, **each} for each in of_front]
     return {
         "slider": {
@@ -223,9 +210,8 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
 
 
 def _moving_profile(
-    comparison: Comparison, stops: Stops, *, theme: Theme
+    comparison: Comparison, stops: Stops, figure: go.Figure
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    figure = pictures.draw_profile(comparison, objective=comparison.objective, theme=theme)
     a, b = comparison.profile(comparison.a), comparison.profile(comparison.b)
     level = 0.0 if OBJECTIVES[comparison.objective].uses_target else comparison.target_mean
     return moving_lines(
@@ -276,10 +262,10 @@ def moving_lines(
 
 
 def _moving_front(
-    comparison: Comparison, stops: Stops, *, theme: Theme
+    comparison: Comparison, stops: Stops, figure: go.Figure, *, theme: Theme
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the front on which the chosen point, its name and the end of the noise floor move."""
-    spec = plain(pictures.draw_front(comparison, theme=theme))
+    spec = plain(figure)
     notes, traces = spec["layout"]["annotations"], spec["data"]
     if comparison.b.is_standard:
         # There but not seen: the standard model's own mark stands there.
@@ -292,7 +278,7 @@ def _moving_front(
         text = f"<b>{escaped(f'chosen: {comparison.b.name}')}</b>"
         part = next(k for k, each in enumerate(notes) if each["text"] == text)
     rows = [comparison.front.row(each) for each in stops.points]
-    figures = (comparison.measure, comparison.front.error)
+    figures = (comparison.measure, comparison.front.error_shown)
     x, y = (np.array([float(row[name]) for row in rows]) for name in figures)
     hollow = [bool(row["share"]) for row in rows]
     edges = np.array([comparison.edge(each) for each in stops.points])
@@ -319,21 +305,3 @@ def _moving_front(
         },
         {"kind": "shape", "part": len(spec["layout"]["shapes"]) - 1, "x1": lists(edges)},
     ]
-
-
-def plain(figure: go.Figure) -> dict[str, Any]:
-    """Return a figure as plain values."""
-    spec: dict[str, Any] = json.loads(str(figure.to_json()))
-    # Plotly's own defaults, of which nothing is drawn here.
-    spec["layout"].pop("template", None)
-    return spec
-
-
-def lists(values: Array) -> Sequence[Any]:
-    """Return nested lists with four significant digits of the range, None for NaN: half the bytes."""
-    span = float(np.nanmax(values) - np.nanmin(values)) or 1.0
-    rounded = np.round(values, max(0, 5 - int(np.floor(np.log10(span)))))
-    holed = rounded.astype(object)
-    holed[np.isnan(rounded)] = None
-    found: Sequence[Any] = holed.tolist()
-    return found

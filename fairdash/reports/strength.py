@@ -42,22 +42,22 @@ def rows_that_would(comparison: Comparison) -> str:
         z = NormalDist().inv_cdf(1 - min(p, 0.999))
         # More test rows than these are not asked.
         n_rows = round(n_rows * min(1.0, MOST_JUDGED_ROWS / len(result.splits[0].test)))
-    return f"{_needed(z, n_rows, what)} No curve is drawn: all of it would lie inside the noise."
+    return f"{_needed(z, n_rows, what)} No curve is drawn, because all of it would be within the noise."
 
 
 def _needed(z: float, n_rows: int, what: str) -> str:
     """Return a sentence of how many rows would bring z to 3; z grows with the root of the rows."""
     if z >= _SIGN:
         return (
-            f"If the {what} is what these {n_rows:,} rows suggest (z = {z:.1f}), about "
+            f"If the {what} is as large as these {n_rows:,} rows suggest (z = {z:.1f}), about "
             f"{_about(n_rows * (Z / z) ** 2)} rows would show it (z = {Z:g}, as z grows with the square root "
             "of the rows)."
         )
     possible = max(z + _POSSIBLE, _SIGN)
     return (
-        f"These {n_rows:,} rows give no sign of a {what} (z = {z:.1f}). The largest that they leave possible "
-        f"at 95 % would take about {_about(n_rows * (Z / possible) ** 2)} rows to show (z = {Z:g}, as z "
-        "grows with the square root of the rows); a smaller one takes more."
+        f"These {n_rows:,} rows give no sign of a {what} (z = {z:.1f}). The largest one compatible with "
+        f"them at 95 % needs about {_about(n_rows * (Z / possible) ** 2)} rows (z = {Z:g}, as z grows with "
+        "the square root of the rows); a smaller one needs more."
     )
 
 
@@ -101,7 +101,7 @@ def networks_and_tariffs(comparison: Comparison) -> str:
     return (
         f"At equal dependence the best network {wins} against the tariff: its deviance is "
         f"{100 * abs(mean):.2f} % {'below' if mean >= 0 else 'above'} (95 % over {len(less)} splits: "
-        f"{100 * (mean - reach):+.2f} to {100 * (mean + reach):+.2f} % below); {point.title} with {symbol} "
-        f"{own[measure].mean():.3f} beside {title_of(lam)} with {test[measure].mean():.3f}, chosen on "
-        "validation rows, figures of test rows."
+        f"{100 * (mean - reach):+.2f} to {100 * (mean + reach):+.2f} % below). {symbol} is "
+        f"{own[measure].mean():.3f} for {point.title} and {test[measure].mean():.3f} for the "
+        f"{title_of(lam)}. Both were chosen on validation rows, and the figures are for test rows."
     )

@@ -168,8 +168,9 @@ def hypervolumes(comparison: Comparison) -> Table:
         "Hypervolume of each method's front",
         ["Method", "Hypervolume", "± (standard error)", "Splits"],
         rows,
-        "The box runs from zero to the standard model's dependence and the constant mean's error. "
-        "Hypervolume is the share of it that a method's trained models cover, as a mean over the splits. "
+        "The box extends from 0 to the standard model's dependence and the constant mean's error. "
+        "Hypervolume is the share of this box that a method's trained models cover, averaged over the "
+        "splits. "
         "Larger is better.",
     )
 
@@ -242,7 +243,7 @@ def spread(comparison: Comparison) -> Table:
         [comparison.sensitive_called, "Test rows", *map(named, seen)],
         rows,
         "Test rows of the first split: average and, in brackets, standard deviation."
-        + (f" The picture shows a random sample of {MOST_ROWS:,} of them." if len(s) > MOST_ROWS else ""),
+        + (f" The figure shows a random sample of {MOST_ROWS:,} of them." if len(s) > MOST_ROWS else ""),
     )
 
 
@@ -278,9 +279,9 @@ def features(comparison: Comparison) -> Table:
         ["Feature", *(f"{kind}: {name}" for kind in ("Move", "Error") for name in names)],
         rows,
         "Permutation importance: one feature's values are shuffled among the test rows. Means over the "
-        "splits. Move: average change of a prediction. Error: increase of the test error (MSE ÷ the "
-        "average's). Features with the same information share their importance. A blend is shown by its "
-        "nearest trained model.",
+        "splits. “Move” is the average change of a prediction, “error” the increase of the test error (MSE "
+        "÷ the average's). Features with the same information share their importance. For a blend, the "
+        "nearest trained model is shown.",
     )
 
 

@@ -111,8 +111,8 @@ def how_the_verdict_is_made(comparison: Comparison) -> str:
     return (
         "One test of several measures at 5 % decides whether a link is found, not this measure alone. It "
         "uses correlations of the values, of their ranks, of slow and fast curves of either, and in the "
-        "tails. With the sensitive attribute shuffled over all rows, a share p of the shuffles shows a "
-        "link as clearly in the measure that shows it best."
+        "tails. p is the share of shuffles of the sensitive attribute, over all rows, in which one of them "
+        "shows a link at least as clearly."
     )
 
 
@@ -174,7 +174,7 @@ def level(comparison: Comparison) -> str:
         return "All predictions together hardly change."
     return (
         f"All predictions together change by {signed(total / before * 100)} %: "
-        f"{with_unit(signed(total / moved['heads'].sum()), comparison.unit)} a head."
+        f"{with_unit(signed(total / moved['heads'].sum()), comparison.unit)} per head."
     )
 
 
@@ -238,7 +238,8 @@ def nothing_learned(comparison: Comparison) -> str:
     if comparison.front.error == "deviance":
         return f"{said} {rows_that_would(comparison)}"
     return (
-        f"{said} So nothing below measures the cost of fairness. More rows, other features, or a target per "
+        f"{said} Nothing below therefore measures the cost of fairness. More rows, other features, or a "
+        "target per "
         "unit of exposure may change that."
     )
 
@@ -286,8 +287,8 @@ def of_opening(found: Confirmation, *, times: int, names: Mapping[str, str] = _N
         lines = [f"{where}: {verdict}, {link} (one test, p = {found.p_value:.2g})."]
     else:
         lines = [
-            f"{where}: {link} (p = {found.p_value:.2g}). This is no confirmation: it was opening number "
-            f"{found.number}, after the rows had been used for another point."
+            f"{where}: {link} (p = {found.p_value:.2g}). This is no confirmation, because the rows had "
+            f"been used for another point before (opening number {found.number})."
         ]
     figures = [
         f"{REGISTRY[found.measure].symbol} with {names.get(each.column, each.column)} {number(each.value)} "
@@ -307,8 +308,8 @@ def of_opening(found: Confirmation, *, times: int, names: Mapping[str, str] = _N
         )
     if times > 1:
         lines.append(
-            f"These rows have been opened {times} times. Only the first opening is a confirmation. Later "
-            "openings, and choices made since, have used these rows."
+            f"These rows have been opened {times} times. Only the first opening is a confirmation, because "
+            "later choices have used these rows."
         )
     return lines
 
@@ -338,7 +339,7 @@ def not_opened(n: int) -> str:
     """Sentence about rows not opened yet, and their purpose."""
     return (
         f"{n:,} rows were set aside from the start. They took no part in training, test figures or choices, "
-        "and have not been opened. A point chosen by its test figures looks better there than it is. Open "
+        "and have not been opened. Test figures are too good for a point that was chosen by them. Open "
         "these rows once, for the point you intend to use."
     )
 

@@ -96,9 +96,9 @@ def export_run(run: Run) -> bytes:
     """
     status, look = run.status, run.look
     if not status.is_over:
-        raise RunError.of("this run is still at work", "Wait until it is done, or stop it.")
+        raise RunError.of("this run is still at work", "Wait until it has finished, or stop it.")
     if look is None:
-        raise RunError.of("this run has no results to export", "Let it go on, or start it again.")
+        raise RunError.of("this run has no results to export", "Resume it, or start it again.")
     # What is damaged is named, and does not leave.
     run.spec  # noqa: B018
     run.read_result()
@@ -167,7 +167,7 @@ def _checked(files: Mapping[str, bytes], owner: str, look: str) -> tuple[str, st
         spec = parse_spec(RunSpec, text)
         if not status.is_over or not look:
             raise RunError.of(
-                "there is no finished run in this file", "Export it again when the run is done."
+                "there is no finished run in this file", "Export it again when the run has finished."
             )
         with bounded():
             check_run(files, spec, status, look=look)

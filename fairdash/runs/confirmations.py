@@ -61,11 +61,14 @@ def confirm_run(
         The disk is full.
     """
     if run.look != RESULT:
-        raise RunError.of("This run is not done", "Wait until it is done. A preview confirms nothing.")
+        raise RunError.of(
+            "This run is not done", "Wait until it has finished. A preview can't confirm a choice."
+        )
     plan, aside = run.spec.plan, run.read_result().set_aside
     if aside is None:
         raise RunError.of(
-            "This run has set no rows aside to confirm a choice", "Train again, with a share set aside."
+            "This run has set no rows aside to confirm a choice",
+            "Train again and set a share of the rows aside.",
         )
     # Two that open at once are two openings.
     with FileLock(run.folder / _LOCK, is_singleton=False):

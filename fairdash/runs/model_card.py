@@ -73,13 +73,13 @@ def _known(card: Mapping[str, Any]) -> dict[str, list[str]]:
         "Factors": _listed(
             [
                 f"Features: {few(roles['features'])}",
-                f"Sensitive, not seen by the model: {few(roles['sensitive'])}",
+                f"Sensitive, not used by the model: {few(roles['sensitive'])}",
             ]
         ),
         "Metrics": _listed([model["objective_meaning"]]),
         "Evaluation data": _listed([*tested, figures["about"]]),
         "Training data": _listed([f"{data['title']}: {data['rows']:,} rows", *data["notes"], *fingerprint]),
-        "Quantitative analyses": _listed(values or ["None were kept with this model"]),
+        "Quantitative analyses": _listed(values or ["None are stored with this model"]),
         "Ethical considerations": [],
         "Caveats and recommendations": _listed(card["limits"]),
     }

@@ -21,7 +21,7 @@ from contextlib import contextmanager, nullcontext
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from filelock import Timeout
+from filelock import FileLock, Timeout
 
 from fairdash.errors import Cancelled, FairdashError, Problem, StorageError
 from fairdash.jobs.process import environment, lower_priority, sign
@@ -60,6 +60,9 @@ SECONDS_TO_INSIST, SECONDS_BETWEEN_TRIES = 600.0, 1.0
 MOST_NUMBERS = 20_000_000
 #: What a slow core trains for, at least: a process takes seconds to start.
 FEWEST_SECONDS = 8.0
+
+#: Held by the one process that helps with a run.
+HELPER = "helper.lock"
 
 log = logging.getLogger("fairdash.cli.worker")
 
@@ -139,7 +142,8 @@ def _work(job: SomeJob, work: Work[SomeJob], unit: Unit, reporter: Reporter) -> 
 
 def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
     """Compute the preview of a run that begins with one."""
-    from fairdash.evaluation.execute_sweep import execute_sweep, work_of_plan
+    from fairdash.evaluation.execute_sweep import execute_sweep
+    from fairdash.evaluation.work import WorkEstimate
 
     spec = run.spec
     if spec.first is None or run.look is not None:
@@ -156,7 +160,7 @@ def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
     result = execute_sweep(dataset, spec.first, is_preview=True, share=spec.first_share, progress=on_progress)
     if is_other_work:
         processes = 2 if _is_worth_it(dataset, spec.plan) else 1
-        reporter.estimate = work_of_plan(dataset, spec.plan).seconds / processes
+        reporter.estimate = WorkEstimate(dataset, spec.plan).seconds / processes
         reporter.begin("starting on all rows", fraction=spec.share_of_first)
     reporter.keep(lambda: run.write_result(result, first=True))
 
@@ -308,7 +312,8 @@ class Reporter:
         """Estimate; in the first seconds that of before, or None: there is nothing to estimate from.
 
         The pace is that of the shares that this process has computed. Another process at the work is taken
-        to be as quick: what it has done and this one has not come to yet is not left.
+        to be as quick: what it has done and this one has not come to yet is not left, of what lies ahead half
+        at most.
         """
         now = time.monotonic()
         if self.first_told is None:
@@ -324,7 +329,7 @@ class Reporter:
         if now - told < SECONDS_THAT_TELL or own <= _NO_SHARE:
             return self.estimate
         unseen = max(own - self.given, 0.0) if self.processes > 1 else 0.0
-        return (now - told) / own * max(1 - fraction - unseen, 0.0) / self.processes
+        return (now - told) / own * max(1 - fraction - unseen, (1 - fraction) / 2) / self.processes
 
     def keep(self, write: Callable[[], None]) -> None:
         """Write results; if the disk is full, wait for space rather than lose them.
@@ -375,14 +380,18 @@ def helper_process(run: Run, dataset: Dataset, plan: Sweep) -> Iterator[bool]:
     if not _is_worth_it(dataset, plan):
         yield False
         return
-    process = subprocess.Popen(  # noqa: S603 (our own module)
-        [sys.executable, "-m", "fairdash.runs.worker", run.id], stdin=subprocess.PIPE, env=environment()
-    )
+    process = start_helper(run.id)
     try:
         yield True
     finally:
         process.kill()
         process.communicate()
+
+
+def start_helper(run_id: str) -> subprocess.Popen[bytes]:
+    """Start a second process at a run, unless it has one; it ends with this one, or when nothing is left."""
+    command = [sys.executable, "-m", "fairdash.runs.worker", run_id]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, env=environment())  # noqa: S603 (our own module)
 
 
 def _is_worth_it(dataset: Dataset, plan: Sweep) -> bool:
@@ -406,9 +415,15 @@ def help_with(run_id: str) -> int:
     from fairdash.evaluation.execute_sweep import lend_a_hand
 
     limit_memory()
-    run = Run(run_id)
+    run = open_job(run_id)
+    if not isinstance(run, Run):
+        return 0
     try:
-        lend_a_hand(run.spec.load(), run.spec.plan, unit=Checkpoints(run.units, from_the_end=True))
+        with FileLock(run.folder / HELPER, timeout=0, is_singleton=False):
+            lend_a_hand(run.spec.load(), run.spec.plan, unit=Checkpoints(run.units, from_the_end=True))
+    except Timeout:
+        # Another process helps already; both would come from the same end.
+        return 0
     except Exception as error:
         # The boundary of the process.
         log.warning("the helper process at %s: %s", run_id, trace_of(error))

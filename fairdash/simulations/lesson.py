@@ -72,7 +72,7 @@ SCENES: Mapping[str, LessonScene] = MappingProxyType(
             question="An adversary reports 0.7. Is that high?",
             guesses=("Yes, a strong link", "It depends on rows and steps", "No, it is always that"),
             right="It depends on rows and steps",
-            learned="A value of dependence means something only above its noise floor.",
+            learned="Only a value above the noise floor is evidence of a link.",
         ),
         "4": LessonScene(
             title="4 The duel",
@@ -86,7 +86,8 @@ SCENES: Mapping[str, LessonScene] = MappingProxyType(
             question="What does fairness cost, and who pays?",
             guesses=("Everyone a little", "The young pay more, the middle less", "The old pay more"),
             right="The young pay more, the middle less",
-            learned="Less dependence costs error, and somebody pays. Equal prices differ from equal errors.",
+            learned="Less dependence raises the error, and somebody pays. Equal prices and equal "
+            "errors are different goals.",
         ),
     }
 )
@@ -173,7 +174,7 @@ def curve_sentence(points: Points) -> str:
     if abs(pearson) < 0.1:
         return values + (
             "A price can follow age without correlation: the rise on one side cancels the fall on the other. "
-            "HGR transforms both variables first. It is 0 only without any link."
+            "HGR transforms both variables first. It is 0 only if there is no link."
         )
     if hgr - abs(pearson) < 0.05:
         return values + "The curve is nearly straight, and both measures agree. Bend it until they differ."
@@ -314,8 +315,8 @@ def duel_sentence(frozen: bool, step: int) -> str:
     )
     if frozen and step > FROZEN_AT:
         return told + (
-            f" The adversary stopped learning at step {FROZEN_AT}. The predictor escapes from what it "
-            "knows, so its value says little about the link that remains."
+            f" The adversary stopped learning at step {FROZEN_AT}. The predictor has moved away from what "
+            "it learned, so its value says little about the remaining link."
         )
     return told
 

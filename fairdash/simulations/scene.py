@@ -85,7 +85,10 @@ class Scene:
             0 <= self.noise < np.inf, "noise", "The noise is not usable", "Give a number of at least 0."
         )
         checks.require(
-            0 <= self.ties < 1, "ties", "The share of ties is not usable", "Give a number from 0 to under 1."
+            0 <= self.ties < 1,
+            "ties",
+            "The share of ties is not usable",
+            "Give a number of at least 0 and below 1.",
         )
         checks.finish()
         for name in ("noise", "ties"):
@@ -200,9 +203,10 @@ SCENES: tuple[Example, ...] = (
         id="heavy_tails",
         measure="hgr_kde",
         button="heavy tails",
-        look_at="There is no link, yet HGR_KDE is above 0.5. Far out in both variables a single row fills "
-        "the kernel, so its U predicts its V. Only the noise floor, which reaches as far, shows that this "
-        "is noise. This draw was selected: most give about 0.1, one in twenty above 0.5. Estimators on "
+        look_at="There is no link, yet HGR_KDE is above 0.5. In the tails of both variables a single "
+        "row fills the kernel, so its U predicts its V. Only the noise floor, which is equally high, "
+        "shows that this is noise. This draw was selected: most give about 0.1, one in twenty above "
+        "0.5. Estimators on "
         "ranks ignore the tails.",
         scene=Scene(pattern=NO_LINK, noise=2.0, n=200, heavy_tails=True, seed=336),
         also=("chi2_kde",),

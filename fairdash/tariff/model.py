@@ -75,28 +75,28 @@ class FairTariff(RegressorMixin, BaseEstimator):
     objective
         ``"demographic_parity"``: U is the prediction ŷ; ``"equalized_residuals"``: U is ŷ − y.
     sensitive_columns
-        Sensitive columns of X, by name or by position from 0; None for none.
+        Sensitive columns of X, by name or by position from 0; None if there are none.
     n_breakpoints
         Number of breakpoints of a curve, at quantiles of the training rows.
     breakpoints
-        Map of columns to your own breakpoints; None for none.
+        Map of columns to your own breakpoints; None if there are none.
     bands
         Map of columns to the inner edges of their bands, or to a number of bands of about equal weight; None
         for none.
     n_bands
         Number of bands of a numeric column in an interaction, unless `bands` sets it.
     categorical_features
-        Numeric columns whose values are levels; None for none.
+        Numeric columns whose values are levels; None if there are none.
     interactions
-        Pairs of columns, such as ``[("power", "region")]``; None for none.
+        Pairs of columns, such as ``[("power", "region")]``; None if there are none.
     base_levels
         Map of columns to the level, or the number, with relativity 1; None for those with the most weight:
         the largest level or band, and the breakpoint nearest to the median.
     fixed
         Map of columns to predetermined relativities of their levels, such as ``{"region": {"north": 1.0,
-        "south": 1.2}}``; None for none. They enter as an offset at every λ, and no term is fitted to such a
-        column. Levels may be numbers; None means a missing cell. Every cell of the column needs a relativity,
-        and the loss needs a log link.
+        "south": 1.2}}``; None if there are none. They enter as an offset at every λ, and no term is fitted to
+        such a column. Levels may be numbers; None means a missing cell. Every cell of the column needs a
+        relativity, and the loss needs a log link.
     alpha
         Weight of the squared coefficients, as in scikit-learn's ``TweedieRegressor`` for a target with mean 1
         (squared error: variance 1). It keeps coefficients of levels without claims finite.
@@ -107,7 +107,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         (:func:`fairdash.tariff.smoothing.choose_smooth`), or 0 for fewer than 100 rows.
     monotone
         Map of numeric columns to +1, if their relativities may only rise, or −1, if they may only fall, such
-        as ``{"bonus_level": +1}``; None for none. The constraints hold exactly, at every λ.
+        as ``{"bonus_level": +1}``; None if there are none. The constraints hold exactly, at every λ.
     balance
         Adjust the base so that premiums of the training rows add up to their target.
     tweedie_power

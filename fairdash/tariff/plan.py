@@ -78,7 +78,7 @@ def fit_path(
             order = np.argsort(is_glm, kind="stable")
         members = found.members.assign(method=np.where(is_glm, STANDARD, FAIR_TARIFF))
         going = int((~members.pop("converged")).sum())
-        notes = (f"{going} of {len(members)} tariffs still had way to go after their last step.",)
+        notes = (f"{going} of {len(members)} tariffs had not converged after their last step.",)
         members = members.iloc[order].reset_index(drop=True)
         predictions = found.predictions[order]
         return replace(found, members=members, predictions=predictions, notes=notes if going else ())

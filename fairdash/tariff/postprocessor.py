@@ -69,7 +69,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     alpha
         Strength from 0, the original price, to 1, the repaired one; linear in between.
     sensitive_columns
-        Sensitive columns of X, by name or by position; None for none. Neither the estimator nor the
+        Sensitive columns of X, by name or by position; None if there are none. Neither the estimator nor the
         projection uses them.
     projection
         ``"trees"``, or ``"factors"``: the original price times a tariff of factors

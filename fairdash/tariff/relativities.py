@@ -138,16 +138,16 @@ def in_words(table: pd.DataFrame) -> str:
     )
     fixed = ", ".join(f"“{name}”" for name in table.loc[kinds == FIXED, "factor"].unique())
     if fixed:
-        says.append(f"Fixed in advance, not fitted: the relativities of {fixed}.")
+        says.append(f"These relativities are fixed in advance, not fitted: {fixed}.")
     if kinds.isin([LEVEL, FIXED]).any():
         says.append("For a category, use the relativity of the row's level.")
     if table[["from", "to", "by_from", "by_to"]].notna().any(axis=None):
         says.append("A band includes its lower edge and excludes its upper edge.")
     if (kinds == BREAKPOINT).any():
         says.append(
-            "Between two breakpoints a straight line joins "
+            "Between two breakpoints, a straight line joins "
             + ("the logarithms of their relativities" if multiplies else "their points")
-            + "; before the first and after the last the value stays that of the breakpoint."
+            + ". Before the first and after the last breakpoint the value is constant."
         )
     if (kinds == MISSING).any():
         says.append("A missing cell has the value of the row “missing”.")

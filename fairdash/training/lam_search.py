@@ -173,7 +173,10 @@ class LamSearch(SearchPlan):
             "Give at least one to try.",
         )
         checks.require(
-            self.refine >= 0, "refine", "The second round has fewer than no weights", "Use 0 or more."
+            self.refine >= 0,
+            "refine",
+            "The number of weights in the second round is negative",
+            "Use 0 or more.",
         )
 
     @property
@@ -311,7 +314,7 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
         if met.empty:
             best = fair.sort_values("increase").iloc[0]
             words = (
-                f"No weight meets {target.words}. λ = {best['lam']:g} comes nearest, with an error "
+                f"No weight meets {target.words}. λ = {best['lam']:g} comes closest, with an error "
                 f"{best['increase']:+.1%} relative to the standard model's. Try smaller weights."
             )
             return float(best["lam"]), False, words
@@ -330,13 +333,13 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
         nearest = fair[fair["excess"] <= fair["excess"].min() + noise]
         best = nearest.sort_values("loss").iloc[0]
         words = (
-            f"No weight reaches {target.words}. Within noise λ = {best['lam']:g} comes nearest, with "
+            f"No weight reaches {target.words}. Up to noise, λ = {best['lam']:g} comes closest, with "
             f"{symbol} at {best['dependence']:.3f} (floor {best['floor']:.3f}). "
         )
         if target.kind == MEASURE and target.at_most < best["floor"]:
             words += (
-                "Independent data reach the floor on so many rows, so no model can be expected to meet the "
-                "target. Bound the excess over the floor instead."
+                "With this number of rows, independent data give about the floor, so no model can be "
+                "expected to meet the target. Bound the excess over the floor instead."
             )
         else:
             words += "Try larger weights."

@@ -151,8 +151,8 @@ PATHS: Mapping[str, Method] = MappingProxyType(
         FAIR_TARIFF: Method(
             id=FAIR_TARIFF,
             title="Fair tariff",
-            meaning="Multiplies relativities and can be filed as a table; as λ grows it goes from a "
-            "GLM to one flat premium.",
+            meaning="Multiplies relativities and can be filed as a table. As λ grows, it changes from "
+            "a GLM to one flat premium.",
             penalty=None,
             source="fairdash",
         ),

@@ -50,7 +50,7 @@ SECONDS_A_LEG, MOST_LEGS = 5.0, 20
 _SECONDS_A_ROW = 1e-6
 #: Those that a GPU takes for a mini-batch instead, however many models there are: it waits for the launches.
 _SECONDS_A_BATCH = 1e-3
-_IN_HALVES = "The memory did not hold a whole stack of models at once; it was trained in halves."
+_IN_HALVES = "Memory was too small for a whole stack of models, so it was trained in halves."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -238,7 +238,7 @@ def _check(dataset: Dataset, splits: Sequence[Split], models: Sequence[StackedMo
         all(model.settings.patience is None for model in models)
         or all(len(split.validation) for split in splits),
         "patience",
-        "Stopping early needs validation rows to look at",
+        "Early stopping needs validation rows",
         "Set a share of the training rows aside for validation, or train every epoch.",
     )
     for method in {model.method for model in models}:

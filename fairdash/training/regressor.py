@@ -62,7 +62,8 @@ class FairRegressor(RegressorMixin, BaseEstimator):
     lam
         Weight λ ≥ 0 of the penalty; ignored by the method ``"standard"``.
     sensitive_columns
-        Sensitive columns of X, by name or by position from 0; None for none. The predictor uses the others.
+        Sensitive columns of X, by name or by position from 0; None if there are none. The predictor uses the
+        others.
     random_state
         Seed of the initial weights, the mini-batches and the validation rows.
     device
@@ -261,7 +262,7 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         kind, _, number = metadata.get("format", "").partition("/")
         if kind != _KIND or not number.isdecimal():
             raise StorageError.of(
-                "This file does not hold a model of fairdash's", "Choose a file that save() wrote."
+                "This file does not hold a model written by fairdash", "Choose a file that save() wrote."
             )
         if int(number) > _FORMAT:
             raise StorageError.of(
@@ -366,7 +367,7 @@ def _read(path: Path) -> tuple[dict[str, NDArray[np.float64]], dict[str, str]]:
         raise _damaged() from error
     except OSError as error:
         raise StorageError.of(
-            "The model's file can't be read", "Check its path and your rights to it."
+            "The model's file can't be read", "Check its path and your access rights."
         ) from error
 
 
@@ -400,4 +401,4 @@ def _plain(value: Any) -> Any:
 
 
 def _damaged() -> StorageError:
-    return StorageError.of("The model's file is damaged, or not a model's", "Save the model again.")
+    return StorageError.of("The file is damaged or does not contain a model", "Save the model again.")

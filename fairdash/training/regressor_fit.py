@@ -167,7 +167,7 @@ def rows_to_fit(
     model.sensitive_names_ = tuple(names)
     features = clean_features(table.drop(columns=names))
     if not features.notna().any(axis=None):
-        raise DataError.of("X has no feature with any cell in it", "Add a column that is not sensitive.")
+        raise DataError.of("X has no feature with values", "Add a column that is not sensitive.")
     return features, y, s, weight
 
 
@@ -197,7 +197,7 @@ def _sensitive(
     checks.require(
         given is None or not of_x.shape[1],
         "sensitive_columns",
-        "Sensitive features were given twice: these, and sensitive_features in fit",
+        "Sensitive features were given twice, here and as sensitive_features in fit",
         "Give them in one of the two ways.",
     )
     checks.require(

@@ -144,7 +144,7 @@ class TrainingSettings:
 
 #: Steps of the predictor in a training: more rows make larger batches, not more steps.
 STEPS = 720
-_SMALLEST_BATCH, _LARGEST_BATCH = 256, 4096
+_SMALLEST_BATCH, _LARGEST_BATCH = 256, 2048
 #: Rows of a batch that an adversary sees at each step of catching up, others at the next.
 ROWS_TO_CATCH_UP = 256
 _FEWEST_EPOCHS, _MOST_EPOCHS = 4, 60
@@ -161,7 +161,7 @@ def budget_of(
 ) -> dict[str, int | float]:
     """Return the schedule for so many training rows: a budget of steps, whatever the number of rows.
 
-    Up to some thousand rows it is 60 epochs of batches of 256. From there on the batches grow, to 4,096 rows
+    Up to some thousand rows it is 60 epochs of batches of 256. From there on the batches grow, to 2,048 rows
     and beyond that with a 180th of the table, and the epochs become fewer, so that about :data:`STEPS` steps
     remain (``benchmarks/portfolio.py`` has what that costs and gains).
 
@@ -183,7 +183,7 @@ def budget_of(
     >>> budget_of(1_276)
     {'batch_size': 256, 'n_epochs': 60, 'warm_up_epochs': 10, 'weight_decay': 0.03}
     >>> budget_of(434_000)
-    {'batch_size': 4096, 'n_epochs': 7, 'warm_up_epochs': 1, 'weight_decay': 9.216589861751152e-05}
+    {'batch_size': 2048, 'n_epochs': 4, 'warm_up_epochs': 1, 'weight_decay': 9.216589861751152e-05}
     """
     if batch_size is None:
         grown = min(max(_power_of_2(n_rows / 16), _SMALLEST_BATCH), _LARGEST_BATCH)

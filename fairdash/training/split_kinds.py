@@ -221,7 +221,7 @@ SPLITS: Mapping[str, SplitKind] = by_id(
         id=RANDOM,
         title="At random",
         phrase="random",
-        meaning="Each row is at random a training row (80 %) or a test row (20 %). Measures performance on "
+        meaning="Each row is randomly assigned to training (80 %) or test (20 %). Measures performance on "
         "new rows like these.",
         draw=_random,
     ),
@@ -349,7 +349,7 @@ def draw_set_aside(dataset: Dataset, share: float, *, latest: bool) -> Rows:
         rows = np.sort(rng.permutation(n)[:wanted])
     if len(rows) < FEWEST_ROWS or n - len(rows) < FEWEST_ROWS:
         raise OptionError.of(
-            f"Of {n:,} rows {len(rows):,} would be set aside to confirm a choice by",
+            f"{len(rows):,} of {n:,} rows would be set aside to confirm a choice",
             f"Choose a share that leaves at least {FEWEST_ROWS} rows on either side, or 0 for none.",
             column="confirmation_share",
         )

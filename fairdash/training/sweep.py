@@ -19,6 +19,7 @@ from fairdash.training.defaults import (
     LAMS,
     LAMS_OF_FIRST_LOOK,
     LAMS_OF_FIRST_TARIFFS,
+    MANY_ROWS,
     N_SPLITS,
     N_SPLITS_OF_MANY_ROWS,
     VALIDATION_SHARE,
@@ -197,7 +198,7 @@ class Sweep(TrainingPlan):
             get_entry(PATHS, method, option="method")
         alone = FAIR_TARIFF not in self.methods or set(self.methods) == {STANDARD, FAIR_TARIFF}
         hint = "Name “fair_tariff” with “standard” alone, or ask for tariffs beside networks."
-        checks.require(alone, "methods", "Tariffs have a front of their own", hint)
+        checks.require(alone, "methods", "Tariffs can't be combined with other methods here", hint)
         checks.require(
             self.methods and len(set(self.methods)) == len(self.methods),
             "methods",
@@ -272,7 +273,8 @@ def default_plan(
         split=default_kind(dataset) if split is None else split,
         confirmation_share=default_share(dataset.n_rows) if confirmation is None else confirmation,
         settings=own,
-        tune=settings is None if tune is None else tune,
+        # With many rows no decay that is compared does better than the default, which is smaller.
+        tune=settings is None and dataset.n_rows < MANY_ROWS if tune is None else tune,
         # Prices are filed as tables; a table of hundreds of columns beside few rows is none.
         tariff=own.loss_function.has_log_link if tariff is None else tariff,
         device=device,

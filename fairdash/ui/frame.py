@@ -41,6 +41,8 @@ FIX_LABELS = {
     "number_names": "Number them",
 }
 
+#: Height in pixels of what stands for pictures while they are made.
+PICTURES = 480
 _PLOTLY = {"displaylogo": False, "showSendToCloud": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
 
 

@@ -75,7 +75,7 @@ def refusal_of(hosts: list[str], origins: list[str]) -> str | None:
     scheme = origins[0].partition("://")[0].lower()
     origin = _split(origins[0]) if len(origins) == 1 and scheme in _DEFAULT_PORTS else None
     if origin is None or origin != _split(f"{scheme}://{hosts[0]}"):
-        return "Pages of other sites can't ask this server."
+        return "Pages of other sites can't send requests to this server."
     return None
 
 

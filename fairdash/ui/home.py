@@ -33,13 +33,12 @@ DOORS = (
     (
         "lesson",
         "Start the lesson",
-        "Five scenes, each starting with your guess: links that correlation misses, noise, and who pays.",
+        "Make a guess in each of five scenes about links that correlation misses, noise, and who pays.",
     ),
     (
         "audit",
         "Audit a price",
-        "Does an existing tariff follow age or income? Where, is it justified by cost, and how certain is "
-        "the answer?",
+        "Test whether an existing tariff follows age or income, where, and whether cost justifies it.",
     ),
     (
         "data",
@@ -64,8 +63,8 @@ def show_curve() -> None:
         "slider": {
             "label": "Weight of fairness, λ: drag it",
             "symbol": "λ",
-            "help": "The weight of dependence on age against error in training. Ticks are trained models. "
-            "Points between them are blends of two models.",
+            "help": "λ weighs dependence on age against error in training. Ticks mark trained models. "
+            "Points between ticks are blends of two models.",
             "stops": [f"{lam:g}" for lam in lams],
             "ticks": [k for k, is_trained in enumerate(found["trained"]) if is_trained],
             "at": at,
@@ -154,7 +153,7 @@ STEPS = (
     ("data", "Data: choose a table, a target and a sensitive attribute."),
     ("lesson", "Trade-off: make a guess to see all models."),
     ("home", "Move λ, the weight of fairness. Prices by age change as you drag."),
-    ("home", "Read the sentence above the slider: how much prices differ, and at what cost."),
+    ("home", "The sentence above the slider says how much prices differ, and at what cost."),
     ("train", "Train here, then download tariff and report from the Trade-off page."),
 )
 #: What the address asks for besides.

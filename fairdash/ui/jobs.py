@@ -169,7 +169,7 @@ def _follow(study: Study, show: Callable[[Tables], None] | None, asked: str, dra
     if status.state == DONE or (show is None and _size(_tables(study)) > drawn):
         st.rerun()
     if status.state == FAILED:
-        st.warning("The background computation stopped before it was done.")
+        st.warning("The background computation stopped before it finished.")
         if st.button("Try again", icon=":material/replay:", key=KEY("again", asked)):
             with plain_errors():
                 start_study(study)

@@ -74,6 +74,6 @@ def _ask_for_scene() -> str:
 
 def _show_recap() -> None:
     """Recap of each scene, beside the reader's own guess."""
-    st.markdown("Ada is 30 and Ben is 40. Their prices followed age without any correlation with it.")
+    st.markdown("Ada is 30 and Ben is 40. Their prices followed age without any correlation.")
     for name, scene in SCENES.items():
         st.markdown(f"**{scene.title}**  \n{scene.learned} {guess_in_words(name)}")

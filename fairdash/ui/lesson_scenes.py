@@ -344,7 +344,7 @@ def _readings(*, answered: bool, look: Theme, large: bool) -> Pictures:
         for n in lesson.NOISE_ROWS
         for steps in lesson.NOISE_STEPS
     ]
-    alt = "HGR by networks against steps of training: on their own rows, new ones and shuffled ones."
+    alt = "HGR by networks against training steps, on training rows, new rows and shuffled rows."
     table = ("Values on training rows as a table", "training rows", "Steps")
     return [drawn(figures, alt=alt, large=large, table=table)]
 
@@ -386,7 +386,7 @@ def _duel(*, answered: bool, look: Theme, large: bool) -> Pictures:
         for step in lesson.DUEL_STEPS:
             curves.append(duel_curve_figure(lesson.duel_by_age(frozen, step), average=average, theme=look))
             paths.append(duel_path_figure(states, step=step, frozen=frozen, answered=answered, theme=look))
-    alt = "Average price by age as the game goes on, and the adversary's g of age."
+    alt = "Average price by age during the game, and the adversary's function g of age."
     told = "The adversary's value, HGR from a new estimator, and the error, against steps."
     table = ("Average price as a table", "price", "Age")
     return [drawn(curves, alt=alt, large=large, table=table), drawn(paths, alt=told, large=large)]

@@ -7,6 +7,7 @@ import streamlit as st
 from fairdash.ui.audit.answers import show_audit, show_earlier
 from fairdash.ui.audit.form import show_example, show_form
 from fairdash.ui.cached import roles_of, table_of
+from fairdash.ui.frame import PICTURES
 from fairdash.ui.state import chosen_audit, chosen_source, is_source_chosen
 
 st.title("Does this price follow a sensitive attribute?")
@@ -15,7 +16,7 @@ if audit is not None:
     show_audit(audit)
 elif is_source_chosen():
     source = chosen_source()
-    with st.spinner("Reading the data…"):
+    with st.skeleton(height=PICTURES):
         frame, roles = table_of(source), roles_of(source)
     show_form(source, frame, roles)
     show_earlier()

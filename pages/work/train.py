@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from fairdash.ui.cached import dataset_of
+from fairdash.ui.frame import PICTURES
 from fairdash.ui.state import chosen_run, chosen_search, chosen_source
 from fairdash.ui.train.form import show_form, show_run
 
@@ -14,6 +15,6 @@ if run is not None:
     show_run(run)
 else:
     search, source = chosen_search(), chosen_source()
-    with st.spinner("Reading the data…"):
+    with st.skeleton(height=PICTURES):
         dataset = dataset_of(source)
     show_form(source, dataset, search)

@@ -21,6 +21,7 @@ from fairdash.evaluation import (
     least_error,
     pareto_efficient,
     summarise_splits,
+    told_apart,
 )
 from fairdash.training.splits import random_splits
 from tests.training.test_sweep import small_dataset
@@ -40,7 +41,7 @@ def test_stops_rise_and_hold_every_trained_weight(lams, between):
         assert stop.low <= stop.high
         assert 0 <= stop.share < 1
     if between is None:
-        assert len(way) <= 1 + max(90, len(lams))
+        assert len(way) <= 1 + max(45, len(lams))
 
 
 def _judged(n_splits=2, diverged=(), objective="demographic_parity"):
@@ -140,6 +141,22 @@ def test_the_point_that_was_asked_for():
     missed = least_error(front, "m", at_most=0.1)
     assert (missed.lam, missed.reached) == (3, False)
     assert knee(front, "m").lam == 2
+
+
+def _path(dependence, se, share=0.0):
+    return pd.DataFrame({"share": share, "m": dependence, "m_se": se, "m_floor": 0.1, "m_edge": 0.15})
+
+
+def test_a_line_goes_through_what_noise_tells_apart_and_through_nothing_else():
+    # A blend, a fall within noise, a rise, a fall, its blend, and a fall below the edge; then noise.
+    path = _path([0.6, 0.5, 0.57, 0.62, 0.3, 0.2, 0.1, 0.09], 0.01, [0, 0.5, 0, 0, 0, 0.5, 0, 0])
+    assert np.flatnonzero(told_apart(path, "m")).tolist() == [0, 4, 5, 6]
+    # One split: the floor's width alone is known. Errors that reach further leave no line.
+    assert told_apart(_path([0.6, 0.58, 0.5], np.nan), "m").tolist() == [True, False, True]
+    assert told_apart(_path([0.6, 0.58, 0.5], 0.05), "m").tolist() == [True, False, False]
+    rng = np.random.default_rng(0)
+    lines = [told_apart(_path(rng.normal(0.1, 0.03, 8), 0.03), "m").sum() > 1 for _ in range(500)]
+    assert np.mean(lines) < 0.15, "under independence a path is noise"
 
 
 def test_a_straight_or_hollow_front_has_no_knee():

@@ -56,7 +56,7 @@ def test_a_price_that_does_not_is_shown_below_and_few_rows_decide_nothing():
     noisy = fd.audit(policies(200, slope=0, noise=0.6), price="premium", sensitive="age", questions=[1])
     assert noisy.verdict == "undecided"
     assert noisy.details["independence"]["smallest"] > 0.05
-    assert "not decided" in noisy.answers[0].sentence
+    assert "do not decide" in noisy.answers[0].sentence
 
 
 def test_what_is_missing_switches_off_what_needs_it():

@@ -112,7 +112,7 @@ def test_every_table_and_picture_is_in_the_report(whole, tmp_path):
     for name in whole.tables:
         assert f"Table: {name.replace('_', ' ')}" in report
     assert report.count('class="plot"') >= 7
-    assert "claims no compliance" in report
+    assert "does not certify compliance" in report
 
 
 def test_no_group_under_20_rows_is_shown():
@@ -181,7 +181,7 @@ def test_what_moved_is_the_difference_of_both(result, frame, tmp_path):
     np.testing.assert_allclose(moved["difference"], 0, atol=1e-12)
     assert (moved["ci_low"] < 0).all()
     assert (moved["ci_high"] > 0).all()
-    assert "Both audits saw the same rows" in same.since.sentence
+    assert "Both audits use the same rows" in same.since.sentence
     again = fd.AuditResult.load(same.save(tmp_path / "again.zip"))
     assert again.to_zip() == same.to_zip()
     other = fd.audit(frame, price="premium", sensitive="claims", questions=[1])

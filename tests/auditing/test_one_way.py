@@ -75,7 +75,7 @@ def test_large_losses_are_capped_and_that_is_said(frame):
     taken = 1 - (frame["years"] @ capped["claims"]) / (frame["years"] @ frame["claims"])
     assert above > 5
     assert (
-        f"“claims” counts as 1,000 where it is more, in {above} rows: {taken:.1%}".replace("%", " %")
+        f"“claims” is capped at 1,000 in {above} rows, which leaves out {taken:.1%}".replace("%", " %")
         in result.notes[0]
     )
     totals = asked(frame, cap=cap, totals=["claims"]).measures
@@ -85,12 +85,12 @@ def test_large_losses_are_capped_and_that_is_said(frame):
 def test_amounts_have_their_currency_and_unit_in_every_sentence(frame, tmp_path):
     plain, named = asked(frame), asked(frame, currency="€", period="year")
     for one, other in zip(plain.answers, named.answers, strict=True):
-        assert other.text.replace(" €", "").replace("a year", "a unit") == one.text.replace(
-            "a unit of exposure", "a unit"
+        assert other.text.replace(" €", "").replace("per year", "per unit") == one.text.replace(
+            "per unit of exposure", "per unit"
         )
     said = " ".join(each.text for each in named.answers)
     assert said.count("€") >= 8
-    assert "€ a year" in said
+    assert "€ per year" in said
     read = AuditResult.load(named.save(tmp_path / "it.zip"))
     assert (read.plan.currency, read.plan.period) == ("€", "year")
 

@@ -92,9 +92,7 @@ def page(open_context: Callable[..., BrowserContext], server: str) -> Iterator[P
     complaints: list[str] = []
 
     def hear(message: ConsoleMessage) -> None:
-        # On a deep link Streamlit looks for its server under the page's own path first.
-        probing = "/_stcore/" in message.location.get("url", "")
-        if message.type == "error" and not probing:
+        if message.type == "error":
             complaints.append(f"{message.text} {message.location}")
 
     page.on("request", lambda request: asked.append(request.url))

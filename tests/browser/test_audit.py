@@ -38,14 +38,14 @@ def test_the_example_answers_before_anything_is_uploaded(
     come_to_rest(page)
     assert violations(page) == []
     take_screenshots(page, "audit-example")
-    page.get_by_text("Question 1: figures and tables").click()
+    page.get_by_text("1. Does the price follow it?").click()
     come_to_rest(page)
     assert violations(page) == []
     folder = taken(page, tmp_path / "evidence")
     page.emulate_media(color_scheme="dark")
     # Charts take the scheme at the next look.
     page.reload()
-    page.get_by_text("Question 1: figures and tables").click()
+    page.get_by_text("1. Does the price follow it?").click()
     chart(page, "Average Premium by Age")
     come_to_rest(page)
     assert violations(page) == []

@@ -56,7 +56,7 @@ def test_a_curve_is_guessed_at_dragged_and_moved_by_keys(page: Page) -> None:
     come_to_rest(page)
     assert violations(page) == []
     page.get_by_role("link", name="Open in the lab").click()
-    page.get_by_role("heading", name="Which measure sees the link?").wait_for()
+    page.get_by_role("heading", name="Which measure detects the link?").wait_for()
     assert "pattern=points" in page.url
 
 

@@ -50,12 +50,12 @@ def test_the_household_by_residuals_and_from_the_surface_alone(page) -> None:
     # Once at rest; while the page is drawn anew the chart before is still there, fading.
     expect(page.get_by_text("Average residual by age")).to_have_count(1)
     page.get_by_text("the surface alone", exact=True).click()
-    page.get_by_text("From the surface alone").wait_for()
+    page.get_by_text("With the surface alone").wait_for()
     come_to_rest(page)
     expect(page.get_by_text("Average residual by age")).to_have_count(1)
     assert "objective=equalized_residuals" in page.url
     assert "reading=household_surface" in page.url
     page.reload()
-    page.get_by_text("From the surface alone").wait_for()
+    page.get_by_text("With the surface alone").wait_for()
     page.set_viewport_size({"width": 390, "height": 900})
     fits_a_phone(page)

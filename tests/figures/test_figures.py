@@ -7,7 +7,6 @@ import json
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-import pytest
 
 from fairdash.evaluation import assess_curve, quantile_profile, summarise_splits
 from fairdash.figures.blocks import Picture
@@ -85,14 +84,6 @@ def test_names_never_become_html():
         assert "&lt;img" in text
 
 
-def test_the_profile_draws_both_models_means():
-    figure = next(_all_figures("age (years)"))
-    lines = {trace.name: trace for trace in figure.data if trace.mode == "lines+markers"}
-    assert set(lines) == {"standard model", "λ = 1"}
-    assert figure.layout.title.text == "<b>Average prediction by age</b>"
-    assert figure.layout.xaxis.title.text.startswith("age (years)")
-
-
 def test_the_front_draws_every_split_the_path_and_the_marks():
     figure = list(_all_figures("x"))[1]
     faint = [trace for trace in figure.data if trace.name == "single splits"]
@@ -132,15 +123,29 @@ def test_the_front_greys_what_another_point_beats_and_only_that():
     assert numbers(best.y).tolist() == [0.3, 0.4, 0.6]
 
 
-def test_the_curves_have_a_line_a_lambda():
-    rows = [
-        ("hgr_nn", lam, epoch, 1 / epoch, np.nan if epoch < 2 else 0.3)
-        for lam in (0.5, 1, 2)
-        for epoch in (1, 2)
-    ]
-    curves = pd.DataFrame([*rows, ("standard", 0, 1, 0.5, np.nan)], columns=["method", "lam", "epoch", "mse", "dependence"])  # fmt: skip
-    assert len(training_curves_figure(curves, "mse", theme=LIGHT).data) == 4
-    assert len(training_curves_figure(curves, "dependence", theme=LIGHT).data) == 3
+def test_the_axis_fits_the_models_and_what_is_beyond_stands_at_its_edge():
+    columns = {"method": "hgr_nn", "lam": [0.0, 1.0], "share": 0.0, "n_splits": 2, "split": 0}
+    columns |= {"mse": [0.04, 0.09], "rmse": [20.0, 30.0], "hgr_kde": [0.9, 0.05]}
+    columns |= {f"{c}{end}": 0.1 for c in ("rmse", "hgr_kde") for end in ("_se", "_floor", "_edge")}
+    test = pd.DataFrame(columns)
+    besides = pd.DataFrame(
+        {"method": ["mean", "trees"], "lam": 0.0, "rmse": [100.0, 25.0], "hgr_kde": [0.0, 0.8]}
+    )
+    figure = front_figure(
+        test, test, error="rmse", error_title="error", measure="hgr_kde", measure_title="HGR", unit="€",
+        method="hgr_nn", marks={0.0: "standard model"}, of_average=100.0, baselines=besides,
+        noise_at=(0.05, 30.0), subtitle="", theme=LIGHT,
+    )  # fmt: skip
+    low, high = figure.layout.yaxis.range
+    assert 15 < low < 20 < 30 < high < 35
+    (mean,) = [trace for trace in figure.data if trace.name == "Average of the training rows"]
+    assert 30 < mean.y[0] < high
+    assert mean.customdata[0][0] == "100 € (100.0 % of the average's)"
+    names = {each.text: each for each in figure.layout.annotations}
+    assert names["↑ average: 100 €"].y == mean.y[0]
+    assert "trees" in names
+    noise = names["beyond this point you pay for noise"]
+    assert (noise.x, noise.y) == (0.05, 30.0)
 
 
 def test_the_curves_of_several_stacks_are_one_line_also_before_there_is_a_dependence():
@@ -182,22 +187,13 @@ def _contrast(a, b):
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize(("dark", "background"), [(False, "#ffffff"), (True, "#12161c")])
-def test_text_is_readable_on_its_background(dark, background):
-    theme = theme_of(dark=dark)
-    for colour in (theme.text, theme.quiet):
-        assert _contrast(colour, background) >= 4.5
-    for colour in (theme.chosen, theme.standard):
-        assert _contrast(colour, background) >= 3
-
-
-@pytest.mark.parametrize("start", list("=+-@\t\r"))
-def test_exported_text_is_never_a_formula(start):
-    frame = pd.DataFrame({f"{start}HYPERLINK(1)": [f"{start}1+1", "plain"], "n": [-1.5, 2.0]})
-    text = safe_csv(frame).decode("utf-8-sig")
-    cells = [cell for line in text.replace("\r\n", "\n").split("\n") for cell in line.split(",")]
-    assert not any(cell.lstrip('"').startswith(("=", "+", "@", "\t", "\r")) for cell in cells)
-    assert "-1.5" in cells
+def test_text_is_readable_on_its_background():
+    for dark, background in ((False, "#ffffff"), (True, "#12161c")):
+        theme = theme_of(dark=dark)
+        for colour in (theme.text, theme.quiet):
+            assert _contrast(colour, background) >= 4.5
+        for colour in (theme.chosen, theme.standard):
+            assert _contrast(colour, background) >= 3
 
 
 def test_exported_numbers_come_back_as_they_were():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -86,6 +88,20 @@ def ask(*command: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
+def first_audit(programs: Path, folder: Path) -> None:
+    """README's audit in five minutes, as printed."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").partition("in five minutes\n")[2]
+    (block,) = re.findall(
+        r"^```bash\n(.*?)^```$", readme.partition("\n## ")[0], flags=re.DOTALL | re.MULTILINE
+    )
+    for line in block.splitlines():
+        program, *words = shlex.split(line)
+        done = ask(programs / Path(program).name, *words, folder=folder)
+        assert done.returncode in (0, 1), done.stderr
+    assert "1. Does the price follow it?" in done.stdout
+    assert (folder / "evidence.zip").is_file()
+
+
 @pytest.mark.parametrize("extra", TRIED)
 def test_it_is_installed_by_itself_and_works(extra: str, wheel: Path, tmp_path: Path) -> None:
     environment = tmp_path / "environment"
@@ -98,6 +114,8 @@ def test_it_is_installed_by_itself_and_works(extra: str, wheel: Path, tmp_path: 
     if not extra:
         size = sum(path.stat().st_size for path in environment.rglob("*") if path.is_file()) / 1e6
         assert size <= MOST_OF_CORE
+    if extra == "all":
+        first_audit(environment / "bin", tmp_path)
     rng, n = np.random.default_rng(0), 600
     age = rng.integers(18, 90, n)
     table = {"age": age, "place": rng.choice(list("abc"), n), "power": rng.integers(3, 12, n)}

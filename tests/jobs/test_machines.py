@@ -20,7 +20,7 @@ from fairdash.jobs import queue
 from fairdash.runs.launch import start_run
 from fairdash.runs.status import DONE, RUNNING
 from tests.conftest import missing
-from tests.jobs.test_lanes import LONGER, assert_equal, undisturbed, units, until
+from tests.jobs.test_lanes import LONGER, assert_equal, processes, undisturbed, units, until
 from tests.runs.test_runs import ENDLESS, PLAN, SOURCE, wait
 from tests.ui.conftest import open_page
 
@@ -144,6 +144,26 @@ def test_what_a_machine_that_dies_was_at_the_other_finishes(
             if each.poll() is None:
                 os.killpg(each.pid, signal.SIGKILL)
                 each.wait()
+
+
+def test_an_idle_machine_helps_with_the_run_of_another_until_it_has_its_own(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the two find is what one finds (test_helper.py)."""
+    machines = [machine(name, database) for name in ("a", "b")]
+    monkeypatch.setenv("FAIRDASH_MACHINE", "a")
+    try:
+        run = start_run(SOURCE, ENDLESS)
+        until(lambda: at_work(run.id))
+        until(lambda: processes("fairdash.runs.worker"), seconds=90)
+        idle = {"a-long", "b-long"} - {at_work(run.id)}
+        own = start_run(SOURCE, replace(ENDLESS, random_state=1))
+        until(lambda: at_work(own.id) in idle)
+        until(lambda: not processes("fairdash.runs.worker"))
+    finally:
+        for each in machines:
+            os.killpg(each.pid, signal.SIGKILL)
+            each.wait()
 
 
 def test_a_database_that_goes_and_comes_back_ends_no_run_and_changes_nothing(

@@ -68,7 +68,7 @@ def test_benchmarks_stand_in_the_report_with_error_dependence_and_floor(run):
     mean, linear, _ = table.rows
     assert mean[2].startswith("0")
     assert float(linear[2].split(" ")[0]) > 0.1
-    figure = pictures.draw_front(parse_comparison(run, measure="hgr_kde"), theme=theme_of(dark=False))
+    figure = pictures.front(parse_comparison(run, measure="hgr_kde"), theme=theme_of(dark=False)).figure
     assert "trees" in " ".join(str(each.text) for each in figure.layout.annotations)
 
 
@@ -111,11 +111,3 @@ def test_the_table_of_references_says_what_independence_costs_at_least_and_what_
     assert table.note.count("±") >= 2
     # On Crime networks that do not see s undercut the curve on the way, never at its end.
     assert REFERENCES["barycentre"].limits in table.note
-
-
-def test_a_shell_is_told_what_can_not_be_reported(run, capsys):
-    assert main(["report", run.id, "--lam", "3.3"]) == 2
-    assert main(["report", "0" * 12]) == 2
-    told = capsys.readouterr().err
-    assert "λ = 3.3" in told
-    assert "This run is gone" in told

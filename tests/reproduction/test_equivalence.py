@@ -46,7 +46,7 @@ def test_equivalence_is_the_papers_value_within_the_means_of_five_of_our_splits(
     assert "24 splits): 0 of 12." in said
     reached, said = of(n=19, spread=0.2, centre=1.0)
     assert reached is None
-    assert "from 19 splits: that takes at least 20" in said
+    assert "At least 20 are needed" in said
 
 
 def test_the_central_range_is_that_of_means_of_five():

@@ -93,7 +93,7 @@ def test_they_stand_on_the_front_and_in_the_report(run: Run) -> None:
     assert own["hgr_spline"][3.0] < own["hgr_spline"][0.0]
     names = [row[0] for row in tables.benchmarks(comparison).rows]
     assert names[-3:] == ["Tariff, λ = 0 (GLM)", "Fair tariff, λ = 0.3", "Fair tariff, λ = 3"]
-    figure = pictures.draw_front(comparison, theme=theme_of(dark=False))
+    figure = pictures.front(comparison, theme=theme_of(dark=False)).figure
     assert "Fair tariff" in [trace.name for trace in figure.data]
     assert any("fair tariff" in str(note.text) for note in figure.layout.annotations)
 

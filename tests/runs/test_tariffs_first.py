@@ -84,14 +84,14 @@ def test_what_no_rows_show_is_said_with_the_rows_that_would_and_no_curve_is_draw
     at = open_page("tradeoff", run=run.id)
     assert not at.exception
     said = words(at)
-    assert re.search(rf"(If the {what} is what these|no sign of a {what}).* about [0-9,]+ rows", said)
+    assert re.search(rf"(If the {what} is as large as these|no sign of a {what}).* about [0-9,]+ rows", said)
     assert "No curve is drawn" in said
     assert "<b>What fairness costs</b>" not in charts(at)
 
 
 def test_rows_grow_with_the_square_of_what_z_lacks() -> None:
     assert "about 40,000 rows would show it" in _needed(1.5, 10_000, "gain")
-    assert "about 33,000 rows to show" in _needed(0.0, 10_000, "link")
+    assert "about 33,000 rows" in _needed(0.0, 10_000, "link")
 
 
 def test_networks_are_measured_against_a_tariff_as_fair() -> None:

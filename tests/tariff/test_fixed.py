@@ -155,7 +155,7 @@ def test_the_exported_table_marks_them_and_gives_the_same_premiums(way, base, tm
     assert unpenalised / fd.rate(model.relativities(unpenalised=True), table.assign(region="north")) == (
         pytest.approx(2.5, rel=1e-12)
     )
-    assert "Fixed in advance, not fitted: the relativities of “region”, “class”." in model.formula()
+    assert "These relativities are fixed in advance, not fitted: “region”, “class”." in model.formula()
     figure = factor_figure(own, own, "region", theme=LIGHT, after_name="λ = 0.3")
     assert list(figure.data[0].x) == ["north", "south", "sea", "(missing)"]
 

@@ -206,7 +206,7 @@ def test_many_rows_have_larger_batches_and_about_as_many_steps(n_rows):
     own = TrainingSettings(**budget_of(n_rows))
     steps = own.n_epochs * own.steps_an_epoch(n_rows)
     assert 0.9 * STEPS <= steps <= 2.1 * STEPS
-    assert own.batch_size <= max(4096, n_rows / 180)
+    assert own.batch_size <= max(2048, n_rows / 180)
     assert 1 <= own.warm_up_epochs < own.n_epochs / 3
 
 

@@ -90,13 +90,15 @@ def test_the_way_of_a_front_is_short(finished_run):
     assert not at.exception
     files, records = way()
     # About is what a result's about.json holds: files from others are read through it before they are kept.
-    assert records == {"RunSpec", "About", "SweepResult", "Front", "Comparison", "Label", "Stops"}
+    assert records == {"RunSpec", "About", "SweepResult", "Front", "Comparison", "Label", "Picture", "Stops"}
     # A notebook has the same result: its class is no part of what reads a run.
     assert len(files) <= 14, ", ".join(sorted(files))
     assert {"runs/store.py", "reports/comparison.py", "figures/front.py"} <= files, "the tracing sees the way"
     at = move(at, 2.0)
     files, records = way()
-    assert records <= {"RunSpec", "Comparison", "Label"}, "a move makes neither result nor front anew"
+    assert records <= {"RunSpec", "Comparison", "Label", "Picture"}, (
+        "a move makes neither result nor front anew"
+    )
     assert len(files) <= 13, ", ".join(sorted(files))
 
 

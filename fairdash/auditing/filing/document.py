@@ -123,9 +123,9 @@ def _data(result: Findings) -> Iterator[Content]:
 def _method(_: Findings) -> Iterator[Content]:
     yield {each.title: f"{each.meaning} Measured: {each.gap}." for each in CRITERIA.values()}
     yield (
-        "Averages along the attribute are smooth curves with a band that holds the whole curve in 95 % of "
-        "samples. A verdict is given where the largest gap is shown to be below or above the threshold at "
-        "5 % in each direction. Otherwise the rows do not decide. Holm's correction covers further criteria "
+        "Averages along the attribute are smooth curves with a band that contains the whole curve in 95 % "
+        "of samples. The verdict says whether the largest gap is below or above the threshold, each tested "
+        "at 5 %, or undecided. Holm's correction covers further criteria "
         "and attributes."
     )
 
@@ -178,12 +178,13 @@ def _reproduce(result: Findings) -> Iterator[Content]:
 def _limits(result: Findings) -> Iterator[Content]:
     left_out = [each.title for number, each in QUESTIONS.items() if number not in result.plan.asked]
     yield [
-        "This says what was measured on these rows. It claims no compliance with any rule, and not that a "
-        "difference is or is not lawful.",
-        "What is said of groups says nothing of a single person.",
-        "A difference that expected cost explains is not thereby allowed.",
-        "Among equals means equal in the factors named; a factor that is missing may explain what is left.",
-        "A group in anything shown has at least 20 rows.",
+        "This report states measurements on these rows. It does not certify compliance with any rule or "
+        "decide whether a difference is lawful.",
+        "Results for groups do not apply to single persons.",
+        "A difference that expected cost explains is not necessarily lawful.",
+        "“Among equals” means equal in the factors named. A missing factor may explain the remaining "
+        "difference.",
+        "Every group shown has at least 20 rows.",
         *([f"Not asked: {' '.join(left_out)}"] if left_out else []),
     ]
 

@@ -19,27 +19,27 @@ _LARGEST = 10**6
 #: Field to what is asked for.
 FIELDS: Mapping[str, str] = MappingProxyType(
     {
-        "purpose": "What the price or model is for: product, lines of business, the decisions it serves.",
-        "out_of_scope": "What it must not be used for.",
-        "model": "What kind of model it is, its version, and who built it.",
-        "external_data": "Which data from outside the company it rests on.",
-        "data_source": "Where the rows are from, of which period, and how their quality was checked.",
-        "inventory": "Where models and data are listed with versions, and what changed since the last one.",
-        "third_parties": "Which vendors take part, and how they are overseen.",
-        "validity": "Why the factors predict cost, and who has validated that.",
-        "test_policy": "Which policy says how and when this is tested.",
-        "threshold_reason": "Why this criterion comes first, and why this gap is acceptable.",
-        "legitimacy": "Why each factor that is named as legitimate is legitimate.",
-        "alternatives": "Which alternatives were considered, and why the price is preferred to them.",
-        "actions": "What you do about what was found, who does it and until when.",
-        "risk": "What harm it may do to whom, how likely that is, and which measures follow.",
-        "limits": "Further limits that a reader must know.",
-        "board": "Which board or committee oversees it, and when it last saw this.",
-        "principles": "Which written principles and policies govern it.",
-        "human_oversight": "Who can overrule it, and how often that happens.",
-        "complaints": "What customers are told, and how complaints are handled.",
-        "monitoring": "How often this is repeated, by whom, and what triggers an earlier repetition.",
-        "owner": "Who owns it, and who in senior management answers for it.",
+        "purpose": "Purpose of the price or model: product, lines of business, and decisions based on it.",
+        "out_of_scope": "Uses that are excluded.",
+        "model": "Type and version of the model, and its author.",
+        "external_data": "External data used.",
+        "data_source": "Source and period of the rows, and checks of their quality.",
+        "inventory": "Inventory of models and data with versions, and changes since the last inventory.",
+        "third_parties": "Vendors involved, and their oversight.",
+        "validity": "Evidence that the factors predict cost, and the person who validated it.",
+        "test_policy": "Policy on the method and frequency of tests.",
+        "threshold_reason": "Reasons for the primary criterion and for the acceptable gap.",
+        "legitimacy": "Reason why each legitimate factor is legitimate.",
+        "alternatives": "Alternatives considered, and reasons for preferring this price.",
+        "actions": "Actions on the findings, with a responsible person and a date for each.",
+        "risk": "Possible harm, the people affected, its likelihood, and measures against it.",
+        "limits": "Further limits of the results.",
+        "board": "Board or committee responsible for oversight, and the date of its last review.",
+        "principles": "Written principles and policies that apply.",
+        "human_oversight": "People who can overrule the model, and how often they do.",
+        "complaints": "Information given to customers, and handling of complaints.",
+        "monitoring": "Frequency of the audit, the person responsible, and reasons for an earlier audit.",
+        "owner": "Owner of the price or model, and the senior manager responsible.",
         "sign_off": "Name, role, date and signature.",
     }
 )
@@ -78,7 +78,7 @@ def parse_governance(content: bytes, *, name: str) -> dict[str, str]:
         raise fault
     if unknown := [str(each) for each in found if each not in FIELDS]:
         raise StorageError.of(
-            f"{name} has a field that is not asked for: “{unknown[0]}”",
+            f"{name} has an unknown field: “{unknown[0]}”",
             f"Fields are: {', '.join(FIELDS)}.",
         )
     return {field: found[field].strip() for field in FIELDS if found.get(field, "").strip()}
@@ -88,7 +88,7 @@ def governance_yaml(answers: Mapping[str, str]) -> bytes:
     """Write YAML with every field, its question as a comment, and the existing answers."""
     import yaml
 
-    parts = ["# Yours to write. fairdash puts these texts into filings and model cards as they stand."]
+    parts = ["# Yours to write. fairdash copies these texts unchanged into filings and model cards."]
     for field, asks in FIELDS.items():
         written = yaml.safe_dump({field: visible(answers.get(field, ""))}, allow_unicode=True, width=100)
         parts.append("\n".join([*textwrap.wrap(f"# {asks}", 100, subsequent_indent="# "), written.rstrip()]))

@@ -124,7 +124,7 @@ def verdicts_of(result: Findings) -> Table:
             "criterion": [CRITERIA[each].title for each in table["criterion"]],
             "verdict": [IN_SHORT[each] for each in table["verdict"]],
             **gaps_of(table),
-            "p-value of no link": table["p_value"].to_numpy(),
+            "p-value for any link": table["p_value"].to_numpy(),
         }
     )
     note = (
@@ -161,7 +161,7 @@ def decided_of(result: Findings) -> dict[str, str]:
             title: (", ".join(column) if isinstance(column, tuple) else column) or "none named"
             for title, column in roles.items()
         },
-        "Seed": "none: the audit can't be reproduced"
+        "Seed": "none; the audit can't be reproduced"
         if plan.random_state is None
         else str(plan.random_state),
     }

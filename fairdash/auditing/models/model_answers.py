@@ -47,7 +47,8 @@ _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 #: Bytes of a model's file, columns that it takes, and seconds that it may need each time.
 LARGEST, MOST_INPUTS, LONGEST = 50 * 10**6, 1_000, 60
 _NO_ONNX = (
-    "Export the model as ONNX, for example with skl2onnx. Pickles can run any program and are never loaded."
+    "Export the model as ONNX, for example with skl2onnx. fairdash never loads pickles, because they can "
+    "run any program."
 )
 _TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64}
 
@@ -200,8 +201,9 @@ def _in_words(table: pd.DataFrame, name: str, delta: float, n: int) -> tuple[str
     if len(own):
         row = own.iloc[0]
         itself = (
-            f"From one end of “{name}” to the other, all else equal, the model's price changes by "
-            f"{percent(row['mean_change'])} of the mean price on average; by more than {percent(delta)} for "
+            f"If “{name}” alone moves from one end to the other, the model's price changes by "
+            f"{percent(row['mean_change'])} of the mean price on average, and by more than "
+            f"{percent(delta)} for "
             f"{percent(row['beyond'])} of the rows."
         )
     others = table[table["column"] != name]
@@ -209,13 +211,14 @@ def _in_words(table: pd.DataFrame, name: str, delta: float, n: int) -> tuple[str
     if len(others) and abs(others["mean_change"].iloc[0]) > 0:
         first = others.iloc[0]
         through = (
-            f"Of the other columns “{first['column']}” has the largest effect as it varies with “{name}”: "
+            f"Among the other columns, “{first['column']}” has the largest effect as it varies with "
+            f"“{name}”: "
             f"{percent(first['mean_change'])} of the mean price on average, and more than {percent(delta)} "
             f"for {percent(first['beyond'])} of the rows."
         )
     return (
         f"{itself} {through}",
-        f"Based on {n:,} rows, with one column changed at a time. Such customers need not exist.",
+        f"Based on {n:,} rows, with one column changed at a time. Such customers may not exist.",
     )
 
 
@@ -248,7 +251,7 @@ def _customer(
     ).sort_values("change", key=np.abs, ascending=False, ignore_index=True)
     facts = {"price": price, "mean_near_in_s": float(beside.mean()), "mean_of_all": everyone}
     told = (
-        f"The customer of row {label} pays {amount(price)}; those nearest in “{name}” pay "
+        f"The customer of row {label} pays {amount(price)}; the customers nearest in “{name}” pay "
         f"{amount(facts['mean_near_in_s'])} on average, and {percent(lower)} of them pay less."
     )
     if len(moved):

@@ -341,7 +341,7 @@ def fit_of(costs: Costs) -> str:
     fit, what = costs.fit, loss_in_words(costs)
     if fit.ci_low <= 0:
         return (
-            f"on held-out rows they do not demonstrably explain any of its {what}, so treat this as noise: "
+            f"on held-out rows they explain no detectable part of its {what}, so treat this as noise: "
             f"{within(fit)}"
         )
     return f"trees that explain {within(fit)} of its {what} on held-out rows"

@@ -47,7 +47,7 @@ Array = NDArray[np.float64]
 #: How columns of a number and of its limits end, and what they are of an estimate.
 _ENDS = {"": "value", "_low": "ci_low", "_high": "ci_high"}
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-_NO_COSTS = "Not asked: there is no {what}."
+_NO_COSTS = "This question needs {what}."
 
 
 def what_instead(data: AuditData, _: Answered) -> Part:
@@ -115,10 +115,10 @@ def _difference(name: str, values: Array, size: Estimate, table: AuditTable) -> 
 def _no_costs(table: AuditTable) -> str:
     """Why there are no premiums."""
     if table.features.columns.empty:
-        return _NO_COSTS.format(what="column without a role to build a premium from")
+        return _NO_COSTS.format(what="a column without another role, from which to build a premium")
     if table.outcome is None and table.expected_cost is None:
-        return _NO_COSTS.format(what="outcome, such as claims, and no expected cost")
-    return _NO_COSTS.format(what="cost above zero to learn from")
+        return _NO_COSTS.format(what="an outcome, such as claims, or an expected cost")
+    return _NO_COSTS.format(what="a cost above zero")
 
 
 def _premiums_in_words(
@@ -130,15 +130,15 @@ def _premiums_in_words(
     listed = ", ".join(f"{title.lower()} {percent(gaps[id].value / mean)}" for id, title in PREMIUMS.items())
     proxy, parity = (within(sizes[id], mean) for id in ("proxy_effect", "cost_of_parity"))
     return (
-        f"Five premiums learned from “{learned}” differ between their lowest and highest point along "
-        f"“{name}”. As shares of the mean price: {listed}.",
-        f"Fit of the models: {fit_of(costs)}; networks in their place explain {within(costs.fit_networks)}.",
-        f"Without “{name}” other columns act as proxies for it. This changes a policy's premium by {proxy} "
-        "of the mean price (unaware less aware).",
+        f"Five premiums estimated from “{learned}” have these largest gaps along “{name}”, as shares of "
+        f"the mean price: {listed}.",
+        f"Fit of the models: {fit_of(costs)}; networks explain {within(costs.fit_networks)}.",
+        f"If “{name}” is omitted, other columns act as proxies for it. This changes a policy's premium by "
+        f"{proxy} of the mean price (unaware less aware).",
         f"A premium independent of it changes a policy's premium by {parity} (corrective less best "
         f"estimate) and explains {points(less)} less of the {loss_in_words(costs)}.",
-        "Intervals cover sampling of policies only, for the models as fitted.",
-        "To get premiums between these, and their errors, train models along the trade-off on this table.",
+        "Intervals cover only the sampling of policies, for the models as fitted.",
+        "To get premiums between these with their errors, train a front on this table.",
     )
 
 

@@ -73,7 +73,7 @@ def through_what(data: AuditData, _: Answered) -> Part:
     measures.append(data.measure("uses_itself", itself, of_price=False))
     data.say("Measuring which columns depend on the sensitive attribute", 6, 0.4)
     proxies, told = _proxies(table, seed=data.seed)
-    data.say("Learning what policies cost", 6, 0.6)
+    data.say("Estimating the expected cost", 6, 0.6)
     costs, discrimination = data.costs, None
     if costs is not None:
         discrimination, _weights = proxy_discrimination(costs.table.price, costs.at_nodes, costs.table)
@@ -109,10 +109,10 @@ def _parts_in_words(shares: pd.DataFrame, whole: Estimate, uf: Estimate) -> str:
     """Through which features, by the surrogate."""
     named = shares[(shares["ci_low"] > 0) & (shares["share"] >= _LEAST_NAMED * whole.value)].head(_MOST_NAMED)
     if uf.ci_low <= 0 or whole.ci_low <= 0 or named.empty:
-        return "No column is shown to contribute."
+        return "No column contributes detectably."
     pairs = zip(named["feature"].tolist(), named["share"].tolist(), strict=True)
     listed = ", ".join(f"“{feature}” {percent(share / whole.value)}" for feature, share in pairs)
-    return f"In a model of the price, this goes through {listed}."
+    return f"In a model of the price, the link runs through {listed}."
 
 
 def _made_in_words(fits: pd.DataFrame, itself: Estimate, name: str) -> str:
@@ -120,8 +120,8 @@ def _made_in_words(fits: pd.DataFrame, itself: Estimate, name: str) -> str:
     model, too = (WITH, f" and “{name}”") if _uses_itself(itself) else (WITHOUT, "")
     r2 = fits.set_index("model")["value"]
     return (
-        f"The model is trees that reproduce the price from the other columns{too} (R² {r2[model]:.3f} on "
-        f"held-out rows; networks in their place {r2[BY_NETWORKS]:.3f}); the parts are Shapley values."
+        f"Trees reproduce the price from the other columns{too} (R² {r2[model]:.3f} on held-out rows; for "
+        f"networks {r2[BY_NETWORKS]:.3f}). The parts are their Shapley values."
     )
 
 
@@ -131,8 +131,8 @@ def _itself_in_words(itself: Estimate, name: str) -> str:
     if _uses_itself(itself):
         return f"{with_it}: the price uses it, or something related to it outside the table."
     if itself.ci_high < USES_ITSELF:
-        return f"{with_it}: the price does not use it beyond what these columns reveal of it."
-    return f"{with_it}: it is not decided whether the price uses it beyond these columns."
+        return f"{with_it}: the price does not use it beyond what these columns reveal about it."
+    return f"{with_it}: it is undecided whether the price uses it beyond these columns."
 
 
 def _proxies_in_words(table: pd.DataFrame, name: str) -> str:
@@ -150,7 +150,7 @@ def _discrimination_in_words(found: Estimate | None, costs: Costs | None) -> str
         return "Proxy discrimination can't be measured without an outcome or an expected cost."
     return (
         f"{within(found)} of the price's variance separates it from the nearest price without proxy "
-        f"discrimination, with costs as learned here ({fit_of(costs)})."
+        f"discrimination, for costs as estimated here ({fit_of(costs)})."
     )
 
 

@@ -61,7 +61,7 @@ def is_it_earned(data: AuditData, _: Answered) -> Part:
             {"measure": f"gap{name}", "part": k, "from": low, "to": high}
             for k, (low, high) in enumerate(ends, start=1)
         ]
-    few_rows = "Too few rows to choose the lowest and highest point on one half of them."
+    few_rows = "Too few rows to select the lowest and highest point on one half of them."
     told = chosen or fixed
     if told is None:
         return Part(sentences=(few_rows,))

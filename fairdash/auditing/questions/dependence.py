@@ -71,11 +71,11 @@ def _follows_in_words(gap: Gap, data: AuditData, *, any_link: float) -> tuple[st
         test = f"One test of several measures finds no link of any kind (p = {any_link:.2g})."
     elif gap.p_value > LEVEL:
         test = (
-            f"One test of several measures finds a link (p = {any_link:.2g}): not in the average, perhaps "
-            "in the spread."
+            f"One test of several measures finds a link (p = {any_link:.2g}), not in the average but "
+            "perhaps in the spread."
         )
     else:
-        test = f"One test of several measures finds a link, too (p = {any_link:.2g})."
+        test = f"One test of several measures also finds a link (p = {any_link:.2g})."
     mean = data.table.mean_price
     noise = "more than noise" if gap.p_value <= LEVEL else "which can be noise"
     return (
@@ -113,17 +113,19 @@ def follows_in_words(gap: Gap, table: AuditTable, tables: Mapping[str, pd.DataFr
         f"“{name}” {'+' if off > 0 else '−'}{percent(abs(off) / mean)}"
         for name, off in zip(apart["class"], apart["difference"], strict=True)
     )
-    against_rest = f"Against all others, by Holm: {listed}." if listed else "No class differs from the rest."
+    against_rest = f"Classes that differ from the rest (Holm): {listed}." if listed else "No class "
+    "differs from the rest."
     clear = int((pairs["p_value"] <= LEVEL).sum())
-    of_pairs = () if len(pairs) < 2 else (f"{against_rest} Of {len(pairs)} pairs of classes {clear} differ.",)
+    of_pairs = () if len(pairs) < 2 else (f"{against_rest} {clear} of {len(pairs)} pairs of classes differ.",)
     least = each.iloc[int(np.argmin(each["adverse_impact_ratio"]))]
     verdict = "below" if least["adverse_impact_ratio"] < FOUR_FIFTHS else "not below"
     return (
         f"Between its lowest and its highest class of “{table.columns.sensitive}” the price differs by "
         f"{within(gap, mean)} of the mean price, {noise}.",
         *of_pairs,
-        f"Of “{least['class']}” the fewest pay at most the median price, {percent(least['selection_rate'])}: "
-        f"an adverse impact ratio of {least['adverse_impact_ratio']:.2f}, {verdict} four fifths.",
+        f"“{least['class']}” has the smallest share of prices at or below the median, "
+        f"{percent(least['selection_rate'])}. Its adverse impact ratio is "
+        f"{least['adverse_impact_ratio']:.2f}, {verdict} four fifths.",
     )
 
 
@@ -184,7 +186,8 @@ def _top_prices_in_words(band: pd.DataFrame, share: float, table: AuditTable) ->
         for point in (band.iloc[int(pick(band["value"]))] for pick in (np.argmax, np.argmin))
     )
     return (
-        f"Of the rows about “{name}” {most} are among the highest {percent(share)} of prices; about {least}."
+        f"Share of rows among the highest {percent(share)} of prices, by “{name}”: most at {most}, fewest "
+        f"at {least}."
     )
 
 
@@ -232,7 +235,7 @@ def _crossed(data: AuditData, other: str) -> tuple[pd.DataFrame, list[str]]:
     second = _Groups.of(frame[other], weight, _CURVES)
     first = _Groups.of(frame[columns.sensitive], weight, min(N_BANDS, MOST_CLASSES // len(second.names)))
     if (count := len(first.names) * len(second.names)) > MOST_CLASSES:
-        return pd.DataFrame(), [f"“{name}” is not asked: its {count} cells are more than {MOST_CLASSES}."]
+        return pd.DataFrame(), [f"“{name}” is omitted: its {count} cells are more than {MOST_CLASSES}."]
     labels = {f"{a} · {b}": (i, j) for j, b in enumerate(second.names) for i, a in enumerate(first.names)}
     is_known = (first.codes >= 0) & (second.codes >= 0)
     codes = np.where(is_known, second.codes * len(first.names) + first.codes, -1)
@@ -275,17 +278,21 @@ def along_probabilities(
     n_known, known = int((table.known >= 0).sum()), None
     if n_known < FEWEST_KNOWN:
         said = (
-            f"Whether these probabilities are calibrated can't be tested: {counted(n_known, 'row')} of known "
-            f"class, and {FEWEST_KNOWN} are needed. If they are not, neither intervals nor bounds hold."
+            f"Whether these probabilities are calibrated can't be tested: {counted(n_known, 'row')} have a "
+            f"known class, and {FEWEST_KNOWN} are needed. If they are not calibrated, neither intervals "
+            "nor bounds hold."
         )
     else:
         tables["calibration_of_classes"] = found = calibration(p, table.known, names)
         off = [str(name) for name in found["class"][found["p_value"] <= LEVEL]]
-        said = f"In {n_known:,} rows of known class no class deviates from its probabilities beyond noise."
+        said = (
+            f"In {n_known:,} rows with a known class, no class deviates from its probabilities beyond noise."
+        )
         if off:
             known = table.known
             said = (
-                f"In {n_known:,} rows of known class the probabilities of {few(off)} are wrong beyond noise. "
+                f"In {n_known:,} rows with a known class, the probabilities of {few(off)} are wrong beyond "
+                "noise. "
                 "These rows correct them. This is valid if they are like all other rows."
             )
     every = by_probability(
@@ -294,7 +301,7 @@ def along_probabilities(
     is_large = every["expected_rows"] >= FEWEST_ROWS
     tables["class_probabilities"] = shown = every[is_large].reset_index(drop=True)
     small = every["class"][~is_large].tolist()
-    fewer = f"Left out: {few(small)}, of which fewer than {FEWEST_ROWS} rows are expected."
+    fewer = f"Left out: {few(small)}, with fewer than {FEWEST_ROWS} expected rows."
     notes = (fewer,) if small else ()
     if shown.empty:
         return tables, (said,), notes
@@ -311,16 +318,17 @@ def along_probabilities(
         )
     )
     more = [
-        f"By the probabilities of {few(names)}, the price of “{most['class']}” differs most from that of all "
-        f"others, by {value} of the mean price ({low} to {high}): if price and class are unrelated among "
+        f"According to the probabilities of {few(names)}, the price of “{most['class']}” differs most from "
+        "that of all "
+        f"others, by {value} of the mean price ({low} to {high}), if price and class are unrelated among "
         "rows of equal probability.",
         f"Without that condition the difference is between {least} and {greatest}, including noise.",
     ]
     if most["bound_low"] <= 0 <= most["bound_high"]:
-        more.append("So these data alone do not show which side pays more.")
+        more.append("These data alone therefore do not show which side pays more.")
     if not np.isnan(most["likeliest"]):
         more.append(
-            f"With the most likely class of each row it would be {likeliest}. This estimate can be wrong "
-            "even under the condition."
+            f"If each row had its most likely class, the difference would be {likeliest}. This estimate "
+            "can be wrong even under the condition."
         )
     return tables, (*more, said, "These figures do not classify any single row."), notes

@@ -71,17 +71,18 @@ def other_columns(table: AuditTable) -> pd.DataFrame:
 def _moved_in_words(
     each: Estimate, of_all: Estimate, share: float, table: AuditTable, *, earned: bool
 ) -> str:
-    base = "what cost justifies at the portfolio's loss ratio" if earned else "the mean price"
+    base = "the price justified by cost at the portfolio's loss ratio" if earned else "the mean price"
     total = float(table.weight.sum()) * of_all.value
     name = table.columns.sensitive
     if of_all.ci_low <= 0:
         return (
-            f"No part of “{name}” is shown to pay above {base}. Where the other half of the rows suggests "
-            f"it, the difference is {table.money(each.value)} {table.a_unit_of_exposure} "
+            f"No part of “{name}” is shown to pay above {base}. At the values of “{name}” selected on one "
+            f"half of the rows, the difference on the other half is {table.money(each.value)} "
+            f"{table.a_unit_of_exposure} "
             f"({table.money(each.ci_low)} to {table.money(each.ci_high)})."
         )
     return (
-        f"The {percent(share)} of the exposure whose part of “{name}” pays above {base} pay "
+        f"The part of “{name}” that pays above {base}, {percent(share)} of the exposure, pays "
         f"{table.money(each.value)} {table.a_unit} more ({table.money(each.ci_low)} to "
         f"{table.money(each.ci_high)}): "
         f"{table.money(total)} in all, "
@@ -91,13 +92,13 @@ def _moved_in_words(
 
 def _segments_in_words(most: pd.DataFrame, count: int, data: AuditData) -> str:
     if not count:
-        return "There is no other column to form segments from."
+        return "No other column can form segments."
     first = most.iloc[0]
     if first["shown"] <= 0:
-        return f"None of {counted(count, 'segment')} of 20 rows or more differs beyond noise."
+        return f"None of {counted(count, 'segment')} with 20 rows or more differs beyond noise."
     against = "rows alike in that column" if data.cost is None else "what cost justifies"
     return (
-        f"Of {counted(count, 'segment')} of 20 rows or more, the one shown to be affected most is "
+        f"The most affected of {counted(count, 'segment')} with 20 rows or more is "
         f"“{data.table.columns.sensitive}” {data.table.s_range(first['s_low'], first['s_high'])} with "
         f"“{first['column']}” {first['level']}: "
         f"{data.table.money(first['per_head'])} {data.table.a_unit_of_exposure} against "

@@ -43,8 +43,8 @@ SHARES = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
 MOST_ROWS = 100_000
 _MOST_DRAWS, _FEWEST_DRAWS, _ROWS_DRAWN = 40, 5, 400_000
 _NO_ORDER = (
-    "“{name}” holds classes, which have no order. The audit asks nothing about its percentiles, direction "
-    "or reliability."
+    "“{name}” holds classes, which have no order. The audit therefore omits percentiles, direction and "
+    "reliability."
 )
 _BERKSON = (
     "This covers errors of the attribute around its true value. It does not cover an attribute imputed as "
@@ -79,7 +79,7 @@ def _power(data: AuditData, before: Answered) -> Part:
     n, needed = first.table.n, first.rows_needed(data.delta)
     enough = "these are enough" if needed <= n else f"about {amount(needed)} would be needed"
     said = (
-        f"{CRITERIA[data.plan.criterion].title}: if there were no gap, {counted(n, 'row')} like these would "
+        f"{CRITERIA[data.plan.criterion].title}: without a gap, {counted(n, 'row')} like these would "
         f"show with probability 0.8 that it is below {percent(first.found.smallest / mean)} of "
         f"the mean price; for {data.plan.gap_in_words} {enough}."
     )
@@ -107,7 +107,7 @@ def _reliable(data: AuditData) -> Part:
     if data.table.classes:
         return Part(sentences=(_NO_ORDER.format(name=name),))
     if not data.plan.reliability:
-        said = f"Errors in “{name}” itself are not considered: state its reliability to correct for them."
+        said = f"To correct for errors in “{name}” itself, state its reliability."
         return Part(sentences=(said,))
     data.say("Errors in the attribute", 9, 0.5)
     found = corrected(data.table, data.plan.reliability, random_state=data.seed)
@@ -118,11 +118,11 @@ def _reliable(data: AuditData) -> Part:
     rows = [{"reliability": at} | data.measure("", each) for at, each in direction.items()]
     stated = min(data.plan.reliability)
     each, plain = direction[stated], direction[1.0]
-    drawn = f"Errors in the attribute: computed on a random sample of {looked_at:,} rows."
+    drawn = f"Errors in the attribute are computed on a random sample of {looked_at:,} rows."
     return Part(
         sentences=(
             f"If {percent(stated)} of the variance of {few([name])} is not error, the price would differ by "
-            f"{within(each, mean)} from its 10th to its 90th percentile, in place of "
+            f"{within(each, mean)} from its 10th to its 90th percentile instead of "
             f"{percent(plain.value / mean)} (SIMEX: simulation and extrapolation by a parabola in the root "
             "of the reliability).",
             _BERKSON,

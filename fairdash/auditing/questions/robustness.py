@@ -163,17 +163,20 @@ def _gained(before: Array, after: Array, share: Array) -> float:
 def robustness_in_words(found: Robustness, name: str, factors: tuple[str, ...]) -> str:
     """State in one sentence how strong an omitted factor would have to be."""
     if found.at_level <= 0:
-        return "Even a weak missing factor could explain the gap among equals: it is not shown on other rows."
+        return (
+            "Even a weak missing factor could explain the gap among equals, which is not "
+            "significant on held-out rows."
+        )
     said = (
-        f"A missing factor would have to tell {percent(found.value)} of what {few(factors)} leave"
+        f"A missing factor would have to explain {percent(found.value)} of what {few(factors)} leave"
         f"{'s' if len(factors) == 1 else ''} of both the price and “{name}” to explain the whole gap among "
-        f"equals ({percent(found.at_level)} for it to be no longer shown)"
+        f"equals ({percent(found.at_level)} for it to be no longer significant)"
     )
     if not found.strongest:
         return f"{said}."
     taken = "all of the gap" if found.taken >= 1 else f"at most {percent(found.taken)} of the gap"
     return (
-        f"{said}; one as strong as “{found.strongest}” would tell {percent(found.of_price)} and "
+        f"{said}. One as strong as “{found.strongest}” would explain {percent(found.of_price)} and "
         f"{percent(found.of_s)}, and explain {taken}."
     )
 

@@ -124,17 +124,17 @@ def _in_words(
     cells = surface.cells
     worst = cells.iloc[int(np.argmax(cells["b"] / cells["standard_error"].clip(lower=1e-300)))]
     place = (
-        f"The clearest undercharge: rows cost {table.money(worst['b'])} more than others of the same "
-        f"price, at prices from {table.money(worst['price_low'])} to "
+        f"The clearest undercharge is {table.money(worst['b'])} against other rows with the same price, at "
+        f"prices from {table.money(worst['price_low'])} to "
         f"{table.money(worst['price_high'])} and “{name}” "
         f"{'' if table.classes else 'from '}{table.s_range(worst['s_low'], worst['s_high'])}."
     )
     is_clear = surface.p_value <= LEVEL and worst["b"] > 0
     return (
         f"Among those who pay the same, expected cost differs along “{name}” by "
-        f"{table.money(surface.value)} a row, {_of_mean(surface, mean)}.",
-        f"Cost is {percent(table.loss_ratio)} of what is charged; it is scaled to the price's level before "
-        "the comparison.",
+        f"{table.money(surface.value)} per row, {_of_mean(surface, mean)}.",
+        f"Cost is {percent(table.loss_ratio)} of the price and is scaled to the price's level before the "
+        "comparison.",
         "The figure is the root mean square over cells of price and attribute, without noise "
         f"(p = {surface.p_value:.2g}).",
         *([place] if is_clear else []),
@@ -165,7 +165,8 @@ def _calibration(found: Surface, mean: float) -> str:
         (False, True): " Low prices are too high and high prices too low.",
     }.get((bool(low > 0), bool(high > 0)), "")
     return (
-        "Autocalibration, over all values of the attribute: the cost of rows at one price differs from it by "
+        "Autocalibration, over all values of the attribute: the cost of rows at a price differs from this "
+        "price by "
         f"{_of_mean(found, mean)} (p = {found.p_value:.2g}).{slope}"
     )
 

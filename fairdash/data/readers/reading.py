@@ -159,7 +159,7 @@ def read_content(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame,
         raise empty_file()
     if content.startswith(b"ARROW1"):
         raise ReadingError.of(
-            "this is a Feather file, a format that is not read here", "Write the table as Parquet or CSV."
+            "this is a Feather file, which fairdash does not read", "Write the table as Parquet or CSV."
         )
     kind = _kind_of(content)
     if kind != TEXT:

@@ -8,36 +8,16 @@ const TEXT = 14;
 const DOTS_APART = 150;
 const ROOM = {top: 10, right: 16, bottom: 62};
 const FONT = '"Source Sans", "Source Sans Pro", sans-serif';
-const TYPES = {f8: Float64Array, f4: Float32Array, i1: Int8Array, u1: Uint8Array, i2: Int16Array,
-    u2: Uint16Array, i4: Int32Array, u4: Uint32Array};
 const DASHES = {dash: "9 6", dot: "2 4", dashdot: "9 4 2 4", longdash: "14 6", longdashdot: "14 5 2 5"};
-const SCALES = {log: d3.scaleLog, date: d3.scaleUtc};
 d3.formatDefaultLocale({decimal: ".", thousands: ",", grouping: [3], currency: ["", ""], percent: "\u00a0%"});
 
-// Two of plotly's markers that D3 has not.
-const polygon = (corners, turned) => ({draw(path, area) {
-    for (let k = 0; k < corners; k++) {
-        const angle = turned + 2 * Math.PI * k / corners, r = Math.sqrt(area);
-        path[k ? "lineTo" : "moveTo"](r * Math.sin(angle), -r * Math.cos(angle));
-    }
-    path.closePath();
-}});
 // By plotly's names, with what they take of the square of their size.
 const SYMBOLS = {circle: [d3.symbolCircle, 0.785], square: [d3.symbolSquare, 1], diamond: [d3.symbolDiamond2, 1.08],
-    "triangle-up": [d3.symbolTriangle, 0.51], "triangle-down": [polygon(3, Math.PI), 0.39], star: [d3.symbolStar, 0.55],
-    hexagon: [polygon(6, 0), 0.3], cross: [d3.symbolCross, 0.56], x: [d3.symbolTimes, 0.65]};
+    "triangle-up": [d3.symbolTriangle, 0.51], star: [d3.symbolStar, 0.55], cross: [d3.symbolCross, 0.56],
+    x: [d3.symbolTimes, 0.65]};
 
 function set(selection, attributes) {
     return Object.entries(attributes).reduce((each, [name, value]) => each.attr(name, value), selection);
-}
-
-// Plotly writes an array as a list, or as the bytes of its numbers.
-function listed(given) {
-    if (given?.bdata === undefined) return given ?? [];
-    const bytes = Uint8Array.from(atob(given.bdata), each => each.charCodeAt(0));
-    const flat = Array.from(new TYPES[given.dtype](bytes.buffer));
-    const width = given.shape ? Number(String(given.shape).split(",")[1]) : NaN;
-    return width ? d3.range(flat.length / width).map(k => flat.slice(k * width, (k + 1) * width)) : flat;
 }
 
 // Plain lines of a text in plotly's marking: what users named is escaped in it, and set as text here.
@@ -45,12 +25,6 @@ function linesOf(text) {
     const entities = {"&nbsp;": "\u00a0", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#x27;": "'", "&amp;": "&"};
     return String(text).split(/<br\s*\/?>/).map(line => line.replace(/<[^>]*>/g, "")
         .replace(/&(nbsp|lt|gt|quot|#x27|amp);/g, each => entities[each]));
-}
-
-// Plotly's dates have no zone: they are told as they are written.
-function instant(value) {
-    if (typeof value !== "string") return value;
-    return new Date(/\d[T ]\d[^Z+]*$/.test(value) ? `${value.replace(" ", "T")}Z` : value);
 }
 
 // As plotly's templates ask for; what is counted or paid is never told as a power of ten.
@@ -63,7 +37,7 @@ function formatted(value, format) {
 // At most so many ticks and one, each with its words.
 function ticksOf(scale, {tickvals, ticktext, tickformat, type}, most) {
     if (tickvals)
-        return listed(tickvals).map((each, k) => [instant(each), ticktext?.[k] ?? formatted(each, tickformat)]);
+        return tickvals.map((each, k) => [each, ticktext?.[k] ?? formatted(each, tickformat)]);
     const count = d3.range(most, 0, -1).find(each => scale.ticks(each).length <= most + 1) ?? most;
     const words = scale.tickFormat(count, tickformat ?? (type === "log" ? ",r" : undefined));
     return scale.ticks(count).map(each => [each, words(each)]);
@@ -74,9 +48,8 @@ class Figure {
         const {layout} = spec, {title} = layout, copied = each => ({...each});
         Object.assign(this, {layout, name, form, height, share, least: height, text: Math.max(text, layout.font.size)});
         this.scales = [layout.xaxis, layout.yaxis].map(copied);
-        this.ticks = listed(layout.yaxis.tickvals).map((value, k) => ({value, text: layout.yaxis.ticktext[k]}));
-        this.traces = spec.data.map(trace => ({...trace, x: listed(trace.x), y: listed(trace.y),
-            data: listed(trace.customdata)}));
+        this.ticks = (layout.yaxis.tickvals ?? []).map((value, k) => ({value, text: layout.yaxis.ticktext[k]}));
+        this.traces = spec.data.map(copied);
         this.notes = (layout.annotations ?? []).map(copied);
         this.shapes = (layout.shapes ?? []).map(copied);
         // Where notes find room depends on their size; a hall has more of it. All grow alike, and their
@@ -90,8 +63,10 @@ class Figure {
             "aria-label": `Save the picture “${this.title}”`}).text("⤓").on("click", () => this.save());
         this.element = figure.node();
         this.svg = set(figure.append("svg"), {class: "main-svg", role: "img", "aria-label": alt, "font-family": FONT})
-            .on("pointermove", event => this.hover(event)).on("pointerleave", () => this.tip.property("hidden", true));
-        this.tip = figure.append("div").attr("class", "tip").property("hidden", true);
+            .on("pointermove", event => this.hover(event)).on("pointerleave blur", () => this.tell())
+            .on("keydown", event => this.key(event));
+        if (this.traces.some(each => each.hovertemplate)) this.svg.attr("tabindex", 0);
+        this.tip = set(figure.append("div"), {class: "tip", role: "status"}).property("hidden", true);
         this.build();
     }
 
@@ -128,7 +103,7 @@ class Figure {
             const [type, area] = SYMBOLS[symbol.replace("-open", "")] ?? SYMBOLS.circle;
             part.bars = ["x", "y"].filter(each => trace[`error_${each}`]).map(each => {
                 const {array, arrayminus = array, color} = trace[`error_${each}`];
-                return [each, listed(arrayminus), listed(array), clipped({stroke: color})];
+                return [each, arrayminus, array, clipped({stroke: color})];
             });
             part.marks = set(group.selectAll(".mark").data(trace.x).join("path"), {
                 d: (_, k) => d3.symbol(type, area * own(marker.size, k) ** 2)(), fill: open ? "none" : colour,
@@ -155,7 +130,7 @@ class Figure {
         const horizontal = this.scale(across, [0, this.width]);
         const columns = ticksOf(horizontal, across, Math.max(2, Math.min(7, this.width / 70)));
         const lines = d3.max(columns, ([, name]) => linesOf(name).length);
-        [this.x, this.y] = [horizontal, vertical].map(scale => value => scale(instant(value)));
+        [this.x, this.y] = [horizontal, vertical];
         const full = this.height + ROOM.top + bottom;
         set(this.svg, {width: whole, height: full, viewBox: `0 0 ${whole} ${full}`});
         this.left = left;
@@ -176,8 +151,8 @@ class Figure {
     }
 
     scale({type, range}, pixels) {
-        return (SCALES[type] ?? d3.scaleLinear)(range.map(each => type === "log" ? 10 ** each : instant(each)), pixels)
-            .unknown(NaN);
+        const is_log = type === "log";
+        return (is_log ? d3.scaleLog : d3.scaleLinear)(range.map(each => is_log ? 10 ** each : each), pixels).unknown(NaN);
     }
 
     axis(group, axis, {gridcolor, showgrid = true}, ticks) {
@@ -281,18 +256,34 @@ class Figure {
             stroke: is_box ? "none" : line.color, "stroke-dasharray": DASHES[line.dash] ?? null});
     }
 
-    // The nearest of what speaks.
-    hover(event) {
-        const [px, py] = d3.pointer(event, this.inner.node()), width = this.element.clientWidth;
-        const points = this.traces.filter(({hovertemplate, type, mode = ""}) => hovertemplate
+    // What speaks, from left to right.
+    points() {
+        return this.traces.filter(({hovertemplate, type, mode = ""}) => hovertemplate
             && (type === "bar" || mode.includes("markers"))).flatMap(trace => trace.x.map(
-                (x, k) => ({trace, k, x: this.x(x), y: this.y(trace.y[k])})));
-        const away = ({x, y}) => Math.hypot(x - px, y - py), found = d3.least(points, away);
-        const is_near = found !== undefined && away(found) < 22;
-        this.tip.property("hidden", !is_near);
-        if (!is_near) return;
+                (x, k) => ({trace, k, x: this.x(x), y: this.y(trace.y[k])})))
+            .filter(({x, y}) => this.holds([x, y])).sort((a, b) => a.x - b.x);
+    }
+
+    hover(event) {
+        const [px, py] = d3.pointer(event, this.inner.node());
+        const away = ({x, y}) => Math.hypot(x - px, y - py), found = d3.least(this.points(), away);
+        this.tell(found && away(found) < 22 ? found : undefined);
+    }
+
+    // Arrows go from point to point.
+    key(event) {
+        const by = {ArrowRight: 1, ArrowLeft: -1}[event.key], points = this.points();
+        if (!by || !points.length) return;
+        event.preventDefault();
+        this.spoken = this.tip.property("hidden") ? 0 : Math.max(0, Math.min(points.length - 1, this.spoken + by));
+        this.tell(points[this.spoken]);
+    }
+
+    tell(found) {
+        this.tip.property("hidden", !found);
+        if (!found) return;
         this.tip.selectAll("div").data(this.said(found)).join("div").text(line => line);
-        const x = this.left + found.x, wide = this.tip.node().offsetWidth;
+        const x = this.left + found.x, wide = this.tip.node().offsetWidth, width = this.element.clientWidth;
         const left = x + 14 + wide > width ? x - 14 - wide : x + 14;
         this.tip.style("left", `${Math.max(0, left)}px`)
             .style("top", `${this.element.querySelector("figcaption").offsetHeight + Math.max(0, found.y)}px`);
@@ -303,7 +294,7 @@ class Figure {
         const at = {x: trace.x[k], y: trace.y[k], text: trace.text?.[k]};
         return linesOf(trace.hovertemplate.replace("<extra></extra>", "").replace(
             /%\{(\w+)(?:\[(\d+)\])?(?:[:|]([^}]*))?\}/g, (_, name, place, format) => formatted(
-                name === "customdata" ? trace.data[k][place] : at[name], format)));
+                name === "customdata" ? trace.customdata[k][place] : at[name], format)));
     }
 
     save() {

@@ -287,8 +287,8 @@ def of_equivalence(result: StudyResult, dataset: str, found: Count) -> str:
     )
     if reached is None:
         return (
-            f"How many are equivalent ({meaning}) can't be said from {n_splits} splits: that takes at least "
-            f"{LEAST_SPLITS}."
+            f"{n_splits} splits can't decide how many are equivalent ({meaning}). At least {LEAST_SPLITS} "
+            "are needed."
         )
     return f"Equivalent ({meaning}; {n_splits} splits): {reached} of {found.total}."
 
@@ -370,7 +370,7 @@ def _highest(clean: pd.DataFrame, noisy: pd.DataFrame) -> Sentence:
     return Sentence(
         quote="The curve of HGR_NN is always the highest.",
         holds=missed == 0,
-        finding=f"{'; '.join(parts)}. Closer than {TIE:g} counts as a tie.",
+        finding=f"{'; '.join(parts)}. Differences below {TIE:g} count as a tie.",
     )
 
 
@@ -381,8 +381,8 @@ def _widening(table: pd.DataFrame, patterns: list[str]) -> Sentence:
     return Sentence(
         quote="The difference between our approach and the others increases with noise.",
         holds=all(rise > TIE for rise in rises.values()),
-        finding="Compared at the two ends of the axis alone, no noise and the most, the lead over the "
-        f"better of the others changes by {values}.",
+        finding="From no noise to the most noise, the lead over the better of the others changes by "
+        f"{values}.",
     )
 
 

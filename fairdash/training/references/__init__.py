@@ -80,13 +80,14 @@ REFERENCES: Mapping[str, Reference] = by_id(
         id="barycentre",
         title="Reference (uses s): Wasserstein barycentre",
         label="uses s: barycentre",
-        meaning="Takes a model that uses s. Moves each prediction to the value that its rank, among people "
-        "with the same s, has in one common distribution: the smallest change, in mean square, that "
-        "makes predictions independent of s. A partial strength goes part of the way.",
-        limits="It needs everyone's s to set a price. Its path is the shortest in Wasserstein distance and "
-        "lowers all kinds of dependence equally. A model trained on one measure can be below this "
-        "path, even without s, because it first gives up what that measure detects at the least error. "
-        "At independence it can't.",
+        meaning="Takes a model that uses s. Each prediction keeps its rank among people with the same "
+        "s and takes the value of this rank in one common distribution. This is the smallest change, "
+        "in mean square, that makes predictions independent of s. A partial strength makes part of the "
+        "change.",
+        limits="It needs everyone's s to set a price. Its path is the shortest in Wasserstein distance "
+        "and lowers all kinds of dependence equally. A model trained on one measure can be below this "
+        "path, even without s, because it lowers only the dependence that this measure detects. At "
+        "independence it can't.",
         objective="demographic_parity",
         is_curve=True,
         source="Chzhen et al. (2020), “Fair regression with Wasserstein barycenters”; "
@@ -108,9 +109,9 @@ REFERENCES: Mapping[str, Reference] = by_id(
         id=REPAIR,
         title="Reference (uses s): repaired trees",
         label="uses s: repaired trees",
-        meaning="Boosted trees that do not see s, and the barycentre of their prices: what "
-        "fd.FairPostprocessor makes of a model that exists.",
-        limits="It needs everyone's s when it sets a price.",
+        meaning="Boosted trees that do not use s, and the barycentre of their prices, as "
+        "fd.FairPostprocessor repairs any existing model.",
+        limits="It needs everyone's s to set a price.",
         objective="demographic_parity",
         is_curve=True,
         source="Chzhen et al. (2020), “Fair regression with Wasserstein barycenters”",
@@ -120,7 +121,7 @@ REFERENCES: Mapping[str, Reference] = by_id(
         title="Reference (learns from s): repaired trees without s",
         label="repaired trees without s",
         meaning="The mean of the repaired trees' price given the features, for prices that may not use s.",
-        limits="It follows s as far as the features tell only part of s.",
+        limits="It still follows s if the features reveal only part of s.",
         objective="demographic_parity",
         is_curve=True,
         source="Côté, Côté, Charpentier (2025), on the hyperaware premium; fairdash",

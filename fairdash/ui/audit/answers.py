@@ -38,7 +38,7 @@ from fairdash.ui.audit.filing import show_filing
 from fairdash.ui.blocks import show_blocks, show_table
 from fairdash.ui.cached import fronts_of, result_of, roles_of
 from fairdash.ui.files import download_file
-from fairdash.ui.frame import theme
+from fairdash.ui.frame import PICTURES, theme
 from fairdash.ui.jobs import follow_job, show_go_on, show_or_start, show_status
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.owner import current_owner
@@ -59,7 +59,9 @@ def show_audit(audit: AuditJob) -> None:
     """Show the selected audit: its progress, or its result."""
     status = audit.status
     if status.state == DONE:
-        result = _beside_earlier(audit, _choose_attribute(audit.read_result()))
+        with st.skeleton(height=PICTURES):
+            result = audit.read_result()
+        result = _beside_earlier(audit, _choose_attribute(result))
         show_result(result, title=audit.spec.source.title, audit=audit)
         _show_repair(audit, result)
     else:
@@ -84,22 +86,18 @@ def show_audit(audit: AuditJob) -> None:
 def show_result(result: AuditResult, *, title: str, audit: AuditJob | None = None) -> None:
     """Show the whole result; `title` names the table, and `audit` is the job, if there is one."""
     _show_first_screen(result, title)
-    show_filing(result, audit)
     st.subheader("All answers", anchor=False)
     for answer, tables in result.sections():
-        st.markdown(f"**{answer.question}. {safe(answer.title)}** {unbroken(safe(answer.sentence))}")
-        alternatives_of = audit if answer.question == 8 else None
-        if tables or answer.more or alternatives_of is not None:
-            with st.expander(f"Question {answer.question}: figures and tables"):
-                if answer.more:
-                    st.markdown(unbroken(safe(" ".join(answer.more))))
-                _show_tables(tables, result)
-                if alternatives_of is not None:
-                    _show_alternatives(alternatives_of, result.plan.columns)
+        with st.expander(f"**{answer.question}.** {safe(answer.title)}"):
+            st.markdown(unbroken(safe(" ".join((answer.sentence, *answer.more)))))
+            _show_tables(tables, result)
+            if audit is not None and answer.question == 8:
+                _show_alternatives(audit, result.plan.columns)
     if result.since is not None:
-        st.markdown(f"**What has changed since the last audit?** {unbroken(safe(result.since.sentence))}")
-        with st.expander("Figure and table of the changes"):
+        with st.expander("What has changed since the last audit?", expanded=True):
+            st.markdown(unbroken(safe(result.since.sentence)))
             _show_tables(moved_tables(result), result)
+    show_filing(result, audit)
 
 
 def _show_repair(audit: AuditJob, result: AuditResult) -> None:
@@ -224,7 +222,7 @@ def _beside_earlier(audit: AuditJob, result: AuditResult) -> AuditResult:
         [None, *list(earlier)[:_MOST]],
         format_func=lambda id: "no other audit" if id is None else safe(_named(earlier[id])),
         key=KEY("since", audit.id),
-        help="Each curve is a share of its own mean price. A rise of all prices alike is therefore no drift.",
+        help="Each curve is relative to its own mean price, so a uniform rise of all prices is not drift.",
     )
     if chosen is None:
         return result
@@ -287,10 +285,13 @@ def _nearest_in_words(table: pd.DataFrame, front: Front, run: Run) -> str:
     )
     first = table.iloc[0]
     if first["method"] != PRICE:
-        return f"This price is the run's own prediction. The points span its front from end to end ({rows})."
+        return f"This price is the run's own prediction. The points cover its whole front ({rows})."
     less = table.iloc[1:][table["dependence"].iloc[1:] < first["dependence"]]
     if less.empty:
-        return f"None of the nearest points follows “{safe(front.sensitive)}” less than the price ({rows})."
+        return (
+            f"None of the nearest points depends less on “{safe(front.sensitive)}” than the price "
+            f"does ({rows})."
+        )
     near = less.iloc[0]
     return (
         f"The nearest point that follows “{safe(front.sensitive)}” less has dependence "

@@ -70,7 +70,8 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
     columns = _ask_for_columns(source.id, frame, roles)
     criterion = str(
         st.radio(
-            "Primary criterion: tested at 5 %. The others are corrected for multiple testing.",
+            "The primary criterion is tested at the 5 % level, the others with a correction for multiple "
+            "testing.",
             list(CRITERIA),
             format_func=lambda each: CRITERIA[each].title,
             captions=[CRITERIA[each].meaning for each in CRITERIA],
@@ -84,8 +85,8 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
         5.0,
         step=0.5,
         key=KEY("gap"),
-        help="The gap is the highest minus the lowest average price along the sensitive attribute. Choose "
-        "the threshold before you see a result. The audit keeps it.",
+        help="The gap is the highest minus the lowest average price along the sensitive attribute. "
+        "Choose the threshold before you see a result. The audit stores it.",
     )
     reliability = st.number_input(
         "Reliability of the sensitive attribute, if measured or imputed with error (optional)",
@@ -94,8 +95,8 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
         None,
         step=0.05,
         key=KEY("reliability"),
-        help="The share of its variance that is not error, such as 0.7. The answers then estimate the "
-        "result without error.",
+        help="The share of its variance that is not error, such as 0.7. The audit then also estimates "
+        "the result without this error.",
     )
     cap, currency, period = _ask_for_money(has_outcome=columns is not None and columns.outcome is not None)
     st.caption("The audit fixes criterion and threshold before it computes any result.")
@@ -125,15 +126,15 @@ def _ask_for_money(*, has_outcome: bool) -> tuple[float | None, str, str]:
     left, middle, right = st.columns(3)
     currency = left.text_input("Currency (optional)", max_chars=8, placeholder="€", key=KEY("currency"))
     period = middle.text_input(
-        "A unit of exposure is a … (optional)", max_chars=20, placeholder="year", key=KEY("period")
+        "Unit of exposure (optional)", max_chars=20, placeholder="year", key=KEY("period")
     )
     cap = right.number_input(
-        "Large losses count at most (optional)",
+        "Cap on large losses (optional)",
         0.0,
         value=None,
         disabled=not has_outcome,
         key=KEY("cap"),
-        help="An outcome above it counts as it; the answers say how much that leaves out.",
+        help="Larger outcomes are reduced to the cap. The answers say by how much in total.",
     )
     return cap or None, currency.strip(), period.strip()
 
@@ -181,7 +182,7 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
         left,
         "Outcome",
         roles.target,
-        "Claims or their cost. The audit uses it to tell whether cost justifies the price.",
+        "Claims or their cost. With it, the audit tests whether cost justifies the price.",
     )
     exposure = ask(right, "Exposure", roles.weight, "The weight of a row, such as the years a policy ran.")
     with st.expander("Legitimate factors, policy, expected cost, a second price"):
@@ -197,7 +198,8 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
             "Further sensitive attributes",
             [name for name in sensitive_ones if name not in taken],
             placeholder="None",
-            help="Each is audited like the first. The verdicts are corrected for the number of attributes.",
+            help="The audit treats each like the first. The verdicts are corrected for the number of "
+            "attributes.",
             key=KEY("also", table, *taken),
         )
         taken.extend(also)
@@ -213,22 +215,22 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
             "Legitimate factors",
             [name for name in others if name != groups],
             placeholder="None",
-            help="Columns that may justify differences. The audit asks whether the price still follows the "
-            "attribute among rows equal in them.",
+            help="Columns that may justify differences. The audit tests whether the price still "
+            "follows the attribute among rows with equal values in these columns.",
             key=KEY("controls", table, *taken),
         )
         probabilities = left.multiselect(
             "Probabilities of classes",
             [name for name in numbers if name not in taken or name == sensitive],
             placeholder="None",
-            help="Computed elsewhere, such as race from name and address: one column per class, adding up "
-            "to 1 in each row. The audit uses them to compare prices by class.",
+            help="Class probabilities computed elsewhere, such as those of race from name and address. "
+            "They add up to 1 in each row. The audit uses them to compare prices by class.",
             key=KEY("probabilities", table, *taken),
         )
         known = right.selectbox(
             "Class, where it is known",
             [NONE, *(name for name in others if name not in probabilities)],
-            help="Known for some rows. Tests whether the probabilities are right.",
+            help="If you know the class of some rows, the audit tests the probabilities on them.",
             key=KEY("known-class", table, *taken),
             disabled=not probabilities,
         )
@@ -245,7 +247,7 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
         coverage = st.selectbox(
             "Coverage",
             [NONE, *dict.fromkeys(free)],
-            help="Actual, expected and the gap are given for each of its levels by itself.",
+            help="The audit gives actual, expected and the gap for each of its levels.",
             key=KEY("coverage", table, groups, *taken, *free),
         )
     totals = _ask_for_totals(frame, [price, outcome, cost, second], exposure, table=table)

@@ -36,7 +36,7 @@ def ask_for_fixes(known: tuple[Fix, ...], columns: Collection[object], *, key: s
                     label,
                     key=KEY("undo", key, fix.kind, fix.column),
                     icon=":material/undo:",
-                    help="You chose this. Click to take it back.",
+                    help="You chose this. Click to undo it.",
                     on_click=lambda fix=fix: take_back(fix),
                 )
     return agreed

@@ -36,9 +36,9 @@ PARTS = (
         "prediction",
         "Existing prediction or price",
         NO_COLUMN,
-        "It is audited beside the models. They never see it.",
+        "It is audited with the models, which never use it.",
     ),
-    ("row_id", "Row id", NO_COLUMN, "An identifier, such as a policy number. The models never see it."),
+    ("row_id", "Row id", NO_COLUMN, "An identifier, such as a policy number, which the models never use."),
     (
         "group",
         "Group: rows that belong together",
@@ -99,7 +99,7 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
         others,
         default=[column for column in begin.sensitive[1:] if column in others],
         placeholder="None",
-        help="Predictions must not depend on these either. No model sees them.",
+        help="Predictions must not depend on these either. No model uses them.",
         key=KEY("further", key, new_target, new_sensitive),
     )
     # What was clicked holds until another target is chosen, or a recipe has it: that is changed by hand then.

@@ -21,11 +21,11 @@ from fairdash.simulations.studies import PROXIES, VALUES, Study, ranking_of_tabl
 from fairdash.ui.cached import ROWS_MEASURED, link_of, rank_link_of, summary_of, upload_of
 from fairdash.ui.data.fixes import agree
 from fairdash.ui.files import download
-from fairdash.ui.frame import chart, show_fixes, theme
+from fairdash.ui.frame import PICTURES, chart, show_fixes, theme
 from fairdash.ui.jobs import Tables, finished, follow
 from fairdash.ui.keys import Keys
 from fairdash.ui.text import number, safe
-from fairdash.utils.text import counted
+from fairdash.utils.text import amount, counted
 
 KEY = Keys(__file__)
 
@@ -37,7 +37,8 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
     if isinstance(source, UploadSource):
         said = upload_of(source.sha256, source.name, source.reading)[1].sentences()
     st.caption("  \n".join(safe(note) for note in dataset.notes if note not in said))
-    remarks, support, profile, ways = summary_of(source)
+    with st.skeleton(height=PICTURES):
+        remarks, support, profile, ways = summary_of(source)
     for remark in remarks:
         st.warning(safe(remark), icon=":material/warning:")
     if ways:
@@ -111,19 +112,21 @@ def show_link(dataset: Dataset, sensitive: str) -> None:
         st.caption(on_all_rows(rank_link_of(dataset, sensitive)))
     y, s = dataset.target.to_numpy(), dataset.sensitive[sensitive].to_numpy()
     weight = None if dataset.weight is None else dataset.weight.to_numpy()
+    averages = group_averages(y, s, weight=weight)
     chart(
         link_figure(
             s,
             y,
-            group_averages(y, s, weight=weight),
+            averages,
             sensitive=dataset.label(sensitive),
             target=dataset.label(target),
             theme=theme(),
             by_exposure=weight is not None,
         ),
         key=KEY("link"),
-        alt=f"{dataset.called(target)} against {dataset.called(sensitive)}: rows as dots, averages of "
-        "quantile groups as a line.",
+        alt=f"Average {dataset.called(target)} by {dataset.called(sensitive)}, "
+        f"{counted(len(averages), 'group')} with 95 % intervals: from {amount(averages['mean'].min())} to "
+        f"{amount(averages['mean'].max())}.",
     )
 
 
@@ -133,8 +136,8 @@ def on_all_rows(link: RankLink) -> str:
     return (
         f"A weak link may not show on {ROWS_MEASURED:,} rows. On all {link.n:,} rows the rank correlation "
         f"is {number(link.value)}, {told} the limit of {number(link.stays_within)} under independence. The "
-        f"weakest rank correlation that so many rows would detect is about {number(link.smallest)}. It "
-        "detects only links that rise or fall."
+        f"weakest rank correlation that so many rows would detect is about {number(link.smallest)}. Rank "
+        "correlation detects only links that rise or fall."
     )
 
 
@@ -178,7 +181,7 @@ def show_proxies(source: DatasetSource, sensitive: str, *, name: str) -> None:
     draw_proxies(ranking.features, name, joint=ranking.joint)
     with st.expander("All figures"):
         st.caption(
-            "Spline HGR on rows it was not fitted to. The noise floor is the same measure with the "
+            "Spline HGR on held-out rows. The noise floor is the same measure with the "
             "sensitive column permuted. p-values are corrected for "
             f"{counted(len(ranking.features), 'feature')} by Westfall and Young's step-down method. A "
             "feature predicts the sensitive attribute at p ≤ 0.05."

@@ -36,9 +36,9 @@ UPLOADS, DELETED = KEY("uploads"), KEY("deleted")
 #: Days to keep a file; None: until it is deleted.
 TERMS = [1, 7, 30, 365, None]
 LIMITS = (
-    f"The file stays on this machine. Up to {LARGEST_FILE // 10**6} MB, packed and unpacked, "
-    f"{MOST_CELLS // 10**6} million cells and {MOST_COLUMNS:,} columns. A Parquet file states its size in "
-    f"memory in its footer: up to {MOST_MEMORY / 1e9:g} GB."
+    f"The file stays on this machine. Limits: {LARGEST_FILE // 10**6} MB, packed and unpacked, "
+    f"{MOST_CELLS // 10**6} million cells and {MOST_COLUMNS:,} columns. A Parquet file may unpack to "
+    f"{MOST_MEMORY / 1e9:g} GB."
 )
 if can_limit():
     LIMITS += (
@@ -119,7 +119,7 @@ def ask_for_file(known: UploadSource | None) -> Upload | None:
     """Ask for a new file, or one that was uploaded in this session or is named by the address."""
     owner = current_owner()
     file = st.file_uploader(
-        "A table: CSV of any kind, Excel, Parquet, R (.rda), SAS, Stata or SPSS, packed or not",
+        "A table: CSV, Excel, Parquet, R (.rda), SAS, Stata or SPSS, compressed or not",
         type=FILE_TYPES,
         help=LIMITS,
         # A file that was deleted must not come back from the browser: the next one has a place of its own.

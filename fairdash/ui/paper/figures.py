@@ -79,7 +79,7 @@ def show_fig1() -> None:
     )
     st.caption(
         f"Points are means of {result.options['repeats']} data sets of "
-        f"{result.options['rows']:,} rows, each estimate on rows that its networks have not seen."
+        f"{result.options['rows']:,} rows. Each estimate uses rows that its networks have not seen."
     )
     about(result)
 
@@ -110,9 +110,9 @@ def show_fig2() -> None:
             theme=theme(),
         ),
         key=KEY("fig2"),
-        alt="Four panels, one a pattern: HGR by network, KDE and RDC against noise, and the exact value.",
+        alt="Four panels, one per pattern: HGR by network, KDE and RDC against noise, and the exact value.",
     )
-    st.caption("The paper gives no formulas for its patterns. These are ours, of the same four kinds.")
+    st.caption("The paper gives no formulas for its patterns. We use patterns of the same four kinds.")
     about(result)
 
 
@@ -140,9 +140,9 @@ def show_fig3() -> None:
         alt="The networks h, f and g as boxes with their formulas and values; gradients as arrows back.",
     )  # fmt: skip
     st.caption(
-        f"A small training on {result.options['rows']:,} household policies, all values on standardised "
-        "columns. Touch a box to see what it does. Grey arrows: values. Coloured arrows: gradients, "
-        "thicker where larger. φ descends (▼), θ ascends (▲)."
+        f"A short training run on {result.options['rows']:,} household policies, all values on standardised "
+        "columns. Touch a box to see its role. Grey arrows show values. Coloured arrows show gradients, "
+        "and thicker ones are larger. φ descends (▼), θ ascends (▲)."
     )
     about(result)
 
@@ -184,7 +184,9 @@ def show_fig4() -> None:
         key=KEY("fig4"),
         alt=f"Average {what} by age for the standard network and the fair ones.",
     )
-    st.dataframe(shown(table), hide_index=True, alt="The household scenario beside the paper's percentages.")
+    st.dataframe(
+        shown(table), hide_index=True, alt="Table of the household scenario with the paper's percentages."
+    )
     st.caption(
         f"Test rows of {result.options['splits']} splits, except for one column. HGR is the cross-fitted "
         "spline correlation: mean over the splits ± its standard error. “Held-out rows” is the same "
@@ -231,9 +233,7 @@ def household_answer(result: StudyResult, table: pd.DataFrame, objective: str) -
         f"{'about ' if objective == 'demographic_parity' else ''}{row['paper_increase']:+.0%})"
         for method, row in fair.iterrows()
     ]
-    text = (
-        f"**Against the standard network the squared error on the test rows rises by:** {'; '.join(parts)}. "
-    )
+    text = f"**Increase in squared error on the test rows over the standard network:** {'; '.join(parts)}. "
     missed = [
         f"{METHODS[str(method)].title} ({row['validation_hgr']:.3f} there, {row['hgr_spline']:.3f} on the "
         "test rows)"
@@ -242,7 +242,7 @@ def household_answer(result: StudyResult, table: pd.DataFrame, objective: str) -
     ]
     if missed:
         text += (
-            "λ was chosen on held-out rows of the training part. There no weight tried reached an HGR of "
+            "λ was chosen on held-out rows of the training data. On these, no weight reached an HGR of "
             f"{HOUSEHOLD_TARGETS[objective]:g} with: {', '.join(missed)}. "
         )
     if objective == "demographic_parity":
@@ -258,13 +258,14 @@ def household_answer(result: StudyResult, table: pd.DataFrame, objective: str) -
         )
     sees_all = result.options["features_seen"] == "all"
     why = (
-        "The percentages need not agree. With all three features the price is a function of the network's "
+        "The percentages may differ. With all three features the price is a function of the network's "
         f"inputs. The standard network's error, {standard['mse']:.3f} of the variance here, then depends "
         "only on the length of training, and so does every increase. The paper does not state the length "
         "of training."
         if sees_all
-        else "From the surface alone the standard network can't predict what rooms and building age add. "
-        f"Its error is {standard['mse']:.3f} of the variance, and the same absolute cost of fairness is "
+        else "With the surface alone, the standard network can't predict the effects of rooms and "
+        f"building age. Its error is {standard['mse']:.3f} of the variance, and the same absolute cost "
+        "of fairness is "
         "a smaller share of it. "
         + (
             "The surface is nearly a function of age. Any non-constant prediction from it follows age, so "

@@ -69,9 +69,9 @@ def show_in_short() -> None:
     for name, (strict, share, equal) in found.items():
         rows = {
             "in standardised units": strict,
-            "as a share of a constant prediction's (counted once the first was seen)": share,
+            "as a share of a constant prediction's error (second count, added after the first)": share,
         }
-        head = f"| {title_of(name)}: fairness as low or lower, at an error as low | |\n|---|---|\n"
+        head = f"| {title_of(name)}: fairness values and error at or below the paper's | |\n|---|---|\n"
         st.markdown(head + "\n".join(f"| {way} | **{n.reached} of {n.total}** |" for way, n in rows.items()))
         st.caption(equal)
 
@@ -79,10 +79,10 @@ def show_in_short() -> None:
 def answer(name: str) -> str:
     """State the count for one data set in a sentence, or why there is none."""
     result = read_result(f"table1_{name}")
-    stand_in = f" (in the place of the paper's {STANDS_FOR[name]} data)" if name in STANDS_FOR else ""
+    stand_in = f" (instead of the paper's {STANDS_FOR[name]} data)" if name in STANDS_FOR else ""
     reason = why_not_comparable(result, dataset_of(name))
     if reason is not None:
-        return f"**{title_of(name)}{stand_in}: not comparable, and not counted**, since {reason}."
+        return f"**{title_of(name)}{stand_in}: not comparable, and not counted**, because {reason}."
     strict, share, equal = _counts(result, name)
     chosen = " and ".join(
         f"{method_title(method)} for {ALL_OBJECTIVES[objective].title.lower()}"
@@ -96,8 +96,8 @@ def answer(name: str) -> str:
         f"Cross-validation within the training rows chose method and λ: {chosen}. The "
         f"test rows of these {result.options['splits']} splits are {harder} than the training rows: a "
         f"constant prediction has error 1 there and {constant:.3f} here. **With our errors as shares "
-        f"of that, {share.reached} of {share.total} values count**; this second count was added after the "
-        f"first had been seen. {equal}"
+        f"of that, {share.reached} of {share.total} values count**; we added this second count after we "
+        f"had seen the first. {equal}"
     )
 
 
@@ -160,7 +160,7 @@ def show_dots(result: StudyResult, name: str, objective: str) -> None:
             )
     st.caption(
         "Orange: standard model. Blue: fair models, one marker per method. Further left is better. On the "
-        "right each grid line is ten times the one before. Values in the grey band show no detectable "
+        "right, each grid line is ten times the previous one. Values in the grey band show no detectable "
         "link. Both are scored as in the paper, which gives no standard errors and has no Fair HGR with "
         "splines."
     )
@@ -204,10 +204,10 @@ def show_rows(result: StudyResult, name: str, objective: str, *, is_comparable: 
         height="content",
     )
     key = (
-        "Green: at or below the paper. Orange: higher. Grey: higher by less than two of our standard "
-        "errors. ≈: within two of our standard errors (the paper gives none). "
+        "Green values are at or below the paper's. Orange values are higher, grey ones by less than two of "
+        "our standard errors. ≈ marks values within two of our standard errors (the paper gives none). "
         if is_comparable
-        else "Not comparable with the paper's values, so none is marked better. "
+        else "These values are not comparable with the paper's, so none is marked as better. "
     )
     st.caption(
         f"Their way: scored as in the paper. {key}“{SHARE}”: our error as a share of a constant "
@@ -299,11 +299,11 @@ def show_missed(result: StudyResult, found: Count, objective: str) -> None:
     own = choices[(choices["method"] == method) & (choices["objective"] == objective)]
     st.markdown(
         f"{method_title(method)}: error {own['validation_mse'].mean():.3f} on the held-out rows of the "
-        f"cross-validations, by which λ was chosen, and {error.ours:.3f} ± {error.error:.3f} on the test "
+        f"cross-validation that chose λ, and {error.ours:.3f} ± {error.error:.3f} on the test "
         f"rows; the paper's Fair HGR NN {error.paper:.3f}."
     )
     if not missed:
-        st.markdown("Every fairness value of this objective is at or below the paper's Fair HGR NN.")
+        st.markdown("Every fairness value of this objective is at or below that of the paper's Fair HGR NN.")
         return
     st.markdown(f"**Not at or below the paper's Fair HGR NN** ({method_title(found.chosen[objective])}):")
     st.markdown(
@@ -322,13 +322,13 @@ def show_tries(name: str) -> None:
         return
     result = read_result(study)
     tries = result.tables["tries"]
-    with st.expander("Rules of choice that were tried first"):
+    with st.expander("Selection rules tried first"):
         st.markdown(
-            "A fifth of each split's training rows served as test rows. The real test rows took no part. "
+            "A fifth of each split's training rows served as test rows. The actual test rows were not used. "
             "“Error expected” comes from the cross-validation that chose λ, “error found” from that fifth. "
             "The other figures are scored as in the paper, as means over the splits. A margin of ½ keeps "
-            "the expected error half its standard error below the paper's. Cells: number of values at or "
-            "below the paper's Fair HGR NN, at an error at or below its error."
+            "the expected error half its standard error below the paper's. Cells give the number of values "
+            "at or below the paper's Fair HGR NN, at an error at or below its error."
         )
         shown = pd.DataFrame(
             {
@@ -343,7 +343,7 @@ def show_tries(name: str) -> None:
                 "Cells": tries["cells"],
             }
         )
-        st.dataframe(shown, hide_index=True, alt="Rules of choice, compared within the training rows.")
+        st.dataframe(shown, hide_index=True, alt="Selection rules, compared within the training rows.")
         st.caption(f"Seed {result.seed}. Reproduce it: `{result.command}`")
 
 
@@ -357,7 +357,10 @@ def show_origin(result: StudyResult, name: str) -> None:
             f"{result.versions['torch']}, numpy {result.versions['numpy']}."
         )
         st.markdown("\n".join(f"- {note}" for note in result.notes))
-        st.caption("From a shell, in a checkout of fairdash; one row alone, into a folder of your choice:")
+        st.caption(
+            "Run one of these commands in a checkout of fairdash. The second computes one row and "
+            "writes it to a folder:"
+        )
         row = f"--methods hgr_nn --objectives {OBJECTIVES[0]} --out again"
         st.code(f"{result.command}\n{result.command} {row}", language="bash")
     left, right, _ = st.columns([1, 1, 2])

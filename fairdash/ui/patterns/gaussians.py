@@ -62,7 +62,7 @@ def ask_for_law() -> tuple[float, int, str]:
         required=True,
         key=Address.BASE,
         bind="query-params",
-        help="One bit is 0.69 nats: the logarithm's base is 2, or e.",
+        help="Bits use the logarithm to base 2, nats to base e. One bit is 0.69 nats.",
     )
     return rho, n, str(base)
 
@@ -83,7 +83,7 @@ def answer(rho: float, base: str) -> str:
     return (
         f"{first} χ² is never below HGR², so lowering χ² lowers a bound on HGR². Mutual information is no "
         f"such bound: in {base} it is below HGR² up to ρ = {math.sqrt(mi_crossing(base)):.3f} and above it "
-        "beyond."
+        "for larger ρ."
     )
 
 
@@ -176,7 +176,7 @@ def show_estimates(rho: float, n: int, base: str) -> None:
         name: st.column_config.NumberColumn(name, format="%.3f") for name in ("True", "Reads", "Difference")
     }
     shown = table.assign(**{name: table[name].map(lambda value: float(fixed(value))) for name in digits})
-    st.dataframe(shown, hide_index=True, column_config=digits, alt="Each estimator beside the true value.")
+    st.dataframe(shown, hide_index=True, column_config=digits, alt="Each estimator and the true value.")
     st.caption(f"On the {n:,} rows of the scatter. Cross-fitted values can be below 0 by chance.")
     download(table, label="This table (CSV)", name="gaussian-readings", key=KEY("csv-gaussian"))
 
@@ -193,7 +193,7 @@ def show_take_away(n: int) -> None:
 
 def show_supplement(base: str) -> None:
     st.subheader("Check the paper's inequality")
-    st.markdown("The supplement says of the bivariate normal, with a threshold $t ≈ 0.345$:")
+    st.markdown("For the bivariate normal, the supplement states, with a threshold $t ≈ 0.345$:")
     st.latex(r"\mathrm{HGR}^2 \le 1 - 2^{-2I} \le \chi^2 \ \text{ if } \chi^2 \ge t,")
     st.latex(r"\mathrm{HGR}^2 \le \chi^2 \le 1 - 2^{-2I} \ \text{ otherwise.}")
     left, right = st.columns([1.2, 1])
@@ -210,29 +210,29 @@ def show_supplement(base: str) -> None:
 def findings(base: str) -> str:
     if base == "bits":
         unit = (
-            "**In bits** $2^{-2I} = 1 - ρ^2$, so the middle term *is* HGR²: the first inequality is an "
-            "equality, and the middle term is below χ² at every ρ but 0. There is no threshold, and the "
-            "second case never happens."
+            "**In bits** $2^{-2I} = 1 - ρ^2$, so the middle term *is* HGR², and it is below χ² at every ρ "
+            "except 0. There is no threshold, and the second case never occurs."
         )
     else:
         unit = (
-            "**In nats** the middle term is $1 - (1 - ρ^2)^{0.69}$. It lies *below* HGR² at every ρ but 0: "
-            "the first inequality fails. It is below χ², too: the second case never happens."
+            "**In nats** the middle term is $1 - (1 - ρ^2)^{0.69}$. It is below HGR² at every ρ except 0, "
+            "so the first inequality fails. It is also below χ², so the second case never occurs."
         )
     printed = f"−{abs(printed_threshold()):.3f}"
     bound_bits, bound_nats = map(bound_crossing, BASES)
     mi_bits, mi_nats = (math.sqrt(mi_crossing(each)) for each in BASES)
     return (
         f"{unit}\n\n"
-        "**The printed formula** for $t$ comes from putting the bound $\\log(1 + χ^2)$ in the place of $I$ "
-        f"(dashed line). That line crosses χ² at {bound_nats:.3f} with the natural logarithm and "
-        f"at {bound_bits:.3f} with base 2, not at 0.345. And the bivariate normal has exactly half "
-        "of that bound, $I = \\tfrac12 \\log(1 + χ^2)$: where the bound crosses says nothing of $I$.\n\n"
-        f"**Evaluated**, it gives {printed}, not +0.345; no χ² is negative. That is what comes out of the "
-        "crossing in nats if $\\ln(1 + t) / \\ln(1 - t)$ is taken for $\\ln\\frac{1 + t}{1 - t}$.\n\n"
-        "**What stays true**, and is all that fair training needs: HGR² ≤ χ², in any base. Mutual "
+        "**The printed formula** for $t$ results from replacing $I$ by its bound $\\log(1 + χ^2)$ "
+        f"(dashed line). This line crosses χ² at {bound_nats:.3f} with the natural logarithm and "
+        f"at {bound_bits:.3f} with base 2, not at 0.345. For the bivariate normal, $I = \\tfrac12 \\log(1 "
+        "+ χ^2)$ is half of this bound, so the crossing says nothing about $I$.\n\n"
+        f"**Evaluated**, the formula gives {printed}, not +0.345, although χ² can't be negative. The "
+        "crossing in nats gives this value if $\\ln(1 + t) / \\ln(1 - t)$ is mistaken for "
+        "$\\ln\\frac{1 + t}{1 - t}$.\n\n"
+        "**HGR² ≤ χ² holds** in any base, and fair training needs nothing else. Mutual "
         f"information crosses HGR² at ρ = {mi_nats:.3f} in nats and at "
-        f"{mi_bits:.3f} in bits: which of the two is larger is a matter of units."
+        f"{mi_bits:.3f} in bits, so their order depends on the unit."
     )
 
 

@@ -60,12 +60,12 @@ def show_part() -> None:
     parts = {"patterns": "Patterns", "gaussians": "Gaussians"}
     part = choose("Part", parts, name=Address.PART, key=KEY("part"), place=place, hidden_label=True)
     if part == "gaussians":
-        heading.title("Which bounds the maximal correlation: χ² or mutual information?")
+        heading.title("Does χ² or mutual information bound the maximal correlation?")
         with body:
             show_gaussians()
     else:
         # The meanings where they are used first; the lines themselves would take the picture's place.
-        heading.title("Which measure sees the link?", help=in_lines())
+        heading.title("Which measure detects the link?", help=in_lines())
         with body:
             show_patterns()
 
@@ -161,7 +161,7 @@ def show_fig2(scene: Scene) -> None:
         ),
         needs=("lines", "exact"),
         key=KEY("fig2"),
-        alt="Four panels, one a pattern: each estimator against the noise, with the exact value.",
+        alt="Four panels, one per pattern: each estimator against the noise, with the exact value.",
     )
     if tables is not None:
         if kind == "fig2":
@@ -174,7 +174,7 @@ def show_power(scene: Scene) -> None:
     ids, _ = ask_for_estimators("power", compared(), published=False)
     study = Study("power", replace(scene, noise=0.0))
 
-    subtitle = f"{scene.n:,} rows a data set, at a false-alarm rate of 5 %; bands: 95 % intervals"
+    subtitle = f"{scene.n:,} rows per data set, at a false-alarm rate of 5 %; bands: 95 % intervals"
     tables = _drawn(
         study,
         lambda found: power_figure(found["power"], ids=ids, subtitle=subtitle, theme=theme()),
@@ -255,8 +255,8 @@ def show_curves(scene: Scene, truth: Truth) -> None:
         curves.append(slow["curves"])
     table = pd.concat([one for one in curves if len(one)] or curves, ignore_index=True)
     st.markdown(
-        "Maximal correlation is the correlation of the two most correlated functions. An estimator learns "
-        "them. Here the exact pair is known."
+        "Maximal correlation is the correlation of the two most correlated functions. The estimators learn "
+        "these functions. For a pattern, the exact pair is known."
     )
     u, v = scene.draw()
     inner = slice(1, -1)  # heavy tails would send the ends of U to 0 and to infinity
@@ -295,9 +295,9 @@ def show_numbers(estimates: pd.DataFrame, truth: Truth) -> None:
     )
     st.caption(
         "Noise floors come from shuffling V 39 times, or 19 times for slow estimators. To keep the slider "
-        "quick, unitless quick estimators take their floor from a nearby noise level, where it is the same "
-        "up to chance. For RDC “as published” means a Python port's treatment of ties. The authors' R code "
-        "averages ties, as we do here."
+        "quick, the floors of quick estimators without a unit come from a nearby noise level, where they "
+        "are the same up to chance. For RDC, “as published” treats ties like a Python port. The authors' R "
+        "code averages ties, as we do."
     )
 
 

@@ -59,7 +59,7 @@ def ask_for_scene() -> Scene | None:
             0.05,
             key=Address.TIES,
             bind="query-params",
-            help="Like claims, most of which are zero. Ties mislead estimators based on ranks.",
+            help="For example, most claims are zero. Ties mislead estimators based on ranks.",
         )
         heavy_tails = st.toggle(
             "Heavy tails",
@@ -90,7 +90,7 @@ def ask_for_scene() -> Scene | None:
         st.latex(rf"V = F(U) + \varepsilon, \qquad F(u) = {named.formula}")
         if heavy_tails:
             st.caption(
-                "Heavy tails: the estimators are given $e^{2z}$ in place of each variable. For U, $z$ is its "
+                "Heavy tails: the estimators use $e^{2z}$ instead of each variable. For U, $z$ is its "
                 "normal score. For V, it is V in standard deviations. Increasing transformations do not "
                 "change maximal correlation, χ² or mutual information, so the exact values hold."
             )

@@ -56,7 +56,7 @@ def show_runs() -> list[Run]:
     if found.damaged:
         st.warning(
             f"These runs can't be read and were left unchanged: {', '.join(found.damaged)}. Other runs are "
-            "unaffected. The command fairdash runs delete deletes one."
+            "unaffected. To delete one, use the command fairdash runs delete."
         )
     choose([id for id in st.session_state.get(CHOSEN, []) if id in by_id])
     return [by_id[id] for id in st.session_state[CHOSEN]]
@@ -210,7 +210,7 @@ def _show_one(run: Run) -> None:
             icon=":material/replay:",
             key=KEY("again", run.id),
             disabled=bool(missing),
-            help="Trains the same plan on the same data again. This run is kept.",
+            help="Train the same plan on the same data again. This run is kept.",
         ):
             with plain_errors():
                 again = start_again(run, owner=current_owner())

@@ -25,7 +25,7 @@ from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.ui.blocks import show_blocks, show_stage, show_table
 from fairdash.ui.cached import fronts_of, result_of, stops_of
-from fairdash.ui.frame import chart, theme
+from fairdash.ui.frame import PICTURES, chart, theme
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.text import label, number, safe
 
@@ -195,7 +195,8 @@ def show_comparison(comparison: Comparison, run: Run) -> None:
 
 def show_pictures(comparison: Comparison, run: Run) -> None:
     """Show the stage: λ, the averages, the front and four numbers that follow the slider."""
-    stops = stops_of(run, comparison)
+    with st.skeleton(height=PICTURES):
+        stops = stops_of(run, comparison)
     at = stops.lams.index(f"{lam_in_view(comparison.plan):g}")
 
     def let_go(at: int) -> None:
@@ -213,7 +214,7 @@ def _show_place(comparison: Comparison) -> None:
     if not curve_point.is_trained:
         share = f"{curve_point.share:.0%} of the model at λ = {curve_point.high:g}"
         rest = "the standard model" if curve_point.low == 0 else f"the one at λ = {curve_point.low:g}"
-        st.caption(f"The chosen point is a blend: {share}, the rest of {rest}. Its mark is hollow.")
+        st.caption(f"The chosen point is a blend (hollow mark) of {share} and {rest}.")
     if comparison.is_worse_than_both_ends():
         st.warning(
             "This blend shows more dependence than both neighbouring trained models. Choose one of them "
@@ -245,7 +246,7 @@ def _averages(comparison: Comparison) -> None:
             )
             show_blocks([picture], KEY)
     st.caption(
-        "Left: what people are charged. Right: the error of that charge. A model can be even in one and "
+        "The left figure shows predictions, the right figure their errors. A model can be even in one and "
         "uneven in the other."
     )
 
@@ -292,8 +293,8 @@ def _hiding(comparison: Comparison) -> None:
             )
     st.caption(
         f"Of all transformations of the {seen.audited} and {safe(comparison.sensitive_called)}, these two "
-        "are the most correlated (HGR, by splines on the rows shown). Where g is steep or turns, groups "
-        "differ. Near independence the curves follow noise and have no meaning."
+        "have the highest correlation (HGR, by splines on the rows shown). Groups differ where g is steep "
+        "or turns. Near independence the curves only show noise."
     )
 
 
@@ -351,8 +352,8 @@ def _find_point(comparison: Comparison) -> None:
     choice, goal = _choose(comparison, str(wish), right)
     st.markdown(f"**{safe(words.of_choice(comparison, choice, goal))}**")
     st.caption(
-        "Chosen among all methods, trained weights and blends by means over the splits' validation rows, "
-        "which no model was trained on. The figures come from the test rows, which did not affect the "
+        "The choice among all methods, trained weights and blends uses means over the splits' validation "
+        "rows, on which no model was trained. The figures come from test rows, which did not affect the "
         "choice."
     )
     st.button(

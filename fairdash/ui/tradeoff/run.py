@@ -28,13 +28,12 @@ from fairdash.runs.models import ModelJob, find_model
 from fairdash.runs.store import FIRST, RESULT, Run
 from fairdash.training.defaults import share_of_rows
 from fairdash.training.methods import FAIR_TARIFF, METHODS
-from fairdash.training.models import work_of
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD, default_plan, preview_of, quicker
 from fairdash.ui.blocks import show_table
 from fairdash.ui.cached import dataset_of
 from fairdash.ui.files import download_of
-from fairdash.ui.frame import PICTURE_FORMAT, plain_errors, show_problems
+from fairdash.ui.frame import PICTURE_FORMAT, PICTURES, plain_errors, show_problems
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_or_start, show_progress, show_status
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.owner import current_owner
@@ -63,7 +62,7 @@ def run_in_view() -> Run | None:
         source = chosen_source()
         run = next(iter(list_runs(owner=current_owner()).of(source)), None)
         if run is None:
-            with st.spinner("Reading the data…"):
+            with st.skeleton(height=PICTURES):
                 run = start_quick(source, DEFAULT_OBJECTIVE)
         choose_run(run)
     if run.look is None:
@@ -140,14 +139,18 @@ def _follow_refining(run: Run, seen: str) -> None:
 
 def _offer_quicker(run: Run) -> None:
     """Where a run has long to go: a smaller one on the same data instead, which begins with the same look."""
-    spec, left = run.spec, run.status.seconds_left
-    quick = quicker(spec.plan)
+    spec, status = run.spec, run.status
+    left, quick = status.seconds_left, quicker(spec.plan)
     if left is None or left < LONG or quick is None or run.is_cancelled():
         return
-    share = work_of(quick.models()) / work_of(spec.plan.models())
+    from fairdash.evaluation.work import WorkEstimate
+
+    own, whole = (WorkEstimate(dataset_of(spec.source), each).seconds for each in (quick, spec.plan))
+    # It begins anew, with all of its work left.
+    seconds = own / whole * left / (1 - status.fraction)
     (fair,) = (METHODS[method].title for method in quick.methods if method != STANDARD)
     if st.button(
-        f"Instead: {fair} alone, {quick.n_splits} splits, about {duration(share * left)}",
+        f"Instead: {fair} alone, {quick.n_splits} splits, about {duration(seconds)}",
         key=KEY("quicker", run.id),
         icon=":material/fast_forward:",
         help="This run stops and can be resumed later.",
@@ -170,7 +173,7 @@ def _show_wait(run: Run) -> None:
             choose_run(start_again(run, owner=current_owner()))
             st.rerun()
         return
-    said = "This run is still at work. It continues if you close the page."
+    said = "This run is still in progress. It continues if you close the page."
     if spec.first is not None:
         what = "networks" if FAIR_TARIFF not in spec.first.methods else "tariffs"
         rows = "a random sample of the rows" if spec.first_share < 1 else "all rows"
@@ -209,8 +212,8 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
     elif openings:
         st.warning(
             safe(
-                f"These rows were already opened for another point. Opening number {times + 1} is no "
-                "confirmation of this one."
+                f"These rows were already opened for another point. Opening them again (number "
+                f"{times + 1}) does not confirm this one."
             )
         )
     else:
@@ -222,8 +225,7 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
             on_click=_open,
             args=(comparison, run),
             key=KEY("open"),
-            help="One test of the chosen point on rows not used so far. It is valid once: choose first, "
-            "then open.",
+            help="Test the chosen point once on unused rows. Only the first test is valid, so choose first.",
         )
     others = [each for each in openings if each != own]
     if others:
@@ -290,11 +292,12 @@ def show_take_away(comparison: Comparison, run: Run) -> None:
         lambda: _price_of(comparison),
         title=f"{comparison.title}, {comparison.b.title}",
         key=KEY("audit"),
-        about="Predictions of the chosen model for test rows, each from a split that did not train on it.",
+        about="Predictions of the chosen model for test rows, each from a split in which the row was "
+        "not used for training.",
     )
     st.caption(
         "The report is one HTML file, to open or print anywhere. The camera on a chart saves it as a "
-        "picture. All files are made on this machine and sent nowhere."
+        "picture. All files are created on this machine. Nothing is uploaded."
     )
 
 
@@ -418,8 +421,8 @@ def offer_audit(run: Run, price: Callable[[], pd.Series], *, title: str, key: st
         icon=":material/fact_check:",
         disabled=bool(missing),
         help=missing
-        or f"{about} Opens the audit with its columns filled in. The table is stored as yours and deleted "
-        "with the run.",
+        or f"{about} Opens the audit with its columns filled in. The table belongs to you and is "
+        "deleted with the run.",
     )
     source = None
     if clicked:

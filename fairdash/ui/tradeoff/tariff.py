@@ -121,7 +121,7 @@ def _show_fitted(comparison: Comparison, run: Run, job: ModelJob, lam: float) ->
         lambda: pd.Series(rate(after, dataset_of(run.spec.source).features)),
         title=f"{run.spec.source.title}, {title_of(lam)}",
         key=KEY("audit"),
-        about="What this tariff charges for each row.",
+        about="Premium of this tariff for each row.",
     )
 
 
@@ -138,7 +138,7 @@ def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
         placeholder="no cap",
         key=KEY("most"),
         help="All premiums are multiplied by one level and capped at both ends. Total income does not "
-        "change. The cap comes after rating, so the table of relativities does not change.",
+        "change. The cap applies after rating, so the table of relativities does not change.",
     )
     if most is None:
         return
@@ -194,7 +194,8 @@ def _cap_in_words(comparison: Comparison, table: pd.DataFrame, most: float) -> s
     audited = "residuals" if comparison.objective_seen.uses_target else "premiums"
     return (
         "Means over the splits, test rows; noise floors in brackets. The gap is the largest difference "
-        f"between average {audited}, ÷ the mean premium. Today's price is first scaled to the tariff's "
+        f"between average {audited}, divided by the mean premium. Today's price is first scaled to the "
+        "tariff's "
         f"income (times {number(brought)}), so a change is relative to the general level. Of {exposure}, "
         f"{held[0]} are capped at −{most:g} % and {held[1]} at +{most:g} %. The others pay the tariff times "
         f"{number(level)}. Total income is the same before and after."

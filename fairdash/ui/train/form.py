@@ -86,7 +86,7 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
         help="Several methods are trained on the same splits for comparison.",
     )
     for method in methods:
-        adversary = " An adversary takes time." if METHODS[method].adversarial else ""
+        adversary = " Its adversary makes training slower." if METHODS[method].adversarial else ""
         st.caption(f"**{METHODS[method].title}:** {METHODS[method].meaning}{adversary}")
     loss = ask_for_loss(dataset)
     if search is not None:
@@ -226,7 +226,7 @@ def ask_for_loss(dataset: Dataset) -> str:
     if follows(LOSS, [target, dataset.per_exposure, suitable, suggested]):
         st.session_state[LOSS] = suggested
     loss = st.selectbox(
-        "What counts as accurate?",
+        "Measure of accuracy (loss)",
         suitable,
         format_func=lambda each: LOSSES[each].title,
         key=LOSS,
@@ -250,9 +250,9 @@ def follows(widget: str, what: object) -> bool:
 
 def not_offered(title: str, problem: Problem) -> str:
     """Explain in a sentence why a loss can't be selected."""
-    rows = f": in {counted(problem.count, 'row')} it is not" if problem.count else ""
+    rows = f". This fails in {counted(problem.count, 'row')}" if problem.count else ""
     needs = problem.what.partition(" needs ")[2]
-    return f"{title} is not offered: it needs {needs}{rows}."
+    return f"{title} is not available: it needs {needs}{rows}."
 
 
 DEVICES = ("auto", "cpu", "cuda", "mps")

@@ -66,8 +66,8 @@ _TARGET_WORDS: Mapping[str, str] = MappingProxyType(
     }
 )
 _WHERE = (
-    "The search uses only the training rows of the first split. With one split, the test rows take no part "
-    "in the choice. With more, the other splits' test rows do."
+    "The search uses only the training rows of the first split. With one split, no test row is used. With "
+    "more splits, these rows include test rows of other splits."
 )
 
 
@@ -95,8 +95,8 @@ def _ask_for_settings(source: DatasetSource, plan: SearchPlan) -> None:
     folds = right.number_input("Folds", 2, 20, 5, key=KEY("folds"))
     count = len(GRIDS[grid].candidates(plan.settings))
     st.caption(
-        f"{counted(count, 'combination')} of network, dropout, learning rate and weight decay, each trained "
-        f"{folds} times and evaluated on held-out rows, by a measure other than its own penalty. "
+        f"{counted(count, 'combination')} of network, dropout, learning rate and weight decay, each "
+        f"trained {folds} times and evaluated on held-out rows, with a measure other than its own penalty. "
         f"{_WHERE}"
     )
     if st.button("Search", icon=":material/search:"):
@@ -127,7 +127,7 @@ def _ask_for_lam(source: DatasetSource, plan: SearchPlan) -> None:
         )
     folds = right.number_input("Folds", 2, 20, 10, key=KEY("lam-folds"))
     closer = st.checkbox("Refine between the two nearest weights in a second round")
-    st.caption(f"{counted(len(LAMS), 'weight')} λ from a pilot, cross-validated. {_WHERE}")
+    st.caption(f"{counted(len(LAMS), 'weight')} λ from a pilot are compared by cross-validation. {_WHERE}")
     if st.button("Find the weight", icon=":material/search:"):
         _start(
             source,
