@@ -14,6 +14,7 @@ from fairdash.figures.data import distribution_figure, link_figure, training_cur
 from fairdash.figures.front import front_without_marks, with_marks
 from fairdash.figures.groups import profile_figure
 from fairdash.figures.labels import Label
+from fairdash.figures.parts import dots, plain
 from fairdash.figures.theme import DARK, LIGHT, new_figure, theme_of
 from fairdash.training.methods import METHODS
 from fairdash.training.splits import random_splits
@@ -74,6 +75,18 @@ def test_the_front_draws_the_least_error_of_independence_with_its_standard_error
 def test_plotly_knows_all_that_is_in_a_figure():
     for figure in _all_figures():
         assert go.Figure(figure.to_dict()).to_dict() == figure.to_dict()
+
+
+def test_plain_values_are_json_without_nan():
+    points = dots(
+        [1.0, float("nan")],
+        np.array([2.0, np.nan]),
+        name="a",
+        colour="#000",
+        customdata=[[np.float64("nan")]],
+    )
+    (trace,) = plain(go.Figure(data=[points]))["data"]
+    assert json.loads(json.dumps(trace, allow_nan=False))["y"] == [2.0, None]
 
 
 def test_names_never_become_html():
