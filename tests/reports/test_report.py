@@ -407,5 +407,5 @@ def test_an_error_near_zero_gets_no_percentage(found):
         "(from 0.0104 % to 29.6 % of the error of predicting the average for everyone)."
     )
     (_, value, below, meaning), *_ = four_numbers(near)
-    assert (value, below) == ("28.5 €", "standard model: 0.0100 €")
+    assert (value, below) == ("28.5 €", "29.6 % of the average's; standard model: 0.0100 €")
     assert "Predicting the average for everyone gives 96.2 €" in meaning
