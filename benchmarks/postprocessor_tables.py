@@ -57,6 +57,10 @@ dependence of the unrepaired trees. The 95 % intervals are over {splits} random 
 those splits only, so it is not comparable with the others. Only the motor tables have a tariff and factors.
 Each claims table has 3,000 policies drawn at random.
 
+“Trees on residual columns” stands for Fairlearn's `CorrelationRemover`. With equal weights, Fairlearn 0.15.0
+and our columns differ by less than 1e-14 on household and Crime, at alpha 0.25, 0.5 and 1. Fairlearn takes no
+weights. On the motor tables our columns weight policies by exposure.
+
 {equal}
 
 ## Dependence and error on new rows, by strength

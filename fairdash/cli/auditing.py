@@ -11,8 +11,8 @@ import pandas as pd
 from fairdash.auditing.audit import carry_out
 from fairdash.auditing.evidence import AuditResult, KeptPlan, command_of, read_plan
 from fairdash.auditing.filing.rules import RULES, Rule, template_of
-from fairdash.auditing.models.model_answers import MODEL_PRICE, ask_model, priced
-from fairdash.auditing.plan import AuditPlan, columns_of
+from fairdash.auditing.models.model_answers import MODEL_PRICE
+from fairdash.auditing.plan import plan_of
 from fairdash.cli import AsJson, Columns, Share, say
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.readers.reading import bytes_of, read_content
@@ -142,40 +142,18 @@ def audit(
             if not given:
                 hint = f"Give --{name}, or the --plan of an earlier audit."
                 raise OptionError.of("No column is named", hint, column=name)
-        columns = columns_of(
-            str(price),
-            sensitive,
-            exposure=exposure,
-            outcome=outcome,
-            controls=control,
-            expected_cost=expected_cost,
-            candidate=candidate,
-            groups=group,
-            totals=total,
-            features=feature or None,
-            coverage=coverage,
-            probabilities=probability,
-            known_class=known_class,
-        )
-        asked = AuditPlan.of(
-            columns,
-            criterion=criterion,
-            max_gap=max_gap,
-            questions=question or "all",
-            reliability=reliability,
-            random_state=random_state,
-            cap=cap,
-            currency=currency,
-            period=period,
-        )
+        asked = plan_of(
+            str(price), sensitive, exposure=exposure, outcome=outcome, controls=control,
+            criterion=criterion, expected_cost=expected_cost, candidate=candidate, groups=group,
+            reliability=reliability, max_gap=max_gap, questions=question or "all", totals=total,
+            features=feature or None, coverage=coverage, cap=cap, currency=currency, period=period,
+            probabilities=probability, known_class=known_class, random_state=random_state,
+        )  # fmt: skip
         kept = KeptPlan(plan=asked)
     frame, origin = _table(file, kept.origin)
-    taken, pricing = model_column or None, None
-    if model is not None:
-        frame, pricing = priced(frame, model, columns=taken, name=kept.plan.columns.price)
-    result = carry_out(frame, kept.plan, origin=origin)
-    if pricing is not None:
-        result = ask_model(result, frame, pricing, columns=taken, customer=customer)
+    result = carry_out(
+        frame, kept.plan, origin=origin, model=model, model_columns=model_column or None, customer=customer
+    )
     if against is not None:
         result = result.compare(against)
     if out is not None and out != place:
