@@ -215,7 +215,7 @@ def test_a_fair_monotone_tariff_is_where_nothing_monotone_is_lower():
         ({"monotone": {"bonus": 1}, "interactions": [("bonus", "zone")]}, "“bonus” is in an interaction"),
         ({"monotone": {"garage": 1}, "fixed": {"garage": {True: 1, False: 1.1}}}, "“garage” are fixed"),
         ({"smooth": -1}, "“smooth”.*at least 0"),
-        ({"smooth": {"bonus": -1}}, "“smooth”.*one a column"),
+        ({"smooth": {"bonus": -1}}, "“smooth”.*one per column"),
         ({"smooth": {"zone": 1}}, "“zone” is not a numeric feature"),
     ],
 )
