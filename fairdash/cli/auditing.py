@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -169,7 +170,7 @@ def audit(
             period=period,
         )
         kept = KeptPlan(plan=asked)
-    frame, origin = _table(file, kept.origin)
+    frame, origin = _table(file, kept, whole=model is not None)
     taken, pricing = model_column or None, None
     if model is not None:
         frame, pricing = priced(frame, model, columns=taken, name=kept.plan.columns.price)
@@ -214,8 +215,9 @@ def _rule_in_words(rule: Rule) -> str:
     return f"{rule.id}: {rule.title} ({rule.version}). Looked up {rule.looked_up}. {what}."
 
 
-def _table(file: Path | None, before: Mapping[str, Any]) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """The table to audit and where it came from; `before` is what the plan says of that."""
+def _table(file: Path | None, kept: KeptPlan, *, whole: bool) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """The table to audit, or its named columns if they are all named, and where it came from."""
+    before = kept.origin
     if file is None:
         if "dataset" not in before:
             raise OptionError.of("No table is named", "Give a file.", column="file")
@@ -223,6 +225,8 @@ def _table(file: Path | None, before: Mapping[str, Any]) -> tuple[pd.DataFrame, 
         return load_dataset(dataset, **options).table(), {"dataset": dataset, "options": options}
     content = bytes_of(file)
     reading = from_plain(ReadingOptions, before.get("reading", {}))
+    if kept.plan.columns.features is not None and not whole:
+        reading = replace(reading, columns=kept.plan.columns.named)
     origin = {"sha256": sha256(content), "reading": to_plain(reading)}
     return read_content(content, reading)[0], origin
 

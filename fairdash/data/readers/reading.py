@@ -57,7 +57,7 @@ READERS: Mapping[str, Reader] = MappingProxyType(
     }
 )
 _FIRST_BYTES = (
-    (b"PAR1", PARQUET),
+    (limits.PARQUET_MARK, PARQUET),
     *((mark, R_DATA) for mark in R_MARKS),
 )
 
@@ -96,6 +96,7 @@ def read_table(
     number_names: bool = False,
     header_row: int | None = None,
     keep_below: bool = False,
+    columns: Sequence[str] | None = None,
 ) -> tuple[pd.DataFrame, ReadingReport]:
     """Read text, Parquet, Excel, R's .rda, SAS, Stata or SPSS files, compressed (gzip, zip) or not.
 
@@ -110,7 +111,7 @@ def read_table(
         A path, or the bytes of a file.
     name
         Display name; by default the path's last part.
-    encoding, delimiter, decimal, missing_values, sheet, number_names, header_row, keep_below
+    encoding, delimiter, decimal, missing_values, sheet, number_names, header_row, keep_below, columns
         See :class:`~fairdash.data.readers.report.ReadingOptions`; options not given are detected and
         reported.
 
@@ -146,6 +147,7 @@ def read_table(
         number_names=number_names,
         header_row=header_row,
         keep_below=keep_below,
+        columns=None if columns is None else tuple(columns),
     )
     frame, report = read_content(content, options)
     return frame, replace(report, name=name)
@@ -153,7 +155,7 @@ def read_table(
 
 def read_content(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
     """Read the bytes of a file; as :func:`read_table`."""
-    check_file(len(content))
+    check_file(len(content), content)
     content, packed = unpack(content, largest=limits.LARGEST_FILE)
     if not content.strip():
         raise empty_file()
@@ -217,7 +219,8 @@ def bytes_of(source: str | Path | bytes) -> bytes:
     if isinstance(source, bytes):
         return source
     try:
-        check_file(Path(source).stat().st_size)
+        with Path(source).open("rb") as file:
+            check_file(Path(source).stat().st_size, file.read(len(limits.PARQUET_MARK)))
         return Path(source).read_bytes()
     # ValueError: a NUL in the path. A FairdashError is also a ValueError or an OSError.
     except FairdashError:

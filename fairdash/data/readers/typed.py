@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,9 +25,10 @@ from fairdash.utils.text import few
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
-#: Bytes that the decoded columns may have: 50 million cells of 16 bytes.
-MOST_BYTES = 800 * 10**6
+#: Bytes that the decoded columns may have: 100 million cells of 16 bytes.
+MOST_BYTES = 1_600 * 10**6
 #: pandas writes the numbers of the rows under such names.
 _ROW_NUMBERS = "__index_level_"
 #: How an unpacked file begins: the format's name and its version, 2 or 3, in binary form.
@@ -70,9 +71,11 @@ def _parquet(content: bytes, options: ReadingOptions) -> tuple[pa.Table | None, 
 
     file = pq.ParquetFile(io.BytesIO(content))
     footer, schema = file.metadata, file.schema_arrow
+    wanted = [k for k, name in enumerate(schema.names) if options.columns is None or name in options.columns]
+    schema = pa.schema([schema.field(k) for k in wanted])
     check_shape(footer.num_rows, len(schema))
     check_memory(footer.num_rows, len(schema))
-    size = sum(footer.row_group(k).total_byte_size for k in range(footer.num_row_groups))
+    size = _unpacked_size(footer, options.columns)
     if size > MOST_BYTES:
         raise too_large(f"the table has {size / 1e6:,.0f} MB when it is unpacked")
     named(schema.names, number=options.number_names)
@@ -93,6 +96,15 @@ def _parquet(content: bytes, options: ReadingOptions) -> tuple[pa.Table | None, 
     # Text that is no UTF-8, and codes that point at nothing.
     table.validate(full=True)
     return table, schema, footer.num_rows
+
+
+def _unpacked_size(footer: pq.FileMetaData, columns: Collection[str] | None) -> int:
+    """Return the bytes that these columns, or all, have when they are unpacked, as the footer counts them."""
+    groups = [footer.row_group(k) for k in range(footer.num_row_groups)]
+    if columns is None:
+        return sum(group.total_byte_size for group in groups)
+    parts = (group.column(j) for group in groups for j in range(group.num_columns))
+    return sum(part.total_uncompressed_size for part in parts if part.path_in_schema in columns)
 
 
 def _plain(schema: pa.Schema) -> list[int]:
