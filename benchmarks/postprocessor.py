@@ -1,6 +1,6 @@
 """Repaired trees beside networks, tariffs and two ways that need s, at three equal dependences.
 
-    FAIRDASH_DATA=… OMP_NUM_THREADS=1 python -m benchmarks.postprocessor [--rows 3000] [--splits 5]
+    FAIRDASH_DATA=… python -m benchmarks.postprocessor [--rows 3000] [--splits 5] [--only crime]
 
 Tables: Crime, household (simulated), material claims of pg15training, claims of freMPL1 (the latter two drawn
 at random). The ways, a path by strength each:
@@ -194,10 +194,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--rows", type=int, default=3_000)
     parser.add_argument("--splits", type=int, default=5)
+    parser.add_argument("--only", help="name of one table: the rows of the others stay as they are")
     options = parser.parse_args(argv)
     warnings.simplefilter("ignore", UserWarning)  # levels that training rows of a split don't have
     rows: list[dict[str, object]] = []
+    if options.only:
+        kept = pd.read_csv(RESULTS)
+        rows = kept[kept["table"] != options.only].to_dict("records")
     for dataset in data_sets(options.rows):
+        if options.only not in (None, dataset.name):
+            continue
         started = time.process_time()
         rows += rows_of(dataset, options.splits)
         print(dataset.name, f"{time.process_time() - started:.0f} s of computing", flush=True)

@@ -27,7 +27,7 @@ ROWS: dict[str, dict[int, tuple[str, str]]] = {
         7: ("short rows", "refused, with the lines"),
         8: ("unclosed quote", "refused, with the line it opens on"),
         9: ("NUL bytes, or an image named .csv", "refused by content, not by name"),
-        10: ("over the size limit (200 MB, or 100 million cells)", "refused before parsing"),
+        10: ("over the size limit (200 MB, or 50 million cells)", "refused before parsing"),
         11: ("empty, or a header only", "“no data rows”"),
         12: ("fewer rows than a task needs", "a message with the number needed, and for what"),
         13: ("duplicate headers", "listed; numbered after a click, and reported"),

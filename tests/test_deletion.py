@@ -31,8 +31,8 @@ from fairdash.storage import write_whole
 from fairdash.ui import cached
 from tests.runs.test_searches import LAM
 from tests.test_canary import PLAN, ROLES, holds_canary, table, upload
-from tests.ui.conftest import open_page
-from tests.ui.test_data_page import button, said, said_in_errors
+from tests.ui.conftest import button, open_page
+from tests.ui.test_data_page import said, said_in_errors
 
 #: Goes on until it is stopped.
 ENDLESS = replace(PLAN, settings=replace(PLAN.settings, n_epochs=1_000_000))

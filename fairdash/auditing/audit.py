@@ -15,7 +15,7 @@ from fairdash.auditing.data import Answered, AuditData, Measured, Progress
 from fairdash.auditing.evidence import AuditResult, environment, hash_of_rows
 from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED, holm, verdict_at
 from fairdash.auditing.models.model_answers import MODEL_PRICE, ask_model, priced
-from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, columns_of
+from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, plan_of
 from fairdash.auditing.result import Answer
 from fairdash.auditing.table import AuditTable, only_shown
 from fairdash.data.dataset import draw_of_groups
@@ -28,7 +28,7 @@ OF_EACH_PRICE = frozenset(range(1, 8))
 OF_BOTH_PRICES = frozenset(number for number, each in QUESTIONS.items() if each.needs == "candidate")
 
 #: Tables whose columns low and high are of s.
-_OF_BANDS = ("money_along_s", "change_along_s", "actual_to_expected")
+_OF_BANDS = ("money_along_s", "change_along_s", "actual_to_expected", "premium_averages")
 _OF_A_VERDICT = ["question", "criterion", "value", "ci_low", "ci_high", "p_value", "verdict"]
 
 
@@ -139,38 +139,14 @@ def audit(
     >>> result.verdict
     'below'
     """
-    pricing, price = None, price or MODEL_PRICE
-    if model is not None:
-        frame, pricing = priced(frame, model, columns=model_columns, name=price)
-    columns = columns_of(
-        price,
-        sensitive,
-        exposure=exposure,
-        outcome=outcome,
-        controls=controls,
-        expected_cost=expected_cost,
-        candidate=candidate,
-        groups=groups,
-        totals=totals,
-        features=features,
-        coverage=coverage,
-        probabilities=probabilities,
-        known_class=known_class,
-    )
-    plan = AuditPlan.of(
-        columns,
-        criterion=criterion,
-        max_gap=max_gap,
-        questions=questions,
-        reliability=reliability,
-        random_state=random_state,
-        cap=cap,
-        currency=currency,
-        period=period,
-    )
-    result = carry_out(frame, plan)
-    if pricing is not None:
-        result = ask_model(result, frame, pricing, columns=model_columns, customer=customer)
+    plan = plan_of(
+        price or MODEL_PRICE, sensitive, exposure=exposure, outcome=outcome, controls=controls,
+        criterion=criterion, expected_cost=expected_cost, candidate=candidate, groups=groups,
+        reliability=reliability, max_gap=max_gap, questions=questions, totals=totals, features=features,
+        coverage=coverage, cap=cap, currency=currency, period=period, probabilities=probabilities,
+        known_class=known_class, random_state=random_state,
+    )  # fmt: skip
+    result = carry_out(frame, plan, model=model, model_columns=model_columns, customer=customer)
     return result if against is None else result.compare(against)
 
 
@@ -180,6 +156,9 @@ def carry_out(
     *,
     origin: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
+    model: Any = None,
+    model_columns: Sequence[str] | None = None,
+    customer: Any = None,
 ) -> AuditResult:
     """Execute a plan on a frame; see :func:`audit` for results and errors.
 
@@ -190,7 +169,12 @@ def carry_out(
     progress
         Told what is being done and the share that is, before each step; may raise
         :class:`~fairdash.errors.Cancelled`.
+    model, model_columns, customer
+        As in :func:`audit`.
     """
+    pricing = None
+    if model is not None:
+        frame, pricing = priced(frame, model, columns=model_columns, name=plan.columns.price)
     names = plan.columns.each
     both = plan.columns.candidate is not None and 10 in plan.asked
     parts, done = len(names) * (2 if both else 1), 0
@@ -200,7 +184,8 @@ def carry_out(
             progress(doing, (done + share) / parts)
 
     tell("Reading the rows", 0.0)
-    frame, drawn = _drawn(frame, plan)
+    everyone = frame
+    frame, drawn = _drawn(everyone, plan)
     tables = [AuditTable.of(frame, columns, **plan.of_table) for columns in names]
     tables = [replace(table, notes=(*drawn, *table.notes)) for table in tables]
     # What probabilities say is of no sensitive column: it is said once.
@@ -224,7 +209,10 @@ def carry_out(
         conclude(each, verdicts, origin) for each, verdicts in zip(firsts, decide(firsts), strict=True)
     ]
     tell("Done", 0.0)
-    return replace(together(results, plan), made_with=environment())
+    result = replace(together(results, plan), made_with=environment())
+    if pricing is None:
+        return result
+    return ask_model(result, everyone, pricing, columns=model_columns, customer=customer)
 
 
 def _drawn(frame: pd.DataFrame, plan: AuditPlan) -> tuple[pd.DataFrame, tuple[str, ...]]:

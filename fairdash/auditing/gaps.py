@@ -64,6 +64,12 @@ def within(each: Estimate, mean: float = 1.0) -> str:
     return f"{percent(each.value / mean)} ({percent(each.ci_low / mean)} to {percent(each.ci_high / mean)})"
 
 
+def of_mean(each: Estimate, mean: float) -> str:
+    """Format an amount as a share of the mean price, said so, with its interval."""
+    value, _, interval = within(each, mean).partition(" (")
+    return f"{value} of the mean price ({interval}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Tested(Estimate):
     """Gap with its inference at a threshold δ; amounts in units of y.
@@ -271,6 +277,13 @@ def root_of(covariance: Array) -> tuple[Array, Array]:
     scale[scale == 0] = 1.0
     size, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
     return scale, vectors * np.sqrt(np.maximum(size, 0))
+
+
+def reach_of_all(covariance: Array, random_state: int | None) -> float:
+    """Return how many standard errors make 95 % limits of several numbers hold at once; nan for none."""
+    _, root = root_of(covariance)
+    drawn = rng_of(Stream.AUDIT_SEGMENTS, random_state).normal(size=(_DRAWS, len(root))) @ root.T
+    return float(np.quantile(np.abs(drawn).max(axis=1), 1 - LEVEL)) if len(root) else np.nan
 
 
 def _draw(covariance: Array, random_state: int | None) -> Array:

@@ -6,7 +6,7 @@ This module imports nothing heavy, because forms and stored plans need it withou
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from importlib import import_module
 from types import MappingProxyType
@@ -102,6 +102,12 @@ def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Colu
     return Columns(price=price, sensitive=first, also=tuple(also), **roles)
 
 
+def plan_of(price: str, sensitive: str | Sequence[str], **options: Any) -> AuditPlan:
+    """Return the plan with roles and options by name; those of the plan as in :meth:`AuditPlan.of`."""
+    roles = {field.name: options.pop(field.name) for field in fields(Columns) if field.name in options}
+    return AuditPlan.of(columns_of(price, sensitive, **roles), **options)
+
+
 def _names(given: Sequence[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
 
@@ -193,7 +199,7 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
             Question(
                 number=8,
                 title="What could be charged instead?",
-                tables=("premium_curves", "premiums", "premium_differences"),
+                tables=("premium_curves", "premiums", "premium_averages", "premium_differences"),
                 implementation="alternative_prices:what_instead",
             ),
             Question(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,8 @@ import pandas as pd
 from fairdash.auditing.audit import carry_out
 from fairdash.auditing.evidence import AuditResult, KeptPlan, command_of, read_plan
 from fairdash.auditing.filing.rules import RULES, Rule, template_of
-from fairdash.auditing.models.model_answers import MODEL_PRICE, ask_model, priced
-from fairdash.auditing.plan import AuditPlan, columns_of
+from fairdash.auditing.models.model_answers import MODEL_PRICE
+from fairdash.auditing.plan import plan_of
 from fairdash.cli import AsJson, Columns, Share, say
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.readers.reading import bytes_of, read_content
@@ -143,40 +142,18 @@ def audit(
             if not given:
                 hint = f"Give --{name}, or the --plan of an earlier audit."
                 raise OptionError.of("No column is named", hint, column=name)
-        columns = columns_of(
-            str(price),
-            sensitive,
-            exposure=exposure,
-            outcome=outcome,
-            controls=control,
-            expected_cost=expected_cost,
-            candidate=candidate,
-            groups=group,
-            totals=total,
-            features=feature or None,
-            coverage=coverage,
-            probabilities=probability,
-            known_class=known_class,
-        )
-        asked = AuditPlan.of(
-            columns,
-            criterion=criterion,
-            max_gap=max_gap,
-            questions=question or "all",
-            reliability=reliability,
-            random_state=random_state,
-            cap=cap,
-            currency=currency,
-            period=period,
-        )
+        asked = plan_of(
+            str(price), sensitive, exposure=exposure, outcome=outcome, controls=control,
+            criterion=criterion, expected_cost=expected_cost, candidate=candidate, groups=group,
+            reliability=reliability, max_gap=max_gap, questions=question or "all", totals=total,
+            features=feature or None, coverage=coverage, cap=cap, currency=currency, period=period,
+            probabilities=probability, known_class=known_class, random_state=random_state,
+        )  # fmt: skip
         kept = KeptPlan(plan=asked)
     frame, origin = _table(file, kept, whole=model is not None)
-    taken, pricing = model_column or None, None
-    if model is not None:
-        frame, pricing = priced(frame, model, columns=taken, name=kept.plan.columns.price)
-    result = carry_out(frame, kept.plan, origin=origin)
-    if pricing is not None:
-        result = ask_model(result, frame, pricing, columns=taken, customer=customer)
+    result = carry_out(
+        frame, kept.plan, origin=origin, model=model, model_columns=model_column or None, customer=customer
+    )
     if against is not None:
         result = result.compare(against)
     if out is not None and out != place:
@@ -225,10 +202,9 @@ def _table(file: Path | None, kept: KeptPlan, *, whole: bool) -> tuple[pd.DataFr
         return load_dataset(dataset, **options).table(), {"dataset": dataset, "options": options}
     content = bytes_of(file)
     reading = from_plain(ReadingOptions, before.get("reading", {}))
-    if kept.plan.columns.features is not None and not whole:
-        reading = replace(reading, columns=kept.plan.columns.named)
     origin = {"sha256": sha256(content), "reading": to_plain(reading)}
-    return read_content(content, reading)[0], origin
+    columns = None if whole or kept.plan.columns.features is None else kept.plan.columns.named
+    return read_content(content, reading, columns)[0], origin
 
 
 def _sentences(result: AuditResult) -> Iterator[str]:

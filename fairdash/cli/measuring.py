@@ -124,7 +124,7 @@ def check(
     price: str | None = None,
     as_json: AsJson = False,
 ) -> int:
-    """Look for columns of a file that give the target away.
+    """Check a file for columns that give the target away.
 
     Parameters
     ----------

@@ -367,8 +367,7 @@ def _negative_problem(target: pd.Series, exposure: pd.Series, lines: np.ndarray 
     return Problem(
         what="amounts below zero, such as recoveries, would be divided by the exposure",
         hint=f"Divide them unchanged (“{column}” ÷ “{exposure.name}” is {rates[0]} over all rows; only "
-        f"squared error can learn it), count them as 0 ({rates[1]}), or leave these rows out "
-        f"({rates[2]}).",
+        f"squared error can learn it), count them as 0 ({rates[1]}), or leave these rows out ({rates[2]}).",
         column=column,
         lines=first_lines(below, lines),
         count=int(below.sum()),

@@ -261,8 +261,7 @@ _MEASURES = (
         zero="no slow sine of the rank of u is correlated with a slow sine of the rank of v",
         one="sums of such sines agree exactly",
         fails_when="The link is fast or has jumps, but its sines are slow. Or ties are ranked in row "
-        "order, as "
-        "in a Python port; the authors' R code averages them.",
+        "order, as in a Python port; the authors' R code averages them.",
         source="Lopez-Paz, Hennig and Schölkopf (2013); mid-ranks",
         interval_of="the largest correlation of its random sines of the ranks, which is at most HGR",
         implementation="rdc:hgr_rdc",
@@ -305,8 +304,7 @@ _MEASURES = (
         fails_when="The link has waves of fewer than 20 rows, over a hundred waves, or steps of fewer than "
         "eight rows between its jumps: it then gives far less. A weak link may give 0.",
         source="First canonical correlation of spline bases or of steps, corrected for the contribution of "
-        "noise (Bao, "
-        "Hu, Pan and Zhou 2019); or, by choice, cross-fitted",
+        "noise (Bao, Hu, Pan and Zhou 2019); or, by choice, cross-fitted",
         implementation="spline:hgr_spline",
         learned="spline:fitted_functions",
         floats_per_row=60,

@@ -32,10 +32,9 @@ from fairdash.evaluation.tradeoff_curve import (
     least_error,
     pareto_efficient,
     points_of_plan,
-    told_apart,
     trained_points,
 )
-from fairdash.evaluation.verdict import with_edges
+from fairdash.evaluation.verdict import told_apart, with_edges
 
 __all__ = [
     "DEFAULT_MEASURE",

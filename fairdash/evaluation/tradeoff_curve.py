@@ -9,7 +9,6 @@ CurvePoint(lam=2.0, low=1.0, high=4.0, share=0.5)
 from __future__ import annotations
 
 import itertools
-import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,6 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from fairdash.data.dataset import Dataset
-from fairdash.dependence.classical import Z
 from fairdash.evaluation.assess import DEFAULT_MEASURES, Judge
 from fairdash.evaluation.verdict import (
     EDGE,
@@ -382,33 +380,6 @@ def trained_points(paths: pd.DataFrame, *, standard_of: str) -> pd.DataFrame:
     """
     trained = paths[paths["share"] == 0]
     return trained[(trained["lam"] > 0) | (trained["method"] == standard_of)]
-
-
-def told_apart(path: pd.DataFrame, measure: str) -> NDArray[np.bool_]:
-    """Mark the points of one method's path through which a line may go, as noise can tell them apart.
-
-    From the standard model on, a trained point is marked if its dependence is lower than that of the last
-    marked one by more than noise: by more than the measure's edge exceeds its floor, and by more than 1.96
-    standard errors of the difference. These count both points as independent, which is cautious as they share
-    their splits. With one split no standard error is known. Blends are marked between two marked neighbours.
-
-    Parameters
-    ----------
-    path
-        Means over the splits, in the order of λ: columns ``share``, `measure` and its ``_se``, ``_floor`` and
-        ``_edge``.
-    """
-    columns = (path[f"{measure}{end}"].to_numpy(dtype=float) for end in ("", "_se", "_floor", EDGE))
-    value, se, floor, edge = (np.nan_to_num(each) for each in columns)
-    trained = np.flatnonzero(path["share"] == 0)
-    marked, last = np.zeros(len(path), dtype=bool), trained[0]
-    marked[last] = True
-    for before, k in itertools.pairwise(trained):
-        margin = max(edge[k] - floor[k], edge[last] - floor[last], Z * math.hypot(se[k], se[last]))
-        if value[last] - value[k] > margin:
-            marked[before:k] = marked[before]
-            marked[k], last = True, k
-    return marked
 
 
 def pareto_efficient(error: ArrayLike, dependence: ArrayLike) -> NDArray[np.bool_]:

@@ -16,6 +16,7 @@ parts.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
@@ -24,6 +25,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairdash.dependence.classical import Z
 from fairdash.dependence.grouping import Blocks, by_rank
 from fairdash.dependence.omnibus import ALPHA as ALPHA
 from fairdash.dependence.omnibus import least_p
@@ -207,6 +209,33 @@ def verdict_of(row: pd.Series) -> float:
 def is_link(p_value: float) -> bool:
     """Return whether a verdict shows a link, at 5 %; the mean of equal numbers may be rounded."""
     return p_value <= ALPHA + _ROUNDING
+
+
+def told_apart(path: pd.DataFrame, measure: str) -> NDArray[np.bool_]:
+    """Mark the points of one method's path through which a line may go, as noise can tell them apart.
+
+    From the standard model on, a trained point is marked if its dependence is lower than that of the last
+    marked one by more than noise: by more than the measure's edge exceeds its floor, and by more than 1.96
+    standard errors of the difference. These count both points as independent, which is cautious as they share
+    their splits. With one split no standard error is known. Blends are marked between two marked neighbours.
+
+    Parameters
+    ----------
+    path
+        Means over the splits, in the order of λ: columns ``share``, `measure` and its ``_se``, ``_floor`` and
+        ``_edge``.
+    """
+    columns = (path[f"{measure}{end}"].to_numpy(dtype=float) for end in ("", "_se", "_floor", EDGE))
+    value, se, floor, edge = (np.nan_to_num(each) for each in columns)
+    trained = np.flatnonzero(path["share"] == 0)
+    marked, last = np.zeros(len(path), dtype=bool), trained[0]
+    marked[last] = True
+    for before, k in itertools.pairwise(trained):
+        margin = max(edge[k] - floor[k], edge[last] - floor[last], Z * math.hypot(se[k], se[last]))
+        if value[last] - value[k] > margin:
+            marked[before:k] = marked[before]
+            marked[k], last = True, k
+    return marked
 
 
 def with_edges(frame: pd.DataFrame) -> pd.DataFrame:

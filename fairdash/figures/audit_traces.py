@@ -90,7 +90,10 @@ def gap_curve(
     if max_gap is None:
         figure.add_shape(line_across(level, colour=theme.quiet))
     else:
-        words = {"text": "a gap of this width is the threshold", "textposition": "top right"}
+        # Where the curve is further away.
+        first, last = (abs(curve["value"].iloc[k] - level) for k in (0, -1))
+        words = {"text": "a gap of this width is the threshold"}
+        words["textposition"] = f"top {'left' if first > last else 'right'}"
         figure.add_hrect(
             y0=level - max_gap / 2,
             y1=level + max_gap / 2,
@@ -340,15 +343,19 @@ def premiums(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: The
         "hyperaware": ("Hyperaware", OTHERS[0], "dashdot", "triangle-up"),
         "corrective": ("Corrective", REFERENCE, "longdash", "x"),
     }
-    for id, (name, colour, dash, symbol) in looks.items():
+    of_classes = "class" in table
+    for k, (id, (name, colour, dash, symbol)) in enumerate(looks.items()):
         curve = table[table["premium"] == id]
-        inner, tails = curve[~curve["kind"].isin(TAILS)], curve[curve["kind"].isin(TAILS)]
+        apart = curve["kind"].isin(TAILS) | of_classes
+        inner, points = curve[~apart], curve[apart]
         look: Values = {"name": name, "colour": colour, "legendgroup": id}
-        hover = f"{name}, at %{{x:,.4g}}: %{{y:,.4g}}"
-        figure.add_trace(line(inner["at"], inner["value"], dash=dash, hover=hover, **look))
-        hover = f"{name}, rows beyond, at %{{x:,.4g}}: %{{y:,.4g}}"
-        look |= {"symbol": symbol, "showlegend": False}
-        figure.add_trace(dots(tails["at"], tails["value"], hover=hover, **look))
+        if not of_classes:
+            hover = f"{name}, at %{{x:,.4g}}: %{{y:,.4g}}"
+            figure.add_trace(line(inner["at"], inner["value"], dash=dash, hover=hover, **look))
+        where = "" if of_classes else ", rows beyond, at %{x:,.4g}"
+        look |= {"symbol": symbol, "showlegend": of_classes, "hover": f"{name}{where}: %{{y:,.4g}}"}
+        # Of classes the points lie beside each other.
+        figure.add_trace(dots(points["at"] + 0.08 * (k - 2.5) * of_classes, points["value"], **look))
     figure.add_shape(line_across(view.mean_price, colour=theme.grid, dash="solid"))
     with_legend(figure, y=-0.2, x=0)
 

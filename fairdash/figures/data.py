@@ -86,8 +86,8 @@ def link_figure(
     up = _room(y, pd.concat([profile[each] for each in ("mean", "low", "high")]), 0.6)
     beyond = float(np.mean((s < across[0]) | (s > across[1]) | (y < up[0]) | (y > up[1])))
     rows = f"{len(shown):,} rows" if len(shown) == len(y) else f"{len(shown):,} of {len(y):,} rows, at random"
-    weighted = ", by exposure" if by_exposure else ""
-    subtitle = f"group averages with 95 % intervals{weighted}; dots: {rows}"
+    weighted = ", by exposure," if by_exposure else ""
+    subtitle = f"group averages{weighted} with 95 % intervals; dots: {rows}"
     if beyond:
         subtitle += f"; {percent(beyond)} of rows lie beyond the axes"
     title = "How the target follows the sensitive attribute"

@@ -43,7 +43,8 @@ def plain(figure: go.Figure, *, digits: int = 9) -> Values:
             return {key: listed(each) for key, each in value.items()}
         if isinstance(value, list | tuple | np.ndarray):
             return [listed(each) for each in value]
-        return value
+        # A number that is none has no place in JSON.
+        return None if isinstance(value, float) and value != value else value
 
     found: Values = listed(spec)
     return found

@@ -132,9 +132,11 @@ def _draw_shape(axes: Axes, shape: dict[str, Any]) -> None:
         axes.axhspan(shape["y0"], shape["y1"], color=_colour(shape["fillcolor"]), linewidth=0, zorder=0)
         label = shape.get("label", {})
         if label:
+            side = label["textposition"].removeprefix("top ")
+            x = {"left": 0.01, "right": 0.99}[side]
             axes.text(
-                0.99, shape["y1"], _words(label["text"]), transform=axes.get_yaxis_transform(),
-                ha="right", va="bottom", fontsize=8, color=_colour(label["font"]["color"]),
+                x, shape["y1"], _words(label["text"]), transform=axes.get_yaxis_transform(), ha=side,
+                va="bottom", fontsize=8, color=_colour(label["font"]["color"]),
             )  # fmt: skip
         return
     look = {"color": _colour(shape["line"]["color"]), "linewidth": 0.9}

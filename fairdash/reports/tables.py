@@ -170,8 +170,7 @@ def hypervolumes(comparison: Comparison) -> Table:
         rows,
         "The box extends from 0 to the standard model's dependence and the constant mean's error. "
         "Hypervolume is the share of this box that a method's trained models cover, averaged over the "
-        "splits. "
-        "Larger is better.",
+        "splits. Larger is better.",
     )
 
 

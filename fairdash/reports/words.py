@@ -104,9 +104,8 @@ def how_the_verdict_is_made(comparison: Comparison) -> str:
     """Explain the verdict at B."""
     if math.isnan(comparison.verdict_p(comparison.b)):
         return (
-            "A permutation test at 5 % on the mean over the splits decides whether a link is found. With "
-            "the sensitive attribute shuffled over all rows, 95 % of the means stay below the number given "
-            "here."
+            "A permutation test at 5 % on the mean over the splits decides whether a link is found. With the "
+            "sensitive attribute shuffled over all rows, 95 % of the means stay below the number given here."
         )
     return (
         "One test of several measures at 5 % decides whether a link is found, not this measure alone. It "
@@ -239,8 +238,7 @@ def nothing_learned(comparison: Comparison) -> str:
         return f"{said} {rows_that_would(comparison)}"
     return (
         f"{said} Nothing below therefore measures the cost of fairness. More rows, other features, or a "
-        "target per "
-        "unit of exposure may change that."
+        "target per unit of exposure may change that."
     )
 
 

@@ -63,15 +63,15 @@ _FORMAT = 1
 _README_OF_MODEL = """\
 A model made with fairdash {fairdash}
 
-Contents
-  model.safetensors   the model: numbers and names, nothing executable
-  model.json          data, fit, estimated figures and limits
-  model_card.md       the same in words, with blanks for you to fill in
+What is in here
+  model.safetensors   the model: numbers and names, and nothing that can be executed
+  model.json          what it was fitted on, how, what to expect of it, and its limits
+  model_card.md       the same in words, with what you have yet to write of it
   load_model.py       predicts for the rows of a table
 
 How to use it
-  Install fairdash {fairdash} with Python 3.11 or newer from the folder of its source code that contains
-  pyproject.toml. It is not on PyPI, so ask the person who gave you this file for it.
+  Install fairdash {fairdash} with Python 3.11 or newer, from the folder of its source code, the one with
+  pyproject.toml in it: it is not on PyPI. Ask the person who gave you this file for it.
 
       python -m pip install "path/to/fairdash[readers,train]" -c path/to/fairdash/constraints.txt
 
@@ -79,14 +79,14 @@ How to use it
 
       python load_model.py table.csv
 
-  The table needs the columns that model.json lists under "data", "roles", "features", with the same
-  names and units, prepared as described in its notes. Columns may be in any order. Other columns are
-  ignored, and the sensitive ones are not needed. predictions.csv then contains one number per row.
+  The table needs the columns that model.json names under "data", "roles", "features", under the same
+  names and in the same units, prepared as the notes there say. Columns may stand in any order, others may
+  be there too, and the sensitive ones are not needed. predictions.csv then holds a number a row.
 
-Fit
-  The model was fitted on all {rows:,} rows of the data set{set_aside}, with the weight
-  lambda = {lam:g} on fairness. The figures in model.json are estimates from models fitted in the same
-  way on some of the rows and evaluated on the others.
+How it was made
+  It was fitted on all {rows:,} rows of the data set{set_aside}, with the weight
+  lambda = {lam:g} on fairness. The figures in model.json are estimates: they come from models fitted in
+  the same way on a part of the rows and measured on the others.
 {confirmation}
 Before you use it or pass it on
 {limits}
@@ -94,13 +94,13 @@ Before you use it or pass it on
 _README_OF_TARIFF = """\
 A tariff made with fairdash {fairdash}
 
-Contents
-  tariff.xlsx, tariff.csv   the table of relativities, which is all you need for rating
-  glm.csv                   the same factors at lambda = 0 (a GLM), for comparison
-  tariff.json               data, fit, estimated figures and limits
-  model_card.md             the same in words, with blanks for you to fill in
+What is in here
+  tariff.xlsx, tariff.csv   the table of relativities: everything needed for rating
+  glm.csv                   the same factors at lambda = 0: a GLM, to compare with
+  tariff.json               what it was fitted on, how, what to expect of it, and its limits
+  model_card.md             the same in words, with what you have yet to write of it
 
-How to rate
+How to rate by it
 {formula}
 
 With fairdash {fairdash}:
@@ -108,36 +108,35 @@ With fairdash {fairdash}:
     import fairdash as fd
     premiums = fd.rate(fd.read_tariff("tariff.xlsx"), policies)
 
-Fit
-  The tariff was fitted on all {rows:,} rows of the data set, with the weight lambda = {lam:g} on
-  fairness. The figures in tariff.json are estimates from tariffs fitted in the same way on some of the rows
-  and evaluated on the others.
+How it was made
+  It was fitted on all {rows:,} rows of the data set, with the weight lambda = {lam:g} on fairness. The
+  figures in tariff.json are estimates: they come from tariffs fitted in the same way on a part of the rows
+  and measured on the others.
 
 Before you use it or file it
 {limits}
 """
 _LIMITS = (
     "This fit uses all rows, so none were left to test it. Measure its error and its dependence on the "
-    "sensitive columns on "
-    "your own rows.",
+    "sensitive columns on your own rows.",
     "Training lowered the dependence on these sensitive columns over all rows together. Other attributes, "
     "subsets of the rows and later years may show more.",
 )
 #: The same for every model: names of columns stand in the card's other parts alone.
 _LIMITS_OF_MODEL = (
     *_LIMITS,
-    "The model does not use the sensitive columns, but its features may still reveal them.",
-    "A missing number counts as the median. Missing text and unknown text count as no level, and the model "
-    "warns of unknown text.",
-    "The model also predicts for rows unlike those it was fitted on.",
-    "model.safetensors contains averages and medians of numeric columns, and every value that occurs in "
+    "It does not use the sensitive columns, but its features may still reveal them.",
+    "A missing number counts as the median. Missing text, and text not seen in the fit, count as none of "
+    "the known levels. It warns of the latter.",
+    "Rows unlike those it was fitted on get a prediction anyway.",
+    "model.safetensors holds averages and medians of the columns of numbers, and every value that occurs in "
     "the columns of text. Make sure that none of them names a person.",
 )
 _LIMITS_OF_TARIFF = (
     *_LIMITS,
     "No factor is a sensitive column, but factors may still reveal them.",
     "Levels with little exposure have uncertain relativities. See the column share.",
-    "This tariff is not certified to comply with any rule.",
+    "It claims no compliance with any rule.",
 )
 _LIMITS_OF_REPAIR = (
     "The repair of each row was fitted on other rows. To price new rows, fit fairdash.FairPostprocessor.",
@@ -146,8 +145,8 @@ _LIMITS_OF_REPAIR = (
     "It claims no compliance with any rule.",
 )
 _ABOUT_FIGURES = (
-    "These are estimates from the splits, not for this fit: models fitted in the same way on each split's "
-    "training rows, evaluated on its test rows."
+    "Estimates from the splits, not for this fit: models fitted in the same way on the training rows of "
+    "each split, measured on its test rows."
 )
 
 
@@ -170,7 +169,7 @@ def model_bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
     readme = _README_OF_MODEL.format(
         fairdash=__version__,
         rows=card["data"]["rows"],
-        set_aside=f" but {set_aside:,} used for early stopping" if set_aside else "",
+        set_aside=f" but {set_aside:,} that told when to stop" if set_aside else "",
         confirmation=textwrap.fill(confirming, 100) + "\n" if confirming else "",
         lam=card["model"]["lam"],
         limits=_lines(card["limits"], first="  - "),
@@ -306,7 +305,11 @@ def card_of_repair(
 ) -> dict[str, Any]:
     """Describe a repaired price as :func:`card_of` does; `figures` has a row a way and strength."""
     ways = figures[figures["strength"] == 1].set_index("s at pricing").drop(columns="strength")
-    values = {f"{name}, s {way}": float(row[name]) for way, row in ways.iterrows() for name in map(str, ways)}
+    values = {
+        f"{name}, s {way}": float(each)
+        for way, row in ways.to_dict("index").items()
+        for name, each in row.items()
+    }
     before = float(figures.loc[figures["strength"] == 0, "dependence"].iloc[0])
     features = [name for name in map(str, table.features) if name != table.columns.price]
     return {

@@ -370,10 +370,9 @@ def payers_sentence(objective: str, lam: float) -> str:
     if lam == 0:
         share = number(100 * standard["rmse"] / standard["rmse_of_average"])
         return (
-            f"**Without fairness {ada} pays {_price(objective, 0.0, 0):.0f} € and "
-            f"{ben} pays {_price(objective, 0.0, 1):.0f} €.** The root mean squared error is "
-            f"{number(standard['rmse'])} €, {share} % of "
-            "the error of predicting the average for everyone. Move λ."
+            f"**Without fairness {ada} pays {_price(objective, 0.0, 0):.0f} € and {ben} pays "
+            f"{_price(objective, 0.0, 1):.0f} €.** The root mean squared error is {number(standard['rmse'])} "
+            f"€, {share} % of the error of predicting the average for everyone. Move λ."
         )
     moved = [_price(objective, lam, who) - _price(objective, 0.0, who) for who in (0, 1)]
     errors = [row_of(payers_by_age(objective, lam), "age", age)["residual"] for age in PEOPLE.values()]

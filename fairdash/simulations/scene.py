@@ -204,10 +204,9 @@ SCENES: tuple[Example, ...] = (
         measure="hgr_kde",
         button="heavy tails",
         look_at="There is no link, yet HGR_KDE is above 0.5. In the tails of both variables a single "
-        "row fills the kernel, so its U predicts its V. Only the noise floor, which is equally high, "
-        "shows that this is noise. This draw was selected: most give about 0.1, one in twenty above "
-        "0.5. Estimators on "
-        "ranks ignore the tails.",
+        "row fills the kernel, so its U predicts its V. Only the noise floor, which is equally high, shows "
+        "that this is noise. This draw was selected: most give about 0.1, one in twenty above 0.5. "
+        "Estimators on ranks ignore the tails.",
         scene=Scene(pattern=NO_LINK, noise=2.0, n=200, heavy_tails=True, seed=336),
         also=("chi2_kde",),
     ),
@@ -216,9 +215,8 @@ SCENES: tuple[Example, ...] = (
         measure="hgr_rdc",
         button="ties",
         look_at="Nine rows in ten have the same U, and V is independent of it. The open diamond is RDC with "
-        "the ordinal ranks of a Python port. It ranks tied rows in file order, here sorted by V, and "
-        "finds a strong link. With average ranks, as in its authors' R code, RDC stays at its noise "
-        "floor.",
+        "the ordinal ranks of a Python port. It ranks tied rows in file order, here sorted by V, and finds "
+        "a strong link. With average ranks, as in its authors' R code, RDC stays at its noise floor.",
         scene=Scene(pattern=NO_LINK, noise=2.0, ties=0.9, seed=4),
     ),
     Example(

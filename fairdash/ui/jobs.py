@@ -52,7 +52,7 @@ def progress_words(status: RunStatus) -> str:
 def show_go_on(job: Job) -> None:
     """Offer to resume a job that was stopped or failed with a part of it done."""
     if job.can_go_on and st.button(
-        "Go on",
+        "Resume",
         key=KEY("go-on", job.id),
         icon=":material/play_arrow:",
         help="Finished parts are kept and not repeated.",

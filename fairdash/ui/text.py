@@ -41,8 +41,7 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(
         "variable and any function of another. It is 0 only if the two are independent, and 1 if they share "
         "a function exactly.",
         "f_and_g": "**f and g** are the two functions with this correlation: f of U (a prediction or "
-        "its error) and "
-        "g of V (the sensitive attribute).",
+        "its error) and g of V (the sensitive attribute).",
         "lam": "**λ** (lambda) is the weight of fairness in training. A fair model minimises its error plus "
         "λ times a measure of dependence. A larger λ gives less dependence and more error.",
     }

@@ -46,7 +46,7 @@ def test_a_parquet_file_that_is_too_large_is_read_by_its_named_columns(
     place = tmp_path / "policies.parquet"
     table = _policies()
     table.to_parquet(place)
-    monkeypatch.setattr(limits, "MOST_CELLS", 3 * len(table))
+    monkeypatch.setattr(limits, "MOST_PARQUET_CELLS", 3 * len(table))
     with pytest.raises(ReadingError, match="12,000 cells"):
         fd.read_table(place)
     assert list(fd.read_table(place, columns=["age", "premium"])[0]) == ["premium", "age"]

@@ -157,7 +157,7 @@ def test_a_scene_moves_in_the_browser_and_says_so_on_release(page: Page, name: s
     slider.press("ArrowLeft")
     page.wait_for_url(lambda url: dict(parse_qsl(urlsplit(url).query)) != moved)
     back = expect_sentence(page, scene)
-    page.get_by_role("button", name="One step on").press("Enter")
+    page.get_by_role("button", name="One step forward").press("Enter")
     page.wait_for_url(lambda url: dict(parse_qsl(urlsplit(url).query)) != back)
     assert expect_sentence(page, scene) == moved
     if scene.variant:

@@ -7,7 +7,6 @@ import json
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-import pytest
 
 from fairdash.evaluation import assess_curve, quantile_profile, summarise_splits
 from fairdash.figures.blocks import Picture
@@ -15,6 +14,7 @@ from fairdash.figures.data import distribution_figure, link_figure, training_cur
 from fairdash.figures.front import front_without_marks, with_marks
 from fairdash.figures.groups import profile_figure
 from fairdash.figures.labels import Label
+from fairdash.figures.parts import dots, plain
 from fairdash.figures.theme import DARK, LIGHT, new_figure, theme_of
 from fairdash.training.methods import METHODS
 from fairdash.training.splits import random_splits
@@ -77,6 +77,18 @@ def test_plotly_knows_all_that_is_in_a_figure():
         assert go.Figure(figure.to_dict()).to_dict() == figure.to_dict()
 
 
+def test_plain_values_are_json_without_nan():
+    points = dots(
+        [1.0, float("nan")],
+        np.array([2.0, np.nan]),
+        name="a",
+        colour="#000",
+        customdata=[[np.float64("nan")]],
+    )
+    (trace,) = plain(go.Figure(data=[points]))["data"]
+    assert json.loads(json.dumps(trace, allow_nan=False))["y"] == [2.0, None]
+
+
 def test_names_never_become_html():
     for figure in _all_figures():
         text = json.dumps(figure.to_dict(), default=str)
@@ -85,21 +97,13 @@ def test_names_never_become_html():
         assert "&lt;img" in text
 
 
-def test_the_profile_draws_both_models_means():
-    figure = next(_all_figures("age (years)"))
-    lines = {trace.name: trace for trace in figure.data if trace.mode == "lines+markers"}
-    assert set(lines) == {"standard model", "λ = 1"}
-    assert figure.layout.title.text == "<b>Average prediction by age</b>"
-    assert figure.layout.xaxis.title.text.startswith("age (years)")
-
-
 def test_the_front_draws_every_split_the_path_and_the_marks():
     figure = list(_all_figures("x"))[1]
     faint = [trace for trace in figure.data if trace.name == "single splits"]
     assert [len(numbers(trace.x)) for trace in faint] == [3, 3]
     (chosen,) = [trace for trace in figure.data if trace.name == "x"]
     (path,) = [trace for trace in figure.data if trace.name == "Fair HGR network: path"]
-    assert len(numbers(path.x)) == 11
+    assert len(numbers(path.x)) == 6
     assert (chosen.x[0], chosen.y[0]) == (numbers(path.x)[-1], numbers(path.y)[-1])
     trained = [
         trace
@@ -157,17 +161,6 @@ def test_the_axis_fits_the_models_and_what_is_beyond_stands_at_its_edge():
     assert (noise.x, noise.y) == (0.05, 30.0)
 
 
-def test_the_curves_have_a_line_a_lambda():
-    rows = [
-        ("hgr_nn", lam, epoch, 1 / epoch, np.nan if epoch < 2 else 0.3)
-        for lam in (0.5, 1, 2)
-        for epoch in (1, 2)
-    ]
-    curves = pd.DataFrame([*rows, ("standard", 0, 1, 0.5, np.nan)], columns=["method", "lam", "epoch", "mse", "dependence"])  # fmt: skip
-    assert len(training_curves_figure(curves, "mse", theme=LIGHT).data) == 4
-    assert len(training_curves_figure(curves, "dependence", theme=LIGHT).data) == 3
-
-
 def test_the_curves_of_several_stacks_are_one_line_also_before_there_is_a_dependence():
     stack = pd.DataFrame(
         {"method": "hgr_nn", "lam": 1.0, "epoch": [1, 2], "mse": [1.0, 0.5], "dependence": None}
@@ -207,22 +200,13 @@ def _contrast(a, b):
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize(("dark", "background"), [(False, "#ffffff"), (True, "#12161c")])
-def test_text_is_readable_on_its_background(dark, background):
-    theme = theme_of(dark=dark)
-    for colour in (theme.text, theme.quiet):
-        assert _contrast(colour, background) >= 4.5
-    for colour in (theme.chosen, theme.standard):
-        assert _contrast(colour, background) >= 3
-
-
-@pytest.mark.parametrize("start", list("=+-@\t\r"))
-def test_exported_text_is_never_a_formula(start):
-    frame = pd.DataFrame({f"{start}HYPERLINK(1)": [f"{start}1+1", "plain"], "n": [-1.5, 2.0]})
-    text = safe_csv(frame).decode("utf-8-sig")
-    cells = [cell for line in text.replace("\r\n", "\n").split("\n") for cell in line.split(",")]
-    assert not any(cell.lstrip('"').startswith(("=", "+", "@", "\t", "\r")) for cell in cells)
-    assert "-1.5" in cells
+def test_text_is_readable_on_its_background():
+    for dark, background in ((False, "#ffffff"), (True, "#12161c")):
+        theme = theme_of(dark=dark)
+        for colour in (theme.text, theme.quiet):
+            assert _contrast(colour, background) >= 4.5
+        for colour in (theme.chosen, theme.standard):
+            assert _contrast(colour, background) >= 3
 
 
 def test_exported_numbers_come_back_as_they_were():

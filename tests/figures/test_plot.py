@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +15,7 @@ from fairdash.training.baselines import BASELINES, TREES, train_baselines
 from fairdash.training.losses import LOSSES
 from fairdash.utils.text import number
 from tests.training.test_sweep import QUICK, small_dataset
+from tests.ui.conftest import numbers
 
 
 @pytest.fixture(scope="module")
@@ -33,13 +31,6 @@ def trained():
         device="cpu",
     )
     return data, result
-
-
-def numbers(values):
-    """Plotly keeps long columns as base64."""
-    if isinstance(values, dict):
-        return np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"])
-    return values
 
 
 def words(figure):
@@ -116,27 +107,6 @@ def test_profile_transfers_and_dependence_are_of_the_chosen_model(trained):
     assert sorted(dots.x) == sorted(s)
 
 
-def test_several_sensitive_columns_and_residuals():
-    data = small_dataset(200)
-    more = pd.DataFrame({"age": data.sensitive["age"], "income": np.random.default_rng(1).normal(size=200)})
-    data = replace(data, sensitive=more)
-    result = fd.sweep(
-        data,
-        methods=["standard", "hgr_spline"],
-        lams=[1.0],
-        n_splits=1,
-        settings=QUICK,
-        objective="equalized_residuals",
-        measures=["hgr_kde"],
-        device="cpu",
-    )
-    # No measure of the sweep takes both: the first column's is drawn.
-    assert "residual and age" in fd.plot.front(result, data).layout.xaxis.title.text
-    figure = fd.plot.front(result, sensitive="income")
-    assert "residual and income" in figure.layout.xaxis.title.text
-    assert "residual" in fd.plot.profile(result, data, sensitive="income").layout.yaxis.title.text
-
-
 def test_several_columns_are_drawn_together_by_a_measure_that_takes_several():
     data = small_dataset(200)
     more = pd.DataFrame({"age": data.sensitive["age"], "income": np.random.default_rng(1).normal(size=200)})
@@ -161,19 +131,3 @@ def test_what_is_not_there_is_refused(trained):
     ):
         with pytest.raises(OptionError, match="Choose one of"):
             call()
-
-
-def test_figures_need_no_streamlit():
-    code = (
-        "import sys, fairdash as fd; fd.plot.front; print('streamlit' in sys.modules, 'torch' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "False"]
-
-
-def test_a_front_needs_the_standard_model(trained):
-    _, result = trained
-    fair = result.frame[result.frame["method"] != "standard"]
-    alone = replace(result, frames={**result.frames, result.objective: fair})
-    with pytest.raises(OptionError, match="no standard model"):
-        fd.plot.front(alone)

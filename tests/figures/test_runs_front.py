@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fairdash.figures.front import RunPath, runs_front_figure
-from fairdash.figures.theme import DARK, LIGHT, Theme
+from fairdash.figures.theme import LIGHT
 from tests.figures.test_comparing import EVIL
 
 VIEW = {
@@ -30,13 +30,12 @@ def path(shift: float, *methods: str) -> pd.DataFrame:
     return pd.concat([own.assign(method=each, mse=own["mse"] + shift + k) for k, each in enumerate(methods)])
 
 
-@pytest.mark.parametrize("theme", [LIGHT, DARK])
-def test_every_method_of_every_run_has_a_line_points_and_a_name_of_its_own(theme: Theme) -> None:
+def test_every_method_of_every_run_has_a_line_points_and_a_name_of_its_own() -> None:
     runs = [
         RunPath(letter="A", title=EVIL, test=path(0.0, "hgr_nn", "pearson")),
         RunPath(letter="B", title="later", test=path(0.05, "hgr_nn")),
     ]
-    figure = runs_front_figure(runs, theme=theme, **VIEW)
+    figure = runs_front_figure(runs, theme=LIGHT, **VIEW)
     lines = [each for each in figure.data if each.mode == "lines"]
     points = [each for each in figure.data if each.mode == "markers"]
     assert [len(each.x) for each in lines] == [4, 4, 4]

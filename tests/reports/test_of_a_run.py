@@ -111,11 +111,3 @@ def test_the_table_of_references_says_what_independence_costs_at_least_and_what_
     assert table.note.count("±") >= 2
     # On Crime networks that do not see s undercut the curve on the way, never at its end.
     assert REFERENCES["barycentre"].limits in table.note
-
-
-def test_a_shell_is_told_what_can_not_be_reported(run, capsys):
-    assert main(["report", run.id, "--lam", "3.3"]) == 2
-    assert main(["report", "0" * 12]) == 2
-    told = capsys.readouterr().err
-    assert "λ = 3.3" in told
-    assert "This run is gone" in told

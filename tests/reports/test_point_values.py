@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -11,7 +10,6 @@ from fairdash.dependence import measure_many
 from fairdash.dependence.registry import WAYS
 from fairdash.reports.content import limits
 from fairdash.reports.words import of_older_values, of_values
-from fairdash.runs.result import read_result, write_result
 from tests.reports.making import make_comparison, make_dataset
 
 
@@ -46,12 +44,3 @@ def test_a_run_from_before_says_what_its_values_are(comparison, recorded, words)
     assert words in said
     assert of_older_values(comparison) == []
     assert said in limits(older)
-
-
-def test_what_values_are_is_kept_with_them(comparison, tmp_path):
-    write_result(comparison.result, tmp_path)
-    assert read_result(tmp_path, comparison.plan).evaluations == {"hgr_spline": "corrected by evidence"}
-    about = json.loads((tmp_path / "about.json").read_text(encoding="utf-8"))
-    del about["evaluations"]
-    (tmp_path / "about.json").write_text(json.dumps(about), encoding="utf-8")
-    assert read_result(tmp_path, comparison.plan).evaluations == {}

@@ -12,16 +12,14 @@ import pandas as pd
 import pytest
 
 from fairdash.dependence import REGISTRY
-from fairdash.evaluation import Gain, curve_predictions
+from fairdash.evaluation import Gain
 from fairdash.figures.blocks import Picture, Table, as_script_json, plotly_script
 from fairdash.reports import content, tables, words
 from fairdash.reports.content import has_groups
-from fairdash.reports.fronts import fronts_of
 from fairdash.reports.html import details, findings, render_report
 from fairdash.reports.stage import four_numbers
 from fairdash.reports.words import answer
 from fairdash.runs.log import Log
-from fairdash.runs.result import read_result, write_result
 from fairdash.training.baselines import LINEAR, PRICE
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.utils.text import number
@@ -97,34 +95,13 @@ def test_it_is_small_and_always_the_same(page, found, dataset):
     assert page.count(b"plotly.js v") == 1
 
 
-def test_it_says_what_the_leak_check_found_among_the_features(found, dataset, page):
-    assert "No column of " in " ".join(Reader(page).texts)
-    rng = np.random.default_rng(0)
-    copied = dataset.features.assign(
-        about=dataset.target + 0.05 * dataset.target.std() * rng.normal(size=len(dataset.target))
-    )
-    copied["copy"] = 3 * dataset.target
-    notes = (
-        "“average” gives the target away and is not a feature: it is missing exactly where the target is 0.",
-    )
-    other = replace(dataset, features=copied, notes=notes)
-    facts = content.data_facts(found, other)
-    assert (
-        "“copy” gives the target away: the target can be recovered from it."
-        in facts["Columns that give the target away"]
-    )
-    assert (
-        "“about” looks too good to be true: it alone explains" in facts["Columns that give the target away"]
-    )
-    assert notes[0] in facts["Changes to the table before training"]
-
-
 def numbers_in(text):
     return [each.replace(",", "") for each in re.findall(r"\d[\d,]*\.?\d*", text)]
 
 
-@pytest.mark.parametrize("objective", list(OBJECTIVES))
-@pytest.mark.parametrize(("lam", "a"), [(1.0, 0.0), (2.0, 0.5), (0.707, 0.0)])
+@pytest.mark.parametrize(
+    ("lam", "a", "objective"), [(2.0, 0.5, "demographic_parity"), (0.707, 0.0, "equalized_residuals")]
+)
 def test_every_number_of_the_summary_is_the_comparisons(dataset, lam, a, objective):
     found = make_comparison(dataset, lam=lam, a=a, objective=objective)
     moved, splits = found.moved, found.result.splits
@@ -252,9 +229,8 @@ def test_a_blend_is_named_as_one(dataset):
     ],
     ids=["mostly zero", "rare value", "three rare values", "threes"],
 )
-@pytest.mark.parametrize("weight", [False, True])
-def test_no_group_holds_fewer_than_20_rows(values, weight):
-    dataset = make_dataset(n=240, values=values, weight=weight)
+def test_no_group_holds_fewer_than_20_rows(values):
+    dataset = make_dataset(n=240, values=values, weight=len(values) % 4 == 0)
     found = make_comparison(dataset, importance=True)
     assert has_groups(found)
     s, splits = found.s, found.result.splits
@@ -281,19 +257,6 @@ def test_no_group_holds_fewer_than_20_rows(values, weight):
                 assert int(said) >= 20
 
 
-def test_a_profile_is_the_average_of_the_rows_it_names():
-    found = make_comparison(make_dataset(n=240, values=[0] * 5 + [1, 2, 3, 4, 5]))
-    predictions = curve_predictions(
-        found.result.predictions, found.result.members, "hgr_nn", found.curve_point(found.b)
-    )
-    for row in found.profile(found.b, objective="demographic_parity").itertuples():
-        means = []
-        for j, split in enumerate(found.result.splits):
-            own = split.test[(found.s[split.test] >= row.s_low) & (found.s[split.test] <= row.s_high)]
-            means.append(predictions[j][own].mean())
-        assert row.mean == pytest.approx(np.mean(means))
-
-
 def test_too_few_rows_for_a_group_are_shown_as_none():
     dataset = make_dataset(n=90)
     found = make_comparison(dataset)
@@ -304,7 +267,7 @@ def test_too_few_rows_for_a_group_are_shown_as_none():
     assert plots == {"front", "objectives"}
 
 
-@pytest.mark.parametrize("name", [EVIL, FORMULA, CLOSING, "{{ 7 * 7 }}", "a & b \"c\" 'd'"])
+@pytest.mark.parametrize("name", [EVIL + CLOSING, FORMULA + "{{ 7 * 7 }} a & b \"c\" 'd'"])
 def test_hostile_names_stay_plain_text(page, name):
     hostile = make_dataset(sensitive=name, target=f"y {name}", title=f"Data {name}")
     written = render_report(make_comparison(hostile, importance=True), dataset=hostile, **RUN)
@@ -366,18 +329,14 @@ def test_json_in_a_script_says_what_it_said():
     assert json.loads(safe) == json.loads(text)
 
 
-def test_a_first_look_is_called_one(page, found):
-    hasty = render_report(found, is_preview=True, **RUN)
-    assert "Preview:" in " ".join(Reader(hasty).texts)
+def test_a_first_look_is_called_one_and_a_data_set_that_is_gone_is_said(page, found):
+    hasty = " ".join(Reader(render_report(found, is_preview=True, **RUN)).texts)
+    assert "Preview:" in hasty
+    assert "the data set was not available" in hasty
     assert "Preview:" not in " ".join(Reader(page).texts)
 
 
-def test_without_the_data_set_it_says_so(found):
-    text = " ".join(Reader(render_report(found, **RUN)).texts)
-    assert "the data set was not available" in text
-
-
-def test_it_calls_columns_what_people_call_them(dataset, tmp_path):
+def test_it_calls_columns_what_people_call_them(dataset):
     found = make_comparison(dataset)
     named = replace(
         found, result=replace(found.result, names={"age": "driver's <b>age</b>", "price": "premium"})
@@ -388,13 +347,6 @@ def test_it_calls_columns_what_people_call_them(dataset, tmp_path):
     facts_shown = content.data_facts(named, dataset)
     assert facts_shown["Target"].startswith("premium (")
     assert "column price" in facts_shown["Target"]
-    write_result(named.result, tmp_path)
-    assert read_result(tmp_path, named.plan).names == named.result.names
-    about = tmp_path / "about.json"
-    kept = json.loads(about.read_text())
-    del kept["names"]
-    about.write_text(json.dumps(kept))
-    assert read_result(tmp_path, named.plan).names == {}, "a run of before they were kept"
 
 
 def test_the_report_says_how_test_rows_were_chosen_and_what_belongs_together():
@@ -455,43 +407,5 @@ def test_an_error_near_zero_gets_no_percentage(found):
         "(from 0.0104 % to 29.6 % of the error of predicting the average for everyone)."
     )
     (_, value, below, meaning), *_ = four_numbers(near)
-    assert (value, below) == ("28.5 €", "standard model: 0.0100 €")
+    assert (value, below) == ("28.5 €", "29.6 % of the average's; standard model: 0.0100 €")
     assert "Predicting the average for everyone gives 96.2 €" in meaning
-
-
-@pytest.mark.parametrize("errors", [{"mse": [0.994, 1.012]}, {"mse": [0.99, 1.1], "deviance": [0.97, 1.2]}])
-def test_the_average_stands_at_1_in_runs_whose_errors_had_another_divisor(found, errors):
-    result = found.result
-    average = pd.DataFrame({"method": "mean", "lam": 0.0, "split": [0, 1], "part": "test", "diverged": False})
-    average = average.assign(**errors, rmse=[90.0, 91.0], hgr_kde=0.0)
-    path = result.paths[found.objective].assign(**dict.fromkeys(errors, 0.5))
-    old = replace(
-        result,
-        baselines={found.objective: average},
-        paths={**result.paths, found.objective: path},
-    )
-    front = fronts_of(old, sensitive=found.sensitive)[found.objective]
-    assert front.error_of_mean == 1
-    assert front.row(found.b)[front.error] == pytest.approx(np.mean(0.5 / np.array(errors[front.error])))
-
-
-@pytest.mark.parametrize("lam", [1.0, 0.707])
-def test_a_run_of_before_says_the_verdict_of_the_measure_in_view(dataset, lam):
-    found = make_comparison(dataset, lam=lam)
-    assert "one test of several measures" in words.dependence(found)
-    assert words.verdict_in_short(found).endswith(f"(p = {found.verdict_p(found.b):.2g})")
-    assert tables.measures(found).rows[-1][0].startswith("Link?")
-    fronts = {
-        objective: replace(front, test=front.test.drop(columns=["verdict_p", "verdict_p_se"]))
-        for objective, front in found.fronts.items()
-    }
-    before = replace(found, fronts=fronts)
-    assert np.isnan(before.verdict_p(before.b))
-    assert before.has_link(before.b) == (before.mean("hgr_kde", before.b) > before.edge(before.b))
-    assert "one test" not in words.dependence(before)
-    assert words.verdict_in_short(before).partition("(")[2][0] in ">≤"
-    assert "mean over the splits" in words.how_the_verdict_is_made(before)
-    assert len(tables.measures(before).rows) == len(tables.measures(found).rows) - 1
-    assert "several measures" not in " ".join(content.unsaid(before))
-    assert "verdict_p" not in tables.trained_weights(before)
-    assert tables.trained_weights(found)["verdict_p"].between(1 / 200, 1).all()

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.paper import choosing
 from benchmarks.paper.choosing import BLENDS, Trial, choose
 from fairdash.data.catalogue import load_dataset
 from fairdash.reports.paper import row_of
@@ -50,17 +49,6 @@ def test_test_rows_take_no_part_in_the_choice(small):
     np.testing.assert_array_equal(found[0][1][rows], found[1][1][rows])
 
 
-def test_a_fold_takes_as_many_steps_as_the_model_that_is_tested(small, monkeypatch):
-    dataset, (split, _) = small
-    asked = []
-    whole = choosing.cross_validate
-    monkeypatch.setattr(
-        choosing, "cross_validate", lambda *a, **o: asked.append(o["for_refit"]) or whole(*a, **o)
-    )
-    trial(dataset, split, n_networks=2).compared()
-    assert asked == [True] * 2
-
-
 def test_every_weight_and_the_blends_between_neighbours_are_compared(small):
     dataset, (split, _) = small
     frame = trial(dataset, split).compared()
@@ -73,24 +61,6 @@ def test_every_weight_and_the_blends_between_neighbours_are_compared(small):
         frame["high"]
     ].to_numpy()
     assert (frame["mse"] <= line + 1e-12).all()
-
-
-def test_errors_and_residuals_are_in_units_of_the_training_rows(small):
-    dataset, splits = small
-    for split in splits:
-        own = trial(dataset, split, objective="equalized_residuals")
-        y, y_pred = dataset.target.to_numpy(), np.linspace(100, 300, dataset.n_rows)
-        squared, u = own.error_and_u(y_pred, split.test)
-        np.testing.assert_allclose(u, (y_pred - y)[split.test] / y[split.train].std())
-        np.testing.assert_allclose(squared, u**2)
-
-
-def test_a_blend_is_the_weighted_average_of_both_models_trained_on_all_training_rows(small):
-    dataset, (split, _) = small
-    own = trial(dataset, split)
-    low, high = (own.trained(pd.Series({"low": k, "high": k, "blend": 0.0})) for k in (0, 1))
-    blend = own.trained(pd.Series({"low": 0, "high": 1, "blend": 0.25}))
-    np.testing.assert_allclose(blend, 0.75 * low + 0.25 * high, rtol=1e-6)
 
 
 def test_candidates_that_diverge_are_never_chosen(small):

@@ -62,6 +62,23 @@ def words(at: AppTest) -> str:
     )
 
 
+def calm(at: AppTest) -> AppTest:
+    """The page, if nothing went wrong."""
+    assert not at.exception
+    assert not at.error, [error.value for error in at.error]
+    return at
+
+
+def button(at: AppTest, label: str):
+    (found,) = [each for each in at.button if each.label.startswith(label)]
+    return found
+
+
+def box(at: AppTest, label: str):
+    (found,) = [each for each in at.selectbox if each.label.startswith(label)]
+    return found
+
+
 def charts(at):
     """Name to plotly figure, as the browser gets it."""
     found = {}

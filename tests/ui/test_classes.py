@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from fairdash.auditing.plan import AuditPlan, Columns
 from fairdash.data import Roles, keep_upload
@@ -14,7 +13,7 @@ from fairdash.storage import LOCAL
 from fairdash.training.sweep import Sweep
 from tests.data.test_classes import people
 from tests.runs.finished import QUICK, finished
-from tests.ui.conftest import open_page, words
+from tests.ui.conftest import calm, open_page, words
 
 
 @pytest.fixture
@@ -23,28 +22,18 @@ def source() -> UploadSource:
     frame["price"] = 300 + 20 * frame["rooms"] + 60 * (frame["region"] == "C")
     kept = keep_upload(frame.to_csv(index=False).encode(), name="people.csv", owner=LOCAL)
     roles = Roles(target="cost", sensitive=("region",), features=("rooms", "sex"), prediction="price")
-    made = UploadSource(sha256=kept.sha256, name="people.csv", roles=roles)
+    made = UploadSource(sha256=kept.sha256, name="people.csv", roles=roles, names={"region": "Origin"})
     save_source(made, owner=LOCAL)
     return made
 
 
-def calm(at: AppTest) -> AppTest:
-    assert not at.exception
-    assert not at.error
-    return at
-
-
-def test_the_data_page_shows_each_class(source: UploadSource) -> None:
+def test_each_class_is_shown_and_a_run_of_classes_opens(source: UploadSource) -> None:
     at = calm(open_page("data", dataset=source.id))
-    assert "region: A" in words(at).replace("\\", "")
+    assert "Origin: A" in words(at).replace("\\", "")
     calm(open_page("train", dataset=source.id))
-
-
-def test_a_run_of_classes_is_shown(source: UploadSource) -> None:
-    run = finished(
-        Sweep(methods=("standard", "pearson"), lams=(1.0,), n_splits=1, settings=QUICK, device="cpu"),
-        source=source,
-    )
+    plan = Sweep(methods=("standard", "pearson"), lams=(1.0,), n_splits=1, settings=QUICK, device="cpu")
+    run = finished(plan, source=source)
+    assert "Origin: A" in run.read_result().names.values()
     calm(open_page("tradeoff", run=run.id))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,13 +13,9 @@ import pytest
 
 from fairdash.data.source import save_source
 from fairdash.errors import StorageError
-from fairdash.runs.launch import start_run
 from fairdash.runs.listing import list_runs
-from fairdash.runs.models import ModelJob, create_model, find_model
-from fairdash.runs.searches import SearchJob, create_search
 from fairdash.runs.store import Run, create_run
 from fairdash.storage.bundle import open_sealed_text
-from tests.runs.test_searches import LAM
 from tests.tiers import few
 from tests.ui.conftest import PLAN, SOURCE, charts, open_page, words
 
@@ -109,21 +104,6 @@ def test_one_damaged_run_is_named_and_the_others_are_shown(finished_run: Run, da
     assert not at.error
 
 
-def test_a_damaged_model_or_search_is_passed_over(finished_run: Run) -> None:
-    place = {"run": finished_run.id, "method": "hgr_nn", "lam": 1.0}
-    good, bad = (create_model(SOURCE, PLAN, **place) for _ in range(2))
-    search = create_search(SOURCE, LAM)
-    for job in (bad, search):
-        spoiled(job.folder, "spec.json", lambda spec: spec.update(created=None))
-    found = find_model(**place)
-    assert found is not None
-    assert found.id == good.id
-    for job in (ModelJob(bad.id), SearchJob(search.id)):
-        with pytest.raises(RuntimeError, match="damaged"):
-            job.spec  # noqa: B018
-    assert "incomplete or damaged" in errors(open_page("train", search=search.id))
-
-
 class _ReadOnly:
     """What Python's audit hook refuses while it is set; a hook can't be taken off."""
 
@@ -174,38 +154,6 @@ def test_what_is_in_a_home_that_cant_be_written_is_shown(home: Path, finished_ru
         assert "Read-only file system" in errors(at)
         at = open_page("train", run=waiting.id)
         assert UNFORESEEN not in errors(at)
-
-
-def test_what_would_need_writing_says_why_it_cant(home: Path) -> None:
-    with read_only(home):
-        at = open_page("tradeoff")
-        assert not at.exception
-        assert "a file can't be stored (Read-only file system)" in errors(at).lower().replace(
-            "read-only", "Read-only"
-        )
-        with pytest.raises(StorageError, match="FAIRDASH_HOME"):
-            start_run(SOURCE, PLAN)
-
-
-def test_a_run_at_work_is_seen_in_a_home_that_cant_be_written(home: Path) -> None:
-    run = create_run(SOURCE, PLAN)
-    hold = (
-        "from fairdash.runs.status import RunStatus; from fairdash.runs.store import Run; import time\n"
-        f"run = Run('{run.id}')\nwith run.lock():\n"
-        "    run.write_status(RunStatus(state='running', doing='training'))\n    print('held', flush=True)\n"
-        "    time.sleep(99)"
-    )
-    with subprocess.Popen([sys.executable, "-c", hold], stdout=subprocess.PIPE) as process:
-        try:
-            assert process.stdout is not None
-            process.stdout.readline()
-            with read_only(home):
-                assert run.status.state == "running"
-                assert "at work" in words(open_page("home"))
-        finally:
-            process.kill()
-    with read_only(home):
-        assert run.status.state == "failed"
 
 
 @pytest.mark.parametrize("value", ["", "x"])

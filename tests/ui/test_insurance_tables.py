@@ -5,18 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from streamlit.delta_generator import DeltaGenerator
 
 from fairdash.data.leak_check import check_data
 from fairdash.data.source import load_source
-from fairdash.dependence.classical import rank_link
 from fairdash.training.sweep import default_plan
 from fairdash.ui import cached
-from fairdash.ui.text import number
 from fairdash.utils.text import amount
-from tests.data.workbooks import workbook
-from tests.ui.conftest import open_page
-from tests.ui.test_data_page import box, click, csv, roles_set, said, said_in_errors, upload
+from tests.tiers import few
+from tests.ui.conftest import box, open_page
+from tests.ui.test_data_page import click, csv, said, said_in_errors, upload
 
 
 def tariff(n: int = 600) -> pd.DataFrame:
@@ -33,40 +30,6 @@ def tariff(n: int = 600) -> pd.DataFrame:
 def features(at):
     (found,) = [each for each in at.multiselect if each.label.startswith("Features")]
     return found
-
-
-def test_what_the_target_can_be_read_off_is_named_and_one_click_brings_it_back() -> None:
-    at = upload(csv(tariff()))
-    assert "ClaimNb** is left out: it is 0 exactly where the target is" in said(at)
-    assert features(at).value == ["VehPower"]
-    at = click(at, "Use ClaimNb anyway")
-    assert features(at).value == ["VehPower", "ClaimNb"]
-    assert "ClaimNb** gives the target away" in "".join(each.value for each in at.warning)
-    again = open_page("data", dataset=at.query_params["dataset"])
-    assert features(again).value == ["VehPower", "ClaimNb"], "a recipe keeps what it has"
-    at = click(at, "Leave out ClaimNb")
-    assert features(at).value == ["VehPower"]
-
-
-def test_postcodes_are_left_out_with_a_word_and_one_click_brings_them_in() -> None:
-    at = upload(csv(tariff().assign(postcode=np.arange(600) % 90 + 1000)))
-    assert features(at).value == ["VehPower"]
-    assert "postcode** is left out: its numbers are codes of places" in said(at)
-    at = click(at, "Use postcode anyway")
-    assert features(at).value == ["VehPower", "postcode"]
-    assert "postcode** is used as a number" in "".join(each.value for each in at.warning)
-
-
-def test_a_premium_becomes_the_existing_price_once_claims_are_the_target() -> None:
-    frame = tariff().rename(columns={"ClaimNb": "Anz. Schäden"}).drop(columns="ClaimAmount")
-    at = upload(csv(frame.assign(**{"Beitrag p.a.": np.arange(600) % 70 + 200.25})))
-    assert (box(at, "Target").value, box(at, "Existing prediction").value) == ("Beitrag p.a.", "None")
-    at = click(at, "Claim frequency")
-    assert (box(at, "Target").value, box(at, "Existing prediction").value) == ("Anz. Schäden", "Beitrag p.a.")
-    at = box(at, "Existing prediction").set_value("None").run()
-    assert box(at, "Existing prediction").value == "None"
-    again = open_page("data", dataset=at.query_params["dataset"])
-    assert box(again, "Existing prediction").value == "None", "a recipe keeps what it has"
 
 
 def test_features_stay_chosen_when_another_role_changes() -> None:
@@ -87,15 +50,17 @@ def test_features_stay_chosen_when_another_role_changes() -> None:
     assert "rooms" not in features(at).value, "left out by hand"
 
 
-@pytest.mark.parametrize(
-    ("label", "target", "weight", "loss"),
-    [
-        ("Claim frequency", "ClaimNb", "Exposure", "poisson"),
-        ("Claim severity", "ClaimAmount", "ClaimNb", "gamma"),
-        ("Pure premium", "ClaimAmount", "Exposure", "tweedie"),
-    ],
-)
-def test_targets_of_pricing_are_offered_by_name(label: str, target: str, weight: str, loss: str) -> None:
+#: Label of a target of pricing, its columns, and the loss that it is trained with.
+TARGETS = {
+    "Claim frequency": ("ClaimNb", "Exposure", "poisson"),
+    "Claim severity": ("ClaimAmount", "ClaimNb", "gamma"),
+    "Pure premium": ("ClaimAmount", "Exposure", "tweedie"),
+}
+
+
+@pytest.mark.parametrize("label", few(TARGETS, "Claim severity"))
+def test_targets_of_pricing_are_offered_by_name(label: str) -> None:
+    target, weight, loss = TARGETS[label]
     frame = tariff()
     frame.loc[frame["ClaimNb"].idxmin(), "ClaimAmount"] = 70.0
     at = click(upload(csv(frame)), "Claim frequency")
@@ -126,14 +91,9 @@ def test_targets_of_pricing_are_offered_by_name(label: str, target: str, weight:
 
 @pytest.mark.bad_input(59)
 @pytest.mark.parametrize(
-    ("label", "loss"),
-    [
-        ("Use them as they are", "squared_error"),
-        ("Count them as 0", "tweedie"),
-        ("Leave these rows out", "tweedie"),
-    ],
+    "label", few(["Use them as they are", "Count them as 0", "Leave these rows out"], "Leave these rows out")
 )
-def test_amounts_below_zero_are_asked_about_before_a_price_is_made(label: str, loss: str) -> None:
+def test_amounts_below_zero_are_asked_about_before_a_price_is_made(label: str) -> None:
     frame = tariff().drop(columns="ClaimNb")
     free = frame.index[frame["ClaimAmount"] == 0]
     frame.loc[free[:7], "ClaimAmount"] = -120.5
@@ -154,86 +114,11 @@ def test_amounts_below_zero_are_asked_about_before_a_price_is_made(label: str, l
     # The table of columns shows the same number, and no average of totals.
     (table,) = [each.value for each in at.dataframe if "role" in each.value]
     assert table.set_index("role")["mean"]["target"] == pytest.approx(premium)
+    loss = "squared_error" if label == "Use them as they are" else "tweedie"
     assert default_plan(dataset).settings.loss == loss
-    train = open_page("train", dataset=at.query_params["dataset"])
-    assert train.selectbox(key="train.form loss").value == loss
     # Another way takes the place of the first.
     at = click(at, f"{label}: ClaimAmount")
     assert "below zero" in said_in_errors(at)
-
-
-def test_the_loss_follows_another_target() -> None:
-    at = upload(csv(tariff()))
-    train = open_page("train", dataset=at.query_params["dataset"])
-    assert train.selectbox(key="train.form loss").value == "tweedie"
-    at = roles_set(at, target="VehPower", sensitive="DrivAge")
-    assert at.query_params["dataset"] != train.query_params["dataset"]
-    train.query_params["dataset"] = at.query_params["dataset"]
-    train = train.run()
-    assert train.selectbox(key="train.form loss").value == "squared_error"
-    assert not train.checkbox(key="train.form balance").value
-
-
-def test_a_title_and_a_total_are_said_and_can_be_decided_about() -> None:
-    frame = tariff()
-    rows = [["Portfolio 2024"], [], list(frame), *frame.to_numpy().tolist(), ["Total", None, None, 300, 9e5]]
-    at = upload(workbook({"Tab": rows}), "policies.xlsx")
-    assert not at.error
-    assert "The column names are on line 3; the row above it is not used." in said(at)
-    assert "A row below the table is left out, as a total or a note (line 604)." in said(at)
-    assert "600 rows" in said(at)
-    (below,) = [each for each in at.checkbox if each.label.startswith("Keep totals")]
-    at = below.set_value(True).run()
-    assert "601 rows" in said(at)
-    (line,) = [each for each in at.number_input if each.label.startswith("Line with the column names")]
-    assert line.value is None
-    (below,) = [each for each in at.checkbox if each.label.startswith("Keep totals")]
-    at = below.set_value(False).run()
-    at = line.set_value(3).run()
-    assert not at.error
-    assert load_source(at.query_params["dataset"]).reading.header_row == 3
-    at = line.set_value(2).run()
-    assert "Line 2, chosen for the column names, is empty" in "".join(each.value for each in at.error)
-
-
-def test_a_weak_link_is_told_on_all_rows_where_a_sample_can_not() -> None:
-    rng = np.random.default_rng(6)
-    frame = pd.DataFrame({"age": rng.integers(18, 80, 30_000), "power": rng.integers(4, 12, 30_000)})
-    frame["cost"] = (rng.normal(500, 100, 30_000) + 0.25 * frame["age"]).round(2)
-    at = upload(csv(frame))
-    (told,) = [each.value for each in at.caption if "On all 30,000 rows" in each.value]
-    link = rank_link(frame["cost"].to_numpy(), frame["age"].to_numpy(dtype=float))
-    assert abs(link.value) > link.smallest
-    assert (
-        f"the rank correlation is {number(link.value)}, more than the limit of {number(link.stays_within)}"
-        in told
-    )
-    assert f"that so many rows would detect is about {number(link.smallest)}" in told
-
-
-def test_what_is_being_read_is_shown_and_gone_when_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[str] = []
-    caption = DeltaGenerator.caption
-    monkeypatch.setattr(
-        DeltaGenerator,
-        "caption",
-        lambda at, body, *rest, **more: (
-            shown.append(body.replace("\\", "")) or caption(at, body, *rest, **more)
-        ),
-    )
-    # A table that no other test has had read: what was read is kept.
-    at = upload(csv(tariff().assign(only_here=np.arange(600.0))))
-    assert [each for each in shown if "Reading policies.csv (0.0 MB): 600 rows so far" in each]
-    assert "Reading policies.csv" not in said(at)
-
-
-def test_what_was_clicked_does_not_come_back_over_a_choice_by_hand() -> None:
-    at = click(upload(csv(tariff().assign(income=np.arange(600.0)))), "Pure premium")
-    assert box(at, "Exposure").value == "Exposure"
-    at = box(at, "Exposure").set_value("None: all rows have equal weight").run()
-    at = box(at, "Sensitive").set_value("income").run()
-    assert not at.exception
-    assert box(at, "Exposure").value == "None: all rows have equal weight"
 
 
 def test_what_looks_too_good_is_warned_of_beside_the_roles_and_one_click_leaves_it_out() -> None:
@@ -253,6 +138,8 @@ def test_what_looks_too_good_is_warned_of_beside_the_roles_and_one_click_leaves_
     assert not [each for each in at.warning if "too good" in each.value]
     at = click(at, "Use avrg anyway")
     assert "avrg** gives the target away" in "".join(each.value for each in at.warning)
+    again = open_page("data", dataset=at.query_params["dataset"])
+    assert features(again).value == ["VehPower", "avrg"], "a recipe keeps what it has"
 
 
 def test_leaving_a_feature_out_does_not_check_the_table_again(monkeypatch) -> None:

@@ -8,13 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from fairdash.data.source import load_source
-from fairdash.runs import worker
-from fairdash.runs.models import create_model
 from fairdash.ui import keys
-from fairdash.ui.keys import Address, Keys, name_in
-from tests.ui.conftest import ROOT, open_page, words
-from tests.ui.test_pages import PAGES, choose_upload, policies
+from fairdash.ui.keys import Keys, name_in
+from fairdash.ui.pages import PAGES
+from tests.ui.conftest import ROOT, calm, open_page
 
 FILES = sorted(path for folder in ("fairdash/ui", "pages") for path in (ROOT / folder).rglob("*.py"))
 #: A control of this name shows one of several parts of a page.
@@ -22,12 +19,6 @@ MORE = ("more", "part")
 STATES = ("session_state", "query_params")
 #: Functions that take a key of another kind.
 NO_WIDGETS = ("sorted", "min", "max", "sort_values")
-
-
-def calm(at):
-    assert not at.exception
-    assert not at.error, [error.value for error in at.error]
-    return at
 
 
 def switches(at):
@@ -57,33 +48,10 @@ def _part(title):
     return part
 
 
-def test_a_model_is_refitted_where_methods_are_compared(run_of_two_methods):
-    run = run_of_two_methods
-    at = calm(open_page("tradeoff", run=run.id))
-    assert len(at.selectbox(key=Address.METHOD).options) == 2
-    at = calm(at.selectbox(key=Address.METHOD).set_value("pearson").run())
-    assert any(button.label == "Refit this model on all rows" for button in at.button)
-    job = create_model(run.spec.source, run.spec.plan, run=run.id, method="pearson", lam=1.0)
-    assert worker.main(job.id) == 0
-    for panel in at.segmented_control(key="tradeoff.comparison more").options:
-        at = calm(at.segmented_control(key="tradeoff.comparison more").set_value(panel).run())
-        labels = [each.proto.label for each in at.get("download_button")]
-        assert "Model, refitted on all rows (zip)" in labels
-        assert len([label for label in labels if label.endswith("(CSV)")]) == 3
-
-
-def test_an_upload_with_every_role_is_shown():
-    frame = policies().assign(years=1.0)
-    at = calm(choose_upload(open_page("data"), frame.to_csv(index=False).encode()))
-    assert load_source(at.query_params["dataset"]).roles.target == "cost"
-    assert "120 rows" in words(at)
-
-
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_key_is_written_by_hand(path: Path):
-    calls = [
-        node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)
-    ]
+def test_no_key_of_a_widget_the_session_or_the_address_is_written_by_hand(path: Path):
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
     for call in calls:
         name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
         for given in call.keywords:
@@ -97,11 +65,7 @@ def test_no_key_is_written_by_hand(path: Path):
     assert not [name for name in names if " " in name]
     assert len(names) == len(set(names)), "one name, one place"
     assert len([call for call in calls if getattr(call.func, "id", "") == "Keys"]) <= 1
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_the_session_and_the_address_are_read_by_no_key_written_by_hand(path: Path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes:
         if isinstance(node, ast.Subscript) and getattr(node.value, "attr", "") in STATES:
             assert not isinstance(node.slice, ast.Constant | ast.JoinedStr), f"line {node.lineno}"
 
@@ -111,13 +75,6 @@ def test_two_files_never_have_the_same_keys(tmp_path):
     Keys(str(tmp_path / "ui" / "here" / "part.py"))  # a page's script runs at every look
     with pytest.raises(ValueError, match="keys of here"):
         Keys(str(tmp_path / "elsewhere" / "ui" / "here" / "part.py"))
-
-
-def test_what_varies_never_runs_together():
-    key = Keys("ui/tests/varying.py")
-    assert key("a", "b c") != key("a", "b", "c")
-    assert key("a", "b", None) != key("a", "b", "None")
-    assert key("a", 'b" "c') != key("a", "b", "c")
 
 
 def test_the_examples_hold():

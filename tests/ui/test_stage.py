@@ -21,8 +21,10 @@ from tests.ui.test_tradeoff import compared
 MOST_BYTES = 600_000
 
 
-@pytest.mark.parametrize("objective", ["demographic_parity", "equalized_residuals"])
-@pytest.mark.parametrize("a", [Point("standard", 0.0), Point("hgr_nn", 4.0)])
+@pytest.mark.parametrize(
+    ("objective", "a"),
+    [("demographic_parity", Point("standard", 0.0)), ("equalized_residuals", Point("hgr_nn", 4.0))],
+)
 def test_each_stop_shows_what_the_comparison_finds_there(finished_run, objective, a):
     found = replace(compared(finished_run, 1.0, a=a), objective=objective)
     stops = stops_of(found)
@@ -37,7 +39,7 @@ def test_each_stop_shows_what_the_comparison_finds_there(finished_run, objective
 
 
 def test_what_moves_stands_at_the_chosen_stop_as_the_figures_say(finished_run):
-    data = stage(open_page("tradeoff", run=finished_run.id, lam="2"))
+    data = stage(open_page("tradeoff", run=finished_run.id, lam="2.3"))
     at = data["slider"]["at"]
     for move in data["moves"]:
         if move["kind"] != "trace":

@@ -13,28 +13,22 @@ from fairdash.data.source import CatalogueSource, save_source
 from fairdash.dependence import REGISTRY, measure
 from fairdash.evaluation import (
     DEFAULT_MEASURE,
-    curve_points,
-    curve_predictions,
     knee,
-    quantile_profile,
     told_apart,
 )
 from fairdash.figures.front import NOISE_NOTE
-from fairdash.jobs.steps import at_once
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point, fronts_of
 from fairdash.reports.tables import in_full
 from fairdash.reports.words import who_pays
 from fairdash.runs import worker
 from fairdash.runs.listing import list_runs
-from fairdash.runs.status import DONE, RUNNING, RunStatus
-from fairdash.runs.store import Run, create_run
+from fairdash.runs.store import create_run
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.sweep import preview_of, quicker
-from fairdash.ui.text import safe
 from fairdash.utils.text import number
 from tests.serving import until
-from tests.ui.conftest import PLAN, ROOT, SOURCE, charts, move, numbers, open_page, stage, words
+from tests.tiers import few
+from tests.ui.conftest import PLAN, SOURCE, charts, move, numbers, open_page, stage, words
 
 PANELS = (
     "Who pays",
@@ -80,7 +74,7 @@ def said(at):
 
 def test_the_answer_fits_the_figures(finished_run):
     at = open_page("tradeoff", run=finished_run.id)
-    for lam in (0.5, 1.0, 1.52, 4.0):
+    for lam in (0.5, 1.0, 1.32, 4.0):
         at = move(at, lam)
         found = compared(finished_run, lam)
         answer = said(at)
@@ -93,38 +87,8 @@ def test_the_answer_fits_the_figures(finished_run):
         assert who_pays(found) in answer
 
 
-def test_the_slider_stops_at_trained_weights_and_between(finished_run):
-    at = open_page("tradeoff", run=finished_run.id)
-    slider = stage(at)["slider"]
-    assert slider["stops"] == [f"{stop.lam:g}" for stop in curve_points(PLAN.lams)]
-    assert [slider["stops"][tick] for tick in slider["ticks"]] == ["0", "0.5", "1", "4"]
-    assert slider["stops"][slider["at"]] == "1"
-    blend = move(at, 2.0)
-    assert "is a blend: 50% of the model at λ = 4" in words(blend)
-    assert "is a blend" not in words(move(at, 4.0))
-
-
-@pytest.mark.parametrize("lam", [0.5, 2.0])
-def test_the_profile_is_that_of_the_models_predictions(finished_run, lam):
-    result = finished_run.read_result()
-    at = move(open_page("tradeoff", run=finished_run.id), lam)
-    drawn = charts(at)["<b>Average prediction by Age</b>"]["data"]
-    s = result.sensitive.iloc[:, 0].to_numpy()
-    way = {stop.lam: stop for stop in curve_points(PLAN.lams)}
-    for name, chosen in (("standard model", 0.0), (f"λ = {lam:g}", lam)):
-        predictions = curve_predictions(result.predictions, result.members, "hgr_nn", way[chosen])
-        expected = quantile_profile(
-            np.stack(list(predictions.values())),
-            s,
-            result.splits,
-            groups=compared(finished_run, lam).front.groups,
-        )
-        (line,) = [trace for trace in drawn if trace.get("name") == name]
-        assert np.allclose(numbers(line["y"]), expected["mean"])
-
-
-@pytest.mark.parametrize("lam", [1.0, 2.0])
-def test_a_figure_is_the_same_on_the_card_in_the_table_and_by_the_library(finished_run, lam):
+def test_a_figure_is_the_same_on_the_card_in_the_table_and_by_the_library(finished_run):
+    lam = 2.3
     at = move(open_page("tradeoff", run=finished_run.id), lam)
     found = compared(finished_run, lam)
     by_hand = np.mean(
@@ -164,16 +128,24 @@ def test_the_front_draws_the_paths_figures(finished_run):
     assert np.allclose(numbers(curve["y"]), references[references["method"] == "barycentre"]["rmse"])
 
 
-@pytest.mark.parametrize("objective", list(OBJECTIVES))
-@pytest.mark.parametrize("panel", PANELS)
-def test_every_panel_opens_for_a_model_a_blend_and_the_standard(finished_run, panel, objective):
+@pytest.mark.parametrize("objective", few(OBJECTIVES, "demographic_parity"))
+def test_every_panel_opens_for_a_model_a_blend_and_the_standard(finished_run, another_result, objective):
+    named = replace(finished_run.read_result(), names={"Age": "driver's age", "Cost": "yearly *price*"})
+    another_result(named)
     at = open_page("tradeoff", run=finished_run.id, objective=OBJECTIVES[objective].title)
-    at = look(at, panel)
-    for lam in (4.0, 2.0, 0.0):
-        at = move(at, lam)
-        assert not at.exception
-        assert not at.error
+    for panel in PANELS:
+        at = look(at, panel)
+        for lam in (4.0, 2.3, 0.0):
+            at = move(at, lam)
+            assert not at.exception
+            assert not at.error
     assert OBJECTIVES[objective].meaning in words(at)
+    # People read names, and find the headers in a tip.
+    assert "yearly *price*" in said(at)
+    assert "driver's age" in said(at)
+    drawn = charts(at)
+    assert "driver's age" in drawn["<b>What fairness costs</b>"]["layout"]["xaxis"]["title"]["text"]
+    assert any("column Age" in each.proto.help.replace("\\", "") for each in at.caption)
 
 
 def test_the_other_objective_is_judged_and_said_not_to_be_the_trained_one(finished_run):
@@ -184,33 +156,18 @@ def test_the_other_objective_is_judged_and_said_not_to_be_the_trained_one(finish
     assert any(button.label == "Train models for equalized residuals" for button in at.button)
 
 
-def test_models_trained_for_equalized_residuals_are_drawn_as_residuals():
-    run = create_run(SOURCE, replace(PLAN, objective="equalized_residuals", lams=(1.0,), n_splits=1))
-    worker.main(run.id)
-    at = open_page("tradeoff", run=run.id)
-    assert not at.exception
-    assert "<b>Average residual by Age</b>" in charts(at)
-    assert "the residual of Cost" in said(at)
-    front = charts(at)["<b>What fairness costs</b>"]["data"]
-    assert not any("uses s" in trace["name"] for trace in front), "references are for demographic parity"
-
-
 def test_the_address_brings_back_the_view(finished_run):
-    address = {"lam": "2", "measure": "FairQuant", "objective": "Equalized residuals", "against": "hgr_nn:4"}
+    address = {
+        "lam": "2.3",
+        "measure": "FairQuant",
+        "objective": "Equalized residuals",
+        "against": "hgr_nn:4",
+    }
     at = open_page("tradeoff", run=finished_run.id, **address)
-    assert lam_shown(at) == "2"
+    assert lam_shown(at) == "2.3"
     assert at.selectbox(key="measure").value == "fairquant"
     assert at.segmented_control(key="objective").value == "equalized_residuals"
     assert "λ = 4" in {trace["name"] for trace in charts(at)["<b>Average residual by Age</b>"]["data"]}
-
-
-@pytest.mark.parametrize("against", ["hgr_nn:77", "nonsense", "mine:1", "hgr_nn:"])
-def test_an_address_that_names_no_point_compares_with_the_standard_model(finished_run, against):
-    at = open_page("tradeoff", run=finished_run.id, against=against)
-    assert not at.exception
-    assert "standard model" in {
-        trace["name"] for trace in charts(at)["<b>Average prediction by Age</b>"]["data"]
-    }
 
 
 def test_a_point_is_kept_and_compared_with_everywhere(finished_run):
@@ -320,113 +277,13 @@ def test_a_first_look_starts_by_itself_and_is_refined():
     assert "What fairness costs" in str(list(charts(at)))
 
 
-def test_a_first_look_gives_way_to_the_whole():
-    first = replace(PLAN, n_splits=1, lams=(1.0, 2.0))
-    run = create_run(SOURCE, PLAN, first=first)
-    worker.main(run.id)
-    assert run.status.state == DONE
-    result = run.read_result()
-    assert len(result.splits) == PLAN.n_splits
-    assert (run.folder / "first").is_dir()
-    assert "mean of 2 random splits" in str(charts(open_page("tradeoff", run=run.id)))
-
-
-def test_beside_a_long_run_a_quicker_one_is_offered(monkeypatch):
-    plan = replace(PLAN, methods=("standard", "hgr_spline", "pearson"), n_splits=4)
-    run = create_run(SOURCE, plan, first=preview_of(PLAN))
-    worker.first_look(run, worker.Reporter(run, ends=False), at_once)
-    left = 900.0
-    at_work = property(lambda _: RunStatus(state=RUNNING, doing="training", fraction=0.1, seconds_left=left))
-    with monkeypatch.context() as patched:
-        patched.setattr(Run, "status", at_work)
-        at = open_page("tradeoff", run=run.id)
-        assert not at.exception
-        (button,) = [each for each in at.button if "Instead" in each.label]
-        assert re.fullmatch(r"Instead: Fair spline network alone, 3 splits, about [4-7] min.*", button.label)
-        left = 60.0
-        assert not [each for each in open_page("tradeoff", run=run.id).button if "Instead" in each.label]
-        left = 900.0
-        button.click().run()
-    assert run.is_cancelled()
-    (quick,) = [each for each in list_runs().runs if each.id != run.id]
-    assert (quick.spec.plan.methods, quick.spec.plan.n_splits) == (("standard", "hgr_spline"), 3)
-    assert quicker(quick.spec.plan) is None
-    quick.ask_to_cancel()
-    until(lambda: quick.status.is_over)
-
-
-def test_of_a_large_table_a_first_look_sees_a_sample_and_says_so(monkeypatch):
-    monkeypatch.setattr("fairdash.training.defaults.MOST_ROWS", 500)
-    monkeypatch.setattr("fairdash.training.defaults.ROWS_DRAWN", 150)
-    at = open_page("tradeoff", dataset=save_source(SOURCE))
-    assert not at.exception
-    (run,) = list_runs().runs
-    assert run.spec.first_share == 150 / 600
-    assert "random sample of the rows" in words(at)
-    until(lambda: run.look is not None)
-    at = at.run()
-    assert not at.exception
-    assert "150 of 600 rows, drawn at random" in words(at)
-    assert "all rows, 5 splits" in words(at)
-    assert "30 test rows in a sample of 150, 1 random split" in str(charts(at))
-    run.ask_to_cancel()
-    until(lambda: run.status.is_over)
-    assert "150 of 600 rows" in open_page("tradeoff", run=run.id).warning[0].value
-
-
-def test_other_data_put_the_run_of_the_last_out_of_view(finished_run):
-    at = open_page("tradeoff", run=finished_run.id)
-    assert at.session_state["run"] == finished_run.id
-    at = at.switch_page(str(ROOT / "pages" / "work" / "data.py")).run()
-    assert at.session_state["run"] == finished_run.id, "looking at the data changes nothing"
-    box = at.number_input[0]
-    at = box.set_value(300).run()
-    assert "run" not in at.session_state
-
-
-@pytest.mark.parametrize("kind", ["reliance", "importance"])
-def test_features_are_those_of_the_nearest_trained_model(finished_run, kind):
+def test_features_are_those_of_the_nearest_trained_model(finished_run):
     at = move(look(open_page("tradeoff", run=finished_run.id), "Features"), 2.3)
-    at = at.segmented_control(key="tradeoff.comparison features-by").set_value(kind).run()
     table = finished_run.read_result().importance
-    own = table[(table["method"] == "hgr_nn") & (table["lam"] == 4.0)].groupby("feature")[kind].mean()
-    (drawn,) = [
-        trace
-        for trace in charts(at)["<b>Change in feature importance</b>"]["data"]
-        if trace["name"] == "λ = 2.3" and trace["mode"] == "markers"
-    ]
-    assert dict(zip(drawn["y"], numbers(drawn["x"]), strict=True)) == pytest.approx(own.to_dict())
-
-
-@pytest.mark.parametrize("id", ["hgr_spline", "hgr_rdc", "chi2_kde", "fairquant_cumulative"])
-def test_any_measure_can_be_looked_at(finished_run, id):
-    at = open_page("tradeoff", run=finished_run.id, measure=REGISTRY[id].symbol)
-    assert not at.exception
-    assert safe(REGISTRY[id].symbol) in at.markdown[0].value
-
-
-def test_rows_of_the_predictions_say_where_they_count_from(finished_run):
-    found = compared(finished_run, 1.0)
-    table = found.scored()
-    assert "row (from 1)" in table.columns
-    result = found.result
-    for split, own in table.groupby("split"):
-        rows = own["row (from 1)"].to_numpy() - 1
-        assert np.array_equal(rows, result.splits[split - 1].test)
-        assert np.allclose(own["Cost"], result.target[rows])
-
-
-def test_people_read_names_and_find_the_headers_in_a_tip(finished_run, another_result):
-    named = replace(finished_run.read_result(), names={"Age": "driver's age", "Cost": "yearly *price*"})
-    another_result(named)
-    at = open_page("tradeoff", run=finished_run.id)
-    for panel in PANELS:
-        at = look(at, panel)
-        assert not at.exception
-        assert not at.error
-    assert "the prediction of yearly *price*" in said(at)
-    assert "driver's age" in said(at)
-    drawn = charts(at)
-    assert "<b>Average prediction by driver's age</b>" in drawn
-    assert "driver's age" in drawn["<b>What fairness costs</b>"]["layout"]["xaxis"]["title"]["text"]
-    assert any("column Age" in each.proto.help.replace("\\", "") for each in at.caption)
+    own = table[(table["method"] == "hgr_nn") & (table["lam"] == 4.0)].groupby("feature")
+    for kind in ("reliance", "importance"):
+        at = at.segmented_control(key="tradeoff.comparison features-by").set_value(kind).run()
+        traces = charts(at)["<b>Change in feature importance</b>"]["data"]
+        (drawn,) = [each for each in traces if each["name"] == "λ = 2.3" and each["mode"] == "markers"]
+        shown = dict(zip(drawn["y"], numbers(drawn["x"]), strict=True))
+        assert shown == pytest.approx(own[kind].mean().to_dict())

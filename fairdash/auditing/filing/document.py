@@ -35,6 +35,7 @@ _PRINTED: Mapping[str, tuple[str, ...]] = {
         *("mean", "gap", "gap_low", "gap_high", "share_of_variance", "explained"),
         *("less", "less_low", "less_high"),
     ),
+    "premium_averages": (),
     "power": ("smallest",),
     "by_coverage": ("gap", "gap_low", "gap_high"),
     "two_prices": (),
@@ -123,10 +124,9 @@ def _data(result: Findings) -> Iterator[Content]:
 def _method(_: Findings) -> Iterator[Content]:
     yield {each.title: f"{each.meaning} Measured: {each.gap}." for each in CRITERIA.values()}
     yield (
-        "Averages along the attribute are smooth curves with a band that contains the whole curve in 95 % "
-        "of samples. The verdict says whether the largest gap is below or above the threshold, each tested "
-        "at 5 %, or undecided. Holm's correction covers further criteria "
-        "and attributes."
+        "Averages along the attribute are smooth curves with a band that contains the whole curve in 95 % of "
+        "samples. The verdict says whether the largest gap is below or above the threshold, each tested at 5 "
+        "%, or undecided. Holm's correction covers further criteria and attributes."
     )
 
 
@@ -155,7 +155,7 @@ def _question(number: int, result: Findings) -> Iterator[Content]:
                 if isinstance(block, Picture) and block.id.removeprefix("picture-") in _DRAWN:
                     yield Drawing(block)
                 elif isinstance(block, Table) and name in _PRINTED:
-                    first, *_ = block.frame
+                    first = str(block.frame.columns[0])
                     frame = block.frame.assign(**{first: block.frame[first].replace(_NAMED)})
                     yield replace(block, frame=frame, shares=_PRINTED[name])
     if not asked:

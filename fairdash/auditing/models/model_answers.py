@@ -202,9 +202,8 @@ def _in_words(table: pd.DataFrame, name: str, delta: float, n: int) -> tuple[str
         row = own.iloc[0]
         itself = (
             f"If “{name}” alone moves from one end to the other, the model's price changes by "
-            f"{percent(row['mean_change'])} of the mean price on average, and by more than "
-            f"{percent(delta)} for "
-            f"{percent(row['beyond'])} of the rows."
+            f"{percent(row['mean_change'])} of the mean price on average, and by more than {percent(delta)} "
+            f"for {percent(row['beyond'])} of the rows."
         )
     others = table[table["column"] != name]
     through = "No other column related to it changes the price."
@@ -212,9 +211,8 @@ def _in_words(table: pd.DataFrame, name: str, delta: float, n: int) -> tuple[str
         first = others.iloc[0]
         through = (
             f"Among the other columns, “{first['column']}” has the largest effect as it varies with "
-            f"“{name}”: "
-            f"{percent(first['mean_change'])} of the mean price on average, and more than {percent(delta)} "
-            f"for {percent(first['beyond'])} of the rows."
+            f"“{name}”: {percent(first['mean_change'])} of the mean price on average, and more than "
+            f"{percent(delta)} for {percent(first['beyond'])} of the rows."
         )
     return (
         f"{itself} {through}",

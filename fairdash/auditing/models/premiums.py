@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -209,15 +210,30 @@ class Costs:
         μ(x, sₖ) at up to 30 values sₖ of s, by models that did not learn from the row.
     premiums
         Id of :data:`PREMIUMS` to (n,) array, likewise.
-    by_networks : (n,) array
-        The best estimate of networks in place of trees, likewise.
+    random_state
+        Seed of the models.
     """
 
     table: AuditTable
     cost: Array
     at_nodes: Array
     premiums: Mapping[str, Array]
-    by_networks: Array
+    random_state: int | None = 0
+
+    @cached_property
+    def by_networks(self) -> Array:
+        """Best estimate of networks in place of trees, (n,), likewise."""
+        loss = "poisson" if self.cost.min() >= 0 else "squared_error"
+        told = out_of_fold(
+            self.table,
+            self.cost,
+            Learner(networks=True, options={"loss": loss}),
+            *self.table.s_columns,
+            random_state=self.random_state,
+        )
+        # Where one loss can judge the trees it can judge these, too.
+        best = self.premiums["best_estimate"]
+        return np.clip(told, best.min(), best.max())
 
     @property
     def judged_by(self) -> Array:
@@ -297,21 +313,12 @@ def learn_costs(
         made["aware"][out] = at_nodes[out] @ shares
         made["hyperaware"][out] = given_features(corrective)
         made["corrective"][out] = corrective[out]
-    best = made["best_estimate"]
-    networks = out_of_fold(
-        part,
-        cost,
-        Learner(networks=True, options={"loss": "poisson" if cost.min() >= 0 else "squared_error"}),
-        *part.s_columns,
-        random_state=random_state,
-    )
     return Costs(
         table=part,
         cost=cost,
         at_nodes=at_nodes,
         premiums=MappingProxyType(made),
-        # Where one loss can judge the trees it can judge these, too.
-        by_networks=np.clip(networks, best.min(), best.max()),
+        random_state=random_state,
     )
 
 

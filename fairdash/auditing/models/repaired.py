@@ -56,7 +56,8 @@ def repaired(
             full = repair.predict(x[out], sensitive_features=own, alpha=1.0)
             for alpha in ALPHAS:
                 told[way, alpha][out] = (1 - alpha) * price[out] + alpha * full
-    rows, v = [], np.column_stack(table.s_columns)
+    rows: list[dict[str, str | float]] = []
+    v = np.column_stack(table.s_columns)
     for (way, alpha), each in told.items():
         progress("measuring repaired prices", 0.7 + 0.3 * len(rows) / len(told))
         found = assess_dependence("hgr_spline", each, v, n_permutations=39, n_bootstrap=0, random_state=seed)

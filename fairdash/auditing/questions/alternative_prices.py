@@ -20,6 +20,7 @@ from scipy.stats import t as student
 from fairdash.auditing.curve import Curve, basis_of, fit_curve, predicted_out_of_fold
 from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.gaps import Estimate, Gap, largest_gap, typical_gap, within
+from fairdash.auditing.models.averages import premium_averages
 from fairdash.auditing.models.premiums import (
     DIFFERENCES,
     PREMIUMS,
@@ -53,9 +54,10 @@ _NO_COSTS = "This question needs {what}."
 def what_instead(data: AuditData, _: Answered) -> Part:
     """Answer question 8: five premiums for the same costs, with their curves along s, fit and differences.
 
-    Models are taken as known. Tables: ``premiums`` has a row a premium, the price first, with shares of the
-    mean price, what is explained on rows left out and how much less (``less``) that is than the best
-    estimate's; ``premium_curves`` the columns of a curve's band, as
+    Models are taken as known, but in ``premium_averages``: see
+    :func:`~fairdash.auditing.models.averages.premium_averages`. ``premiums`` has a row a premium, the price
+    first, with shares of the mean price, what is explained on rows left out and how much less (``less``) that
+    is than the best estimate's; ``premium_curves`` the columns of a curve's band, as
     :func:`~fairdash.auditing.gaps.largest_gap` has it, in units of the price; ``premium_differences`` a row a
     difference with its law over policies, likewise.
     """
@@ -77,16 +79,19 @@ def what_instead(data: AuditData, _: Answered) -> Part:
         row |= {"share_of_variance": uf.value, "explained": explained(y, premium, table, loss).value}
         rows.append(row | {"less" + end: getattr(less[name], each) for end, each in _ENDS.items()})
     along = pd.concat(curves, ignore_index=True)
+    averages = premium_averages(costs, random_state=data.seed)
     ones = np.ones(table.n)
     sizes = {name: ratio_of_means(np.abs(each), ones, table) for name, each in costs.differences.items()}
     return Part(
         sentences=(
             *_premiums_in_words(gaps, sizes, less["corrective"], costs),
+            _averages_in_words(averages, table),
             features_in_words(data.table),
         ),
         tables={
             "premiums": pd.DataFrame(rows),
             "premium_curves": along[["premium", *along.columns.drop("premium")]],
+            "premium_averages": averages,
             "premium_differences": pd.DataFrame(
                 [_difference(name, each, sizes[name], table) for name, each in costs.differences.items()]
             ),
@@ -137,8 +142,21 @@ def _premiums_in_words(
         f"{proxy} of the mean price (unaware less aware).",
         f"A premium independent of it changes a policy's premium by {parity} (corrective less best "
         f"estimate) and explains {points(less)} less of the {loss_in_words(costs)}.",
-        "Intervals cover only the sampling of policies, for the models as fitted.",
         "To get premiums between these with their errors, train a front on this table.",
+    )
+
+
+def _averages_in_words(averages: pd.DataFrame, table: AuditTable) -> str:
+    own = averages[averages["premium"] == "unaware"]
+    least, most = (
+        f"{table.money(row['value'])} ({table.money(row['ci_low'])} to {table.money(row['ci_high'])}) for "
+        f"“{table.columns.sensitive}” {table.s_range(row['low'], row['high'])}"
+        for row in (own.iloc[int(pick(own["value"]))] for pick in (np.argmin, np.argmax))
+    )
+    return (
+        "These intervals cover only the sampling of policies, for the models as fitted. The averages by band "
+        "also cover the errors of the models, with limits for all bands at once: the unaware premium ranges "
+        f"from {least} to {most}."
     )
 
 
@@ -282,7 +300,6 @@ def _in_words(table: AuditTable, second: AuditTable, tables: Mapping[str, pd.Dat
         f"The largest gap is {percent(both['price'])} of the mean with “{names[0]}” and "
         f"{percent(both['candidate'])} with “{names[1]}”, a difference of {percent(both['difference'])} "
         f"({percent(both['ci_low'])} to {percent(both['ci_high'])}). With “{names[1]}”, {percent(dearer)} of "
-        "the exposure would pay more, and the mean price would be "
-        f"{table.money(second.mean_price)} instead of {table.money(table.mean_price)}. "
-        f"The change ranges from {places[0]} to {places[1]}."
+        f"the exposure would pay more, and the mean price would be {table.money(second.mean_price)} instead "
+        f"of {table.money(table.mean_price)}. The change ranges from {places[0]} to {places[1]}."
     )

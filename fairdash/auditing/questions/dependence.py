@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fairdash.auditing.curve import Basis, basis_of, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Part
-from fairdash.auditing.gaps import LEVEL, Gap, largest_gap, noise_in_words, typical_gap, within
+from fairdash.auditing.gaps import LEVEL, Gap, largest_gap, noise_in_words, of_mean, typical_gap, within
 from fairdash.auditing.questions.decomposition import fixed_decomposition
 from fairdash.auditing.table import AuditTable
 from fairdash.data.columns import as_classes
@@ -65,6 +65,10 @@ def does_it_follow(data: AuditData, _: Answered) -> Part:
     )
 
 
+def _or_noise(gap: Gap) -> str:
+    return "more than noise" if gap.p_value <= LEVEL else "which can be noise"
+
+
 def _follows_in_words(gap: Gap, data: AuditData, *, any_link: float) -> tuple[str, ...]:
     """Return the answer and more; `any_link` is the p-value of no link of any kind."""
     if any_link > LEVEL:
@@ -77,11 +81,9 @@ def _follows_in_words(gap: Gap, data: AuditData, *, any_link: float) -> tuple[st
     else:
         test = f"One test of several measures also finds a link (p = {any_link:.2g})."
     mean = data.table.mean_price
-    noise = "more than noise" if gap.p_value <= LEVEL else "which can be noise"
     return (
         f"Between its lowest and highest point along “{data.table.columns.sensitive}” the price differs by "
-        f"{percent(gap.value / mean)} of the mean price ({percent(gap.ci_low / mean)} to "
-        f"{percent(gap.ci_high / mean)}), {noise}.",
+        f"{of_mean(gap, mean)}, {_or_noise(gap)}.",
         f"In units of the price: {data.table.money(gap.value)}. {noise_in_words(gap, mean)}",
         test,
     )
@@ -107,7 +109,6 @@ def tables_of_classes(table: AuditTable) -> dict[str, pd.DataFrame]:
 def follows_in_words(gap: Gap, table: AuditTable, tables: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
     """Answer question 1 in words, including how the classes differ."""
     each, pairs, mean = tables["classes"], tables["class_pairs"], table.mean_price
-    noise = "more than noise" if gap.p_value <= LEVEL else "which can be noise"
     apart = each[each["p_value"] <= LEVEL]
     listed = ", ".join(
         f"“{name}” {'+' if off > 0 else '−'}{percent(abs(off) / mean)}"
@@ -121,7 +122,7 @@ def follows_in_words(gap: Gap, table: AuditTable, tables: Mapping[str, pd.DataFr
     verdict = "below" if least["adverse_impact_ratio"] < FOUR_FIFTHS else "not below"
     return (
         f"Between its lowest and its highest class of “{table.columns.sensitive}” the price differs by "
-        f"{within(gap, mean)} of the mean price, {noise}.",
+        f"{within(gap, mean)} of the mean price, {_or_noise(gap)}.",
         *of_pairs,
         f"“{least['class']}” has the smallest share of prices at or below the median, "
         f"{percent(least['selection_rate'])}. Its adverse impact ratio is "
@@ -142,9 +143,8 @@ def where(data: AuditData, _: Answered) -> Part:
     )
     least, most = data.band["value"].min(), data.band["value"].max()
     said = (
-        f"The price is lowest at {lowest} of “{name}” ({data.table.money(least)}, "
-        f"{percent(least / mean)} of the mean) "
-        f"and highest at {highest} ({data.table.money(most)}, {percent(most / mean)})."
+        f"The price is lowest at {lowest} of “{name}” ({data.table.money(least)}, {percent(least / mean)} of "
+        f"the mean) and highest at {highest} ({data.table.money(most)}, {percent(most / mean)})."
     )
     top = top_price_share(data.table, basis, random_state=data.seed)
     sentences, tables = [said], {}
@@ -260,11 +260,10 @@ def _crossed(data: AuditData, other: str) -> tuple[pd.DataFrame, list[str]]:
         ends = {key: cell[key] for key in ("value", "low", "high")}
         found.append({"other": other, **of_cell, "rows": int(rows[int(cell["at"])]), **ends})
     lowest, highest = (table.called(basis.at[k]) for k in (gap.lowest, gap.highest))
-    noise = "more than noise" if gap.p_value <= LEVEL else "which can be noise"
     said = [
         f"In the {len(found)} cells of “{columns.sensitive}” and “{other}” the price differs by "
-        f"{within(gap, table.mean_price)} of the mean price, {noise}: it is lowest in “{lowest}” and "
-        f"highest in “{highest}”."
+        f"{within(gap, table.mean_price)} of the mean price, {_or_noise(gap)}: it is lowest in “{lowest}” "
+        f"and highest in “{highest}”."
     ]
     return pd.DataFrame(found, columns=_CROSSED), [*said, *cells.merged_in_words(name)]
 
@@ -292,8 +291,7 @@ def along_probabilities(
             known = table.known
             said = (
                 f"In {n_known:,} rows with a known class, the probabilities of {few(off)} are wrong beyond "
-                "noise. "
-                "These rows correct them. This is valid if they are like all other rows."
+                "noise. These rows correct them. This is valid if they are like all other rows."
             )
     every = by_probability(
         table.price, p, names, table.weight, table.units, known=known, random_state=random_state
@@ -319,9 +317,8 @@ def along_probabilities(
     )
     more = [
         f"According to the probabilities of {few(names)}, the price of “{most['class']}” differs most from "
-        "that of all "
-        f"others, by {value} of the mean price ({low} to {high}), if price and class are unrelated among "
-        "rows of equal probability.",
+        f"that of all others, by {value} of the mean price ({low} to {high}), if price and class are "
+        "unrelated among rows of equal probability.",
         f"Without that condition the difference is between {least} and {greatest}, including noise.",
     ]
     if most["bound_low"] <= 0 <= most["bound_high"]:

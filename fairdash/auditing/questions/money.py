@@ -20,10 +20,9 @@ from scipy.sparse import csr_matrix
 
 from fairdash.auditing.curve import Basis, fit_curve, predicted_out_of_fold
 from fairdash.auditing.data import Answered, AuditData, Part
-from fairdash.auditing.gaps import Estimate, root_of
+from fairdash.auditing.gaps import Estimate, reach_of_all
 from fairdash.auditing.table import AuditTable
 from fairdash.evaluation.insurance import FEWEST_SHOWN, bands_of
-from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import counted, percent
 
 Array = NDArray[np.float64]
@@ -32,7 +31,6 @@ Index = NDArray[np.intp]
 #: Segments that are shown; bands of s and of a number in them; levels of a column, the most frequent ones.
 MOST_SEGMENTS = 20
 _BANDS, _MOST_LEVELS = 5, 30
-_DRAWS, _LEVEL = 2000, 0.95
 #: Each half's sum has the sign that the other's noise says; without a link both agree more often than sums
 #: that have nothing to do with each other: Var(|a| + |b|) about 0, of independent normal a and b.
 _TWO_HALVES = float(np.sqrt(1 + 2 / np.pi))
@@ -78,14 +76,12 @@ def _moved_in_words(
         return (
             f"No part of “{name}” is shown to pay above {base}. At the values of “{name}” selected on one "
             f"half of the rows, the difference on the other half is {table.money(each.value)} "
-            f"{table.a_unit_of_exposure} "
-            f"({table.money(each.ci_low)} to {table.money(each.ci_high)})."
+            f"{table.a_unit_of_exposure} ({table.money(each.ci_low)} to {table.money(each.ci_high)})."
         )
     return (
         f"The part of “{name}” that pays above {base}, {percent(share)} of the exposure, pays "
         f"{table.money(each.value)} {table.a_unit} more ({table.money(each.ci_low)} to "
-        f"{table.money(each.ci_high)}): "
-        f"{table.money(total)} in all, "
+        f"{table.money(each.ci_high)}): {table.money(total)} in all, "
         f"{percent(of_all.value / table.mean_price)} of all premiums."
     )
 
@@ -100,11 +96,9 @@ def _segments_in_words(most: pd.DataFrame, count: int, data: AuditData) -> str:
     return (
         f"The most affected of {counted(count, 'segment')} with 20 rows or more is "
         f"“{data.table.columns.sensitive}” {data.table.s_range(first['s_low'], first['s_high'])} with "
-        f"“{first['column']}” {first['level']}: "
-        f"{data.table.money(first['per_head'])} {data.table.a_unit_of_exposure} against "
-        f"{against} ({data.table.money(first['per_head_low'])} to "
-        f"{data.table.money(first['per_head_high'])}; "
-        f"{counted(int(first['rows']), 'row')})."
+        f"“{first['column']}” {first['level']}: {data.table.money(first['per_head'])} "
+        f"{data.table.a_unit_of_exposure} against {against} ({data.table.money(first['per_head_low'])} to "
+        f"{data.table.money(first['per_head_high'])}; {counted(int(first['rows']), 'row')})."
     )
 
 
@@ -174,21 +168,13 @@ def amounts(
     least = spread * np.asarray(of_units.multiply(of_units).sum(axis=0)).ravel()
     error = np.sqrt(np.maximum(variance, least)) / exposure
     kept = members >= FEWEST_SHOWN
-    off = _reach(gram[np.ix_(kept, kept)], random_state) * error
+    off = reach_of_all(gram[np.ix_(kept, kept)], random_state) * error
     for name, times in (("per_head", np.ones(count)), ("total", exposure)):
         frame[name] = frame["per_head"] * times if name == "total" else frame["per_head"]
         frame[f"{name}_low"] = (frame["per_head"] - off) * times
         frame[f"{name}_high"] = (frame["per_head"] + off) * times
     frame["shown"] = np.maximum(frame["per_head"].abs() - off, 0)
     return frame[kept].reset_index(drop=True)
-
-
-def _reach(gram: Array, random_state: int | None) -> float:
-    """Number of standard errors for simultaneous limits of all groups: the 95 % quantile of the largest of
-    them."""
-    _, root = root_of(gram)
-    drawn = rng_of(Stream.AUDIT_SEGMENTS, random_state).normal(size=(_DRAWS, len(root))) @ root.T
-    return float(np.quantile(np.abs(drawn).max(axis=1), _LEVEL)) if len(root) else np.nan
 
 
 def along_s(

@@ -30,7 +30,7 @@ from scipy.special import ndtr, ndtri
 
 from fairdash.auditing.curve import basis_of, by_unit, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Measured, Part, along
-from fairdash.auditing.gaps import LEVEL, POWER, Estimate, Tested, largest_gap
+from fairdash.auditing.gaps import LEVEL, POWER, Estimate, Tested, largest_gap, of_mean
 from fairdash.auditing.questions.money import levels_of, other_columns
 from fairdash.auditing.table import FEWEST, AuditTable
 from fairdash.dependence.classical import Z
@@ -125,29 +125,21 @@ def _in_words(
     worst = cells.iloc[int(np.argmax(cells["b"] / cells["standard_error"].clip(lower=1e-300)))]
     place = (
         f"The clearest undercharge is {table.money(worst['b'])} against other rows with the same price, at "
-        f"prices from {table.money(worst['price_low'])} to "
-        f"{table.money(worst['price_high'])} and “{name}” "
+        f"prices from {table.money(worst['price_low'])} to {table.money(worst['price_high'])} and “{name}” "
         f"{'' if table.classes else 'from '}{table.s_range(worst['s_low'], worst['s_high'])}."
     )
     is_clear = surface.p_value <= LEVEL and worst["b"] > 0
     return (
         f"Among those who pay the same, expected cost differs along “{name}” by "
-        f"{table.money(surface.value)} per row, {_of_mean(surface, mean)}.",
+        f"{table.money(surface.value)} per row, {of_mean(surface, mean)}.",
         f"Cost is {percent(table.loss_ratio)} of the price and is scaled to the price's level before the "
         "comparison.",
         "The figure is the root mean square over cells of price and attribute, without noise "
         f"(p = {surface.p_value:.2g}).",
         *([place] if is_clear else []),
-        f"Cost less price differs along “{name}” by {_of_mean(residuals, mean)} between its lowest and its "
+        f"Cost less price differs along “{name}” by {of_mean(residuals, mean)} between its lowest and its "
         "highest point.",
         _calibration(calibrated, mean),
-    )
-
-
-def _of_mean(found: Estimate, mean: float) -> str:
-    return (
-        f"{percent(found.value / mean)} of the mean price ({percent(found.ci_low / mean)} to "
-        f"{percent(found.ci_high / mean)})"
     )
 
 
@@ -166,8 +158,7 @@ def _calibration(found: Surface, mean: float) -> str:
     }.get((bool(low > 0), bool(high > 0)), "")
     return (
         "Autocalibration, over all values of the attribute: the cost of rows at a price differs from this "
-        "price by "
-        f"{_of_mean(found, mean)} (p = {found.p_value:.2g}).{slope}"
+        f"price by {of_mean(found, mean)} (p = {found.p_value:.2g}).{slope}"
     )
 
 

@@ -9,7 +9,8 @@ from fairdash.utils.text import megabytes
 LARGEST_FILE = 200 * 10**6
 #: A Parquet file on this machine: its columns are read one by one, and only those that are wanted.
 LARGEST_PARQUET = 2_000 * 10**6
-MOST_CELLS = 100 * 10**6
+MOST_CELLS = 50 * 10**6
+MOST_PARQUET_CELLS = 100 * 10**6
 MOST_COLUMNS = 10_000
 PARQUET_MARK = b"PAR1"
 #: Bytes of memory that the reading of a typed table may take, at least; more on a large machine.
@@ -42,23 +43,26 @@ def check_file(size: int, begins: bytes) -> None:
         raise too_large(f"the file has {megabytes(size, decimals=0)}, more than {largest // 10**6:,}")
 
 
-def check_shape(rows: int, columns: int, *, about: str = "") -> None:
+def check_shape(rows: int, columns: int, *, about: str = "", most: int | None = None) -> None:
     """Check a table's rows and columns before its cells are read.
 
     Parameters
     ----------
     about
         Put before the counts where they are an estimate.
+    most
+        Most cells; MOST_CELLS by default.
 
     Raises
     ------
     ReadingError
-        More than MOST_COLUMNS or MOST_CELLS.
+        More than MOST_COLUMNS, or too many cells.
     """
+    most = MOST_CELLS if most is None else most
     if columns > MOST_COLUMNS:
         raise too_large(f"the table has {about}{columns:,} columns, more than {MOST_COLUMNS:,}")
-    if not 0 <= rows * columns <= MOST_CELLS:
-        raise too_large(f"the table has {about}{rows * columns:,} cells, more than {MOST_CELLS:,}")
+    if not 0 <= rows * columns <= most:
+        raise too_large(f"the table has {about}{rows * columns:,} cells, more than {most:,}")
 
 
 def check_memory(rows: int, columns: int) -> None:

@@ -111,9 +111,12 @@ def read_table(
         A path, or the bytes of a file.
     name
         Display name; by default the path's last part.
-    encoding, delimiter, decimal, missing_values, sheet, number_names, header_row, keep_below, columns
+    encoding, delimiter, decimal, missing_values, sheet, number_names, header_row, keep_below
         See :class:`~fairdash.data.readers.report.ReadingOptions`; options not given are detected and
         reported.
+    columns
+        Names of the columns to read from a Parquet file, whose others then cost nothing; None for all. Other
+        formats are read whole.
 
     Returns
     -------
@@ -147,13 +150,14 @@ def read_table(
         number_names=number_names,
         header_row=header_row,
         keep_below=keep_below,
-        columns=None if columns is None else tuple(columns),
     )
-    frame, report = read_content(content, options)
+    frame, report = read_content(content, options, columns)
     return frame, replace(report, name=name)
 
 
-def read_content(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
+def read_content(
+    content: bytes, options: ReadingOptions, columns: Sequence[str] | None = None
+) -> tuple[pd.DataFrame, ReadingReport]:
     """Read the bytes of a file; as :func:`read_table`."""
     check_file(len(content), content)
     content, packed = unpack(content, largest=limits.LARGEST_FILE)
@@ -177,7 +181,10 @@ def read_content(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame,
     if options.sheet is not None and kind not in (EXCEL, R_DATA):
         what = FORMATS.get(kind, "a text table")
         raise OptionError.of(f"{what} has no sheets to choose from", "Choose none.")
-    frame, report = READERS[kind](content, options)
+    if kind == PARQUET:
+        frame, report = read_parquet(content, options, columns)
+    else:
+        frame, report = READERS[kind](content, options)
     if packed is not None:
         report = replace(report, notes=(f"Unpacked from {packed}.", *report.notes))
     return frame, report

@@ -55,9 +55,6 @@ class ReadingOptions:
         it is not read.
     keep_below
         Whether totals and notes below the table are rows like any other.
-    columns
-        Names of the columns to read from a Parquet file, whose others cost nothing then; None for all. Other
-        formats are read whole.
     """
 
     encoding: str | None = None
@@ -68,7 +65,6 @@ class ReadingOptions:
     number_names: bool = False
     header_row: int | None = None
     keep_below: bool = False
-    columns: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.missing_values is not None:

@@ -27,15 +27,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-#: Bytes that the decoded columns may have: 100 million cells of 16 bytes.
-MOST_BYTES = 1_600 * 10**6
+#: Bytes that the decoded columns may have: 50 million cells of 16 bytes.
+MOST_BYTES = 800 * 10**6
 #: pandas writes the numbers of the rows under such names.
 _ROW_NUMBERS = "__index_level_"
 #: How an unpacked file begins: the format's name and its version, 2 or 3, in binary form.
 R_MARKS = (b"RDX2\nX\n", b"RDX3\nX\n")
 
 
-def read_parquet(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
+def read_parquet(
+    content: bytes, options: ReadingOptions, columns: Collection[str] | None = None
+) -> tuple[pd.DataFrame, ReadingReport]:
     """Read a Parquet file, after a check of the counts in its footer.
 
     Texts count as missing, besides the missing cells that the file has, only where the user says so.
@@ -48,7 +50,7 @@ def read_parquet(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame,
     import pyarrow as pa
 
     try:
-        table, schema, n_rows = _parquet(content, options)
+        table, schema, n_rows = _parquet(content, options, columns)
         if table is not None and table.num_rows != n_rows:
             raise ValueError("the footer counts other rows than there are")
     except ReadingError:
@@ -64,18 +66,20 @@ def read_parquet(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame,
     return _finished(table, schema, n_rows, options)
 
 
-def _parquet(content: bytes, options: ReadingOptions) -> tuple[pa.Table | None, pa.Schema, int]:
+def _parquet(
+    content: bytes, options: ReadingOptions, columns: Collection[str] | None
+) -> tuple[pa.Table | None, pa.Schema, int]:
     """Return the columns that can be read, if there are any, the schema of all, and the rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     file = pq.ParquetFile(io.BytesIO(content))
     footer, schema = file.metadata, file.schema_arrow
-    wanted = [k for k, name in enumerate(schema.names) if options.columns is None or name in options.columns]
+    wanted = [k for k, name in enumerate(schema.names) if columns is None or name in columns]
     schema = pa.schema([schema.field(k) for k in wanted])
-    check_shape(footer.num_rows, len(schema))
+    check_shape(footer.num_rows, len(schema), most=limits.MOST_PARQUET_CELLS)
     check_memory(footer.num_rows, len(schema))
-    size = _unpacked_size(footer, options.columns)
+    size = _unpacked_size(footer, columns)
     if size > MOST_BYTES:
         raise too_large(f"the table has {size / 1e6:,.0f} MB when it is unpacked")
     named(schema.names, number=options.number_names)

@@ -95,7 +95,7 @@ class Stage {
         this.player = play ? button("", "", () => this.playing ? this.pause() : this.play()) : null;
         this.say_play();
         if (play) button("‹", "One step back", step(-1));
-        if (play) button("›", "One step on", step(1));
+        if (play) button("›", "One step forward", step(1));
         if (!variants) return;
         const group = more.append("fieldset");
         group.append("legend").text(variants.label);

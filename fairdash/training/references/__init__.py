@@ -81,9 +81,8 @@ REFERENCES: Mapping[str, Reference] = by_id(
         title="Reference (uses s): Wasserstein barycentre",
         label="uses s: barycentre",
         meaning="Takes a model that uses s. Each prediction keeps its rank among people with the same "
-        "s and takes the value of this rank in one common distribution. This is the smallest change, "
-        "in mean square, that makes predictions independent of s. A partial strength makes part of the "
-        "change.",
+        "s and takes the value of this rank in one common distribution. This is the smallest change, in "
+        "mean square, that makes predictions independent of s. A partial strength makes part of the change.",
         limits="It needs everyone's s to set a price. Its path is the shortest in Wasserstein distance "
         "and lowers all kinds of dependence equally. A model trained on one measure can be below this "
         "path, even without s, because it lowers only the dependence that this measure detects. At "

@@ -181,10 +181,9 @@ def show_proxies(source: DatasetSource, sensitive: str, *, name: str) -> None:
     draw_proxies(ranking.features, name, joint=ranking.joint)
     with st.expander("All figures"):
         st.caption(
-            "Spline HGR on held-out rows. The noise floor is the same measure with the "
-            "sensitive column permuted. p-values are corrected for "
-            f"{counted(len(ranking.features), 'feature')} by Westfall and Young's step-down method. A "
-            "feature predicts the sensitive attribute at p ≤ 0.05."
+            "Spline HGR on held-out rows. The noise floor is the same measure with the sensitive column "
+            f"permuted. p-values are corrected for {counted(len(ranking.features), 'feature')} by Westfall "
+            "and Young's step-down method. A feature predicts the sensitive attribute at p ≤ 0.05."
         )
         st.dataframe(
             ranking.features, hide_index=True, alt="Dependence, noise floor and p-value of each feature."

@@ -189,9 +189,8 @@ def show_fig4() -> None:
     )
     st.caption(
         f"Test rows of {result.options['splits']} splits, except for one column. HGR is the cross-fitted "
-        "spline correlation: mean over the splits ± its standard error. “Held-out rows” is the same "
-        f"measure in the {result.options['folds']}-fold cross-validation within the training rows, which "
-        "chose λ."
+        "spline correlation: mean over the splits ± its standard error. “Held-out rows” is the same measure "
+        f"in the {result.options['folds']}-fold cross-validation within the training rows, which chose λ."
     )
     with st.expander("How each λ was found"):
         choices = result.tables["choices"]
@@ -264,9 +263,8 @@ def household_answer(result: StudyResult, table: pd.DataFrame, objective: str) -
         "of training."
         if sees_all
         else "With the surface alone, the standard network can't predict the effects of rooms and "
-        f"building age. Its error is {standard['mse']:.3f} of the variance, and the same absolute cost "
-        "of fairness is "
-        "a smaller share of it. "
+        f"building age. Its error is {standard['mse']:.3f} of the variance, and the same absolute cost of "
+        "fairness is a smaller share of it. "
         + (
             "The surface is nearly a function of age. Any non-constant prediction from it follows age, so "
             "no weight brings it near independence. "

@@ -93,11 +93,10 @@ def answer(name: str) -> str:
     return (
         f"**{title_of(name)}{stand_in}: {strict.reached} of {strict.total} fairness values are at or below "
         "those of the paper's Fair HGR NN**, at an error at or below the paper's (scored as in the paper). "
-        f"Cross-validation within the training rows chose method and λ: {chosen}. The "
-        f"test rows of these {result.options['splits']} splits are {harder} than the training rows: a "
-        f"constant prediction has error 1 there and {constant:.3f} here. **With our errors as shares "
-        f"of that, {share.reached} of {share.total} values count**; we added this second count after we "
-        f"had seen the first. {equal}"
+        f"Cross-validation within the training rows chose method and λ: {chosen}. The test rows of these "
+        f"{result.options['splits']} splits are {harder} than the training rows: a constant prediction has "
+        f"error 1 there and {constant:.3f} here. **With our errors as shares of that, {share.reached} of "
+        f"{share.total} values count**; we added this second count after we had seen the first. {equal}"
     )
 
 
@@ -210,13 +209,12 @@ def show_rows(result: StudyResult, name: str, objective: str, *, is_comparable: 
         else "These values are not comparable with the paper's, so none is marked as better. "
     )
     st.caption(
-        f"Their way: scored as in the paper. {key}“{SHARE}”: our error as a share of a constant "
-        "prediction's on the same test rows. Cross-fitted: networks are evaluated on rows they have not "
-        "seen, densities cover the whole range, ties share a rank, and FairQuant follows the definition in "
-        "the paper's text. ±: Nadeau–Bengio standard error over five overlapping splits. Floor: mean "
-        "cross-fitted value with the sensitive attribute permuted. “Within”: at least 5 % of the "
-        "permutations reach the value, so no dependence is shown. "
-        "FairQuant is in standard deviations of the target."
+        f"Their way: scored as in the paper. {key}“{SHARE}”: our error as a share of a constant prediction's "
+        "on the same test rows. Cross-fitted: networks are evaluated on rows they have not seen, densities "
+        "cover the whole range, ties share a rank, and FairQuant follows the definition in the paper's text. "
+        "±: Nadeau–Bengio standard error over five overlapping splits. Floor: mean cross-fitted value with "
+        "the sensitive attribute permuted. “Within”: at least 5 % of the permutations reach the value, so no "
+        "dependence is shown. FairQuant is in standard deviations of the target."
     )
 
 

@@ -212,8 +212,8 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
     elif openings:
         st.warning(
             safe(
-                f"These rows were already opened for another point. Opening them again (number "
-                f"{times + 1}) does not confirm this one."
+                "These rows were already opened for another point. "
+                f"Opening number {times + 1} does not confirm this one."
             )
         )
     else:

@@ -195,8 +195,7 @@ def _cap_in_words(comparison: Comparison, table: pd.DataFrame, most: float) -> s
     return (
         "Means over the splits, test rows; noise floors in brackets. The gap is the largest difference "
         f"between average {audited}, divided by the mean premium. Today's price is first scaled to the "
-        "tariff's "
-        f"income (times {number(brought)}), so a change is relative to the general level. Of {exposure}, "
-        f"{held[0]} are capped at −{most:g} % and {held[1]} at +{most:g} %. The others pay the tariff times "
-        f"{number(level)}. Total income is the same before and after."
+        f"tariff's income (times {number(brought)}), so a change is relative to the general level. Of "
+        f"{exposure}, {held[0]} are capped at −{most:g} % and {held[1]} at +{most:g} %. The others pay the "
+        f"tariff times {number(level)}. Total income is the same before and after."
     )

@@ -95,9 +95,8 @@ def _ask_for_settings(source: DatasetSource, plan: SearchPlan) -> None:
     folds = right.number_input("Folds", 2, 20, 5, key=KEY("folds"))
     count = len(GRIDS[grid].candidates(plan.settings))
     st.caption(
-        f"{counted(count, 'combination')} of network, dropout, learning rate and weight decay, each "
-        f"trained {folds} times and evaluated on held-out rows, with a measure other than its own penalty. "
-        f"{_WHERE}"
+        f"{counted(count, 'combination')} of network, dropout, learning rate and weight decay, each trained "
+        f"{folds} times and evaluated on held-out rows, with a measure other than its own penalty. {_WHERE}"
     )
     if st.button("Search", icon=":material/search:"):
         _start(

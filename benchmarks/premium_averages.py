@@ -1,0 +1,139 @@
+"""How often do intervals for the averages of the five premiums hold the truth, which has closed forms?
+
+    OMP_NUM_THREADS=1 python -m benchmarks.premium_averages [--seeds 200] [--rows 2000]
+
+s is normal, or of two classes; x goes with it, z does not. The expected cost is exp(0.3 x + 0.2 s + 0.2 z).
+
+- `claims`: Poisson counts of 3 μ, as claims have; `classes`: the same with two classes;
+- `no link`: neither μ nor x goes with s, so that every premium is the same at every s;
+- `expected cost`: μ itself is given, without noise.
+
+Writes results/premium_averages.csv: of each premium, how often the limits hold in all bands at once (`held`),
+their mean width, how far values are off on average, and the same of averages of the fitted premiums with the
+error of their sampling alone (`held_fitted`, `off_fitted`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from fairdash.auditing.models.averages import BANDS, premium_averages
+from fairdash.auditing.models.premiums import PREMIUMS, Costs, learn_costs
+from fairdash.auditing.plan import columns_of
+from fairdash.auditing.table import AuditTable
+
+RESULTS = Path(__file__).parent / "results" / "premium_averages.csv"
+#: Standard errors for five independent bands at once, at 95 %.
+FIVE = 2.57
+CASES = ("claims", "classes", "no link", "expected cost")
+
+
+def policies(case: str, n: int, seed: int) -> pd.DataFrame:
+    """Price, s, features, the true premiums, and claims."""
+    rng = np.random.default_rng(seed)
+    s, e, z = rng.normal(size=(3, n))
+    link = 0.0 if case == "no link" else 1.0
+    if case == "classes":
+        s = (s > 0).astype(float)
+        # x is N(±0.6, 0.8²) in the two classes.
+        x = 1.2 * s - 0.6 + 0.8 * e
+        own = {k: np.exp(0.3 * (1.2 * k - 0.6) + 0.2 * k) for k in (0, 1)}
+        odds = np.exp(1.2 * x / 0.64)
+        common = np.mean(list(own.values()))
+        made = {
+            "best_estimate": np.exp(0.3 * x + 0.2 * s),
+            "unaware": np.exp(0.3 * x) * (1 + odds * np.exp(0.2)) / (1 + odds),
+            "aware": np.exp(0.3 * x) * (1 + np.exp(0.2)) / 2,
+            "corrective": common * np.exp(0.3 * 0.8 * e),
+            "hyperaware": common * (np.exp(0.3 * (x + 0.6)) + odds * np.exp(0.3 * (x - 0.6))) / (1 + odds),
+        }
+    else:
+        a, b = 0.6 * link, 0.2 * link
+        # s given x is N(a x, 1 − a²); log μ given s, without z, is N((0.3 a + b) s, 0.3² (1 − a²)).
+        rest = 1 - a**2
+        x = a * s + np.sqrt(rest) * e
+        level = (0.3 * a + b) ** 2 / 2
+        made = {
+            "best_estimate": np.exp(0.3 * x + b * s),
+            "unaware": np.exp((0.3 + a * b) * x + b**2 * rest / 2),
+            "aware": np.exp(0.3 * x + b**2 / 2),
+            "corrective": np.exp(level + 0.3 * np.sqrt(rest) * e),
+            # x − a s given x is N(rest x, a² rest).
+            "hyperaware": np.exp(level + 0.3 * rest * x + 0.09 * a**2 * rest / 2),
+        }
+    frame = pd.DataFrame({name: each * np.exp(0.2 * z) for name, each in made.items()})
+    mu = frame["best_estimate"]
+    claims = mu if case == "expected cost" else rng.poisson(3 * mu) / 3
+    text = np.where(s > 0.5, "b", "a") if case == "classes" else s
+    price = np.exp(0.3 * x + 0.2 * z)
+    return frame.assign(price=price, s=text, band_of=s, x=x, z=z, claims=claims)
+
+
+@cache
+def truth(case: str) -> pd.DataFrame:
+    """Average of each premium in each band, at the level of the price: of two million policies."""
+    frame = policies(case, 2_000_000, 10**6)
+    s = frame["band_of"].to_numpy()
+    edges = [0.5] if case == "classes" else np.quantile(s, np.arange(1, BANDS) / BANDS)
+    means = frame[list(PREMIUMS)].groupby(np.searchsorted(edges, s)).mean()
+    price = frame["price"].mean()
+    # The last by definition, which two million policies miss by a little.
+    return (means / frame["best_estimate"].mean() * price).assign(corrective=price)
+
+
+def learned(case: str, n: int, seed: int) -> Costs:
+    role = "expected_cost" if case == "expected cost" else "outcome"
+    columns = columns_of("price", "s", features=["x", "z"], **{role: "claims"})
+    return learn_costs(AuditTable.of(policies(case, n, seed), columns, random_state=seed), random_state=seed)
+
+
+def try_case(case: str, n: int, seed: int) -> list[dict[str, object]]:
+    """A row a premium: whether its limits hold the truth."""
+    costs = learned(case, n, seed)
+    table = costs.table
+    band, rows = table.bands(BANDS), []
+    found = premium_averages(costs, random_state=seed)
+    for name, own in found.groupby("premium", sort=False):
+        value, low, high = (own[each].to_numpy() for each in ("value", "ci_low", "ci_high"))
+        true = truth(case)[name].to_numpy()
+        codes = [costs.premiums[str(name)][band == k] for k in range(len(true))]
+        fitted = np.array([each.mean() for each in codes])
+        error = np.array([each.std() / np.sqrt(len(each)) for each in codes])
+        rows.append(
+            {
+                "case": case,
+                "premium": name,
+                "held": bool(((low <= true) & (true <= high)).all()),
+                "off": float(np.abs(value - true).mean()),
+                "off_fitted": float(np.abs(fitted - true).mean()),
+                "width": float((high - low).mean()),
+                "held_fitted": bool((np.abs(fitted - true) <= FIVE * error).all()),
+            }
+        )
+    return rows
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=200)
+    parser.add_argument("--rows", type=int, default=2_000)
+    options = parser.parse_args(argv)
+    rows: list[dict[str, object]] = []
+    for case in CASES:
+        started = time.process_time()
+        for seed in range(options.seeds):
+            rows += try_case(case, options.rows, seed)
+        print(case, f"{time.process_time() - started:.0f} s of computing", flush=True)
+        table = pd.DataFrame(rows).groupby(["case", "premium"], sort=False).mean()
+        table.assign(seeds=options.seeds, rows=options.rows).round(4).to_csv(RESULTS)
+
+
+if __name__ == "__main__":
+    main()
