@@ -60,6 +60,7 @@ def test_a_small_parquet_file_that_fills_the_memory_is_refused_unread(
 ) -> None:
     content = parquet(24_000_000, 2)
     assert len(content) < 1e6
+    monkeypatch.setenv("FAIRDASH_MEMORY", "6")
     monkeypatch.setattr(pq.ParquetFile, "read", lambda *a, **o: pytest.fail("a column was read"))
     assert "GB of memory, more than 1.5" in refused(content)
 

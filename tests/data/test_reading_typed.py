@@ -130,7 +130,7 @@ def test_a_typed_tables_blank_names_are_made() -> None:
 def test_a_parquet_bomb_is_refused_by_its_footer(monkeypatch: pytest.MonkeyPatch) -> None:
     content = parquet(pa.table({f"c{k}": pa.array(np.zeros(2_000_000)) for k in range(4)}))
     assert len(content) < 100_000
-    monkeypatch.setattr(limits, "MOST_CELLS", 7_999_999)
+    monkeypatch.setattr(limits, "MOST_PARQUET_CELLS", 7_999_999)
     monkeypatch.setattr(pq.ParquetFile, "read", lambda *a, **o: pytest.fail("a column was read"))
     before = pa.total_allocated_bytes()
     assert "8,000,000 cells, more than 7,999,999" in refused(content)
