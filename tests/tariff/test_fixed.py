@@ -188,7 +188,10 @@ def test_rows_without_a_relativity_are_named_in_fit_and_predict():
     ("options", "says"),
     [
         ({"fixed": {"region": {**REGION, "north": 0.0}}}, "A relativity of “region” is not a number above 0"),
-        ({"fixed": {"region": {**REGION, "north": np.inf}}}, "a relativity of “region” is not a number above 0"),
+        (
+            {"fixed": {"region": {**REGION, "north": np.inf}}},
+            "a relativity of “region” is not a number above 0",
+        ),
         ({"fixed": {"region": {**REGION, "north": "1"}}}, "a relativity of “region” is not a number above 0"),
         ({"fixed": {"region": 1.2}}, "“region” has no relativities"),
         ({"fixed": {"class": {50: 1.0, "50": 1.1}}}, "a level of “class” appears twice"),
