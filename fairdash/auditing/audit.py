@@ -223,7 +223,7 @@ def _drawn(frame: pd.DataFrame, plan: AuditPlan) -> tuple[pd.DataFrame, tuple[st
     # A group that is no column is refused later, by name.
     codes = frame.get(groups) if groups else None
     rows = draw_of_groups(codes, n, MOST_ROWS, random_state=plan.random_state)
-    return frame.iloc[rows], (f"Of {n:,} rows {len(rows):,} are audited, drawn at random.",)
+    return frame.iloc[rows], (f"{len(rows):,} of {n:,} rows are audited, drawn at random.",)
 
 
 def _of_second_price(data: AuditData) -> Answered:

@@ -35,7 +35,7 @@ def test_of_many_rows_a_sample_of_whole_policies_is_audited_and_said(monkeypatch
     assert not [note for note in whole.notes if "drawn at random" in note]
     monkeypatch.setattr(audit, "MOST_ROWS", 1_000)
     some = fd.audit(table, **options, groups="policy")
-    assert "Of 3,000 rows 1,000 are audited, drawn at random." in some.notes
+    assert "1,000 of 3,000 rows are audited, drawn at random." in some.notes
     assert some.verdict == whole.verdict == "above"
     assert some.to_dict() == fd.audit(table, **options, groups="policy").to_dict()
 
