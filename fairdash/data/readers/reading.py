@@ -115,8 +115,8 @@ def read_table(
         See :class:`~fairdash.data.readers.report.ReadingOptions`; options not given are detected and
         reported.
     columns
-        Names of the columns to read from a Parquet file, whose others then cost nothing; None for all. Other
-        formats are read whole.
+        Columns to read from a Parquet file, to save time and memory; None for all. Other formats are read
+        whole.
 
     Returns
     -------
