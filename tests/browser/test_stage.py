@@ -178,6 +178,17 @@ def test_on_a_logarithmic_axis_points_shapes_and_notes_stand_where_plotly_has_th
     assert float(note[10:].split(",")[0]) == pytest.approx(width / 2, abs=0.1)
 
 
+def test_arrow_keys_go_from_mark_to_mark(page):
+    known = {"customdata": [["b"], ["a"]], "hovertemplate": "%{customdata[0]}<extra></extra>"}
+    show(page, [DOTS | {"marker": MARKER, "x": [7, 3], "y": [5, 5]} | known])
+    page.locator(".main-svg").first.focus()
+    told = []
+    for key in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft"):
+        page.keyboard.press(key)
+        told.append(page.locator(".tip").inner_text().strip())
+    assert told == ["a", "b", "b", "a"]
+
+
 def test_somebody_who_points_at_a_mark_is_told_what_it_is(page):
     hover = "<b>%{customdata[0]}</b> &amp; co<br>%{x:.1f}, %{customdata[1]:,.4~g}<extra></extra>"
     known = {"customdata": [["a", 12346], ["b", 1]], "hovertemplate": hover}
