@@ -16,7 +16,12 @@ from fairdash.storage import write_whole
 
 PLAN = AuditPlan(
     columns=Columns(
-        price="Premium", sensitive="Age", exposure="Years", outcome="CostPerYear", controls=("Bonus",)
+        price="Premium",
+        sensitive="Age",
+        also=("Gender",),
+        exposure="Years",
+        outcome="CostPerYear",
+        controls=("Bonus",),
     ),
     criterion="independence",
     max_gap=0.05,

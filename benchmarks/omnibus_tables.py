@@ -89,7 +89,7 @@ depend on neither variable.
 
 ## Signs compared with permutations, 2,000 rows
 
-The table compares both versions on the same data sets, with fewer rows than those for which signs are used.
+The table compares both versions on the same data sets, which are smaller than those for which signs are used.
 “Linked” means that a small multiple of v is added to u. The cells give the share of data sets in which a
 link is found.
 

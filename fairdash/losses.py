@@ -132,7 +132,7 @@ def _term(method: str, u: Tensor, s: Tensor, sample_weight: Tensor | None) -> Te
     columns = s.reshape(len(s), -1) if s.ndim in (1, 2) else s
     n = len(u)
     flat = u.ndim == 1 or (u.ndim == 2 and u.shape[1] == 1)
-    checks.require(flat and u.is_floating_point() and n > 1, "u", "Not one number a row", "Give (n,) floats.")
+    checks.require(flat and u.is_floating_point() and n > 1, "u", "Not a number per row", "Give (n,) floats.")
     checks.require(
         s.ndim in (1, 2) and len(s) == n and 0 not in s.shape, "s", "Not the rows of u", f"Give {n:,} rows."
     )
@@ -147,7 +147,7 @@ def _term(method: str, u: Tensor, s: Tensor, sample_weight: Tensor | None) -> Te
     if sample_weight is not None:
         usable = sample_weight.shape == (n,) and bool(torch.isfinite(sample_weight).all())
         usable = usable and bool((sample_weight >= 0).all() and (sample_weight > 0).any())
-        checks.require(usable, "sample_weight", "Not one weight of 0 or more a row", "Give (n,) weights.")
+        checks.require(usable, "sample_weight", "Not one weight ≥ 0 per row", "Give (n,) weights.")
     checks.finish()
     weight = None if sample_weight is None else sample_weight.detach().to(u)[None, :, None]
     penalty = one.penalty_class()

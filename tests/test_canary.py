@@ -24,14 +24,8 @@ from fairdash.training.sweep import Sweep
 from fairdash.utils.safe_csv import safe_csv
 
 TEXT, NUMBER = "CANARY-Zoé-7391", 739173.0625
-PLAN = Sweep(
-    lams=(1.0,),
-    n_splits=1,
-    settings=TrainingSettings(
-        hidden=(4,), adversary_hidden=(4,), batch_size=64, n_epochs=4, warm_up_epochs=1
-    ),
-    device="cpu",
-)
+SMALL = {"hidden": (4,), "adversary_hidden": (4,), "batch_size": 64, "n_epochs": 4, "warm_up_epochs": 1}
+PLAN = Sweep(lams=(1.0,), n_splits=1, settings=TrainingSettings(**SMALL), device="cpu")
 ROLES = Roles(target="cost", sensitive=("age",), features=("power", "town"))
 
 

@@ -6,7 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,10 +15,15 @@ import pytest
 
 import fairdash as fd
 from fairdash.cli import command_line, main
+from fairdash.cli.training import DataOptions
+from fairdash.data.dataset import Dataset
+from fairdash.data.leaks import BOUNDS
 from fairdash.data.readers.reading import read_table
 from fairdash.dependence import REGISTRY
-from fairdash.training.defaults import default_settings
+from fairdash.errors import OptionError
+from fairdash.utils.records import from_plain
 from tests.data.test_rate import claims
+from tests.data.test_suggestion import claims as known_with_the_target
 
 
 def test_a_command_computes_in_one_thread_unless_told():
@@ -40,19 +46,9 @@ def test_sweep_prints_what_the_api_gives_as_json_and_as_a_table(capsys):
     printed = json.loads(capsys.readouterr().out)
     assert printed["dataset"] == "household"
     assert printed["sweep"]["lams"] == [0, 1]
-    settings = fd.TrainingSettings(
-        **{k: tuple(v) if isinstance(v, list) else v for k, v in printed["sweep"]["settings"].items()}
-    )
-    result = fd.sweep(
-        fd.load_dataset("household"),
-        methods=["standard", "pearson"],
-        lams=[0, 1],
-        n_splits=2,
-        measures=["pearson"],
-        settings=settings,
-        tune=False,
-        device="cpu",
-    )
+    settings = from_plain(fd.TrainingSettings, printed["sweep"]["settings"])
+    told = {"methods": ["standard", "pearson"], "lams": [0, 1], "n_splits": 2, "measures": ["pearson"]}
+    result = fd.sweep(fd.load_dataset("household"), settings=settings, tune=False, device="cpu", **told)
     # The standard model and a fair one at two weights, two splits, three parts.
     assert len(printed["rows"]) == len(result.frame) == (1 + 2) * 2 * 3
     for row, expected in zip(printed["rows"], result.frame.to_dict("records"), strict=True):
@@ -70,7 +66,6 @@ def test_sweep_prints_what_the_api_gives_as_json_and_as_a_table(capsys):
     [
         (["--dataset", "moon"], "household"),
         (["--dataset", "household", "--lams", "-1"], "negative"),
-        (["--dataset", "household", "--objective", "luck"], "demographic_parity"),
         (["--dataset", "household", "--measures", "love"], "hgr_kde"),
     ],
 )
@@ -98,10 +93,8 @@ def test_measure_prints_json_that_holds_what_the_api_gives(prices, capsys):
     assert printed.pop("evaluation") == "corrected by evidence"
     frame, _ = read_table(prices)
     frame = frame.dropna()
-    verdict, test = (
-        printed.pop("verdict"),
-        fd.independence_test(frame["price"], frame["age"], n_permutations=199, random_state=0),
-    )
+    verdict = printed.pop("verdict")
+    test = fd.independence_test(frame["price"], frame["age"], n_permutations=199, random_state=0)
     assert verdict["link"] is True
     assert (verdict["p_value"], verdict["p_values"]) == (test.p_value, dict(test.p_values))
     expected = fd.assess_dependence("hgr_spline", frame["price"], frame["age"], random_state=0)
@@ -114,17 +107,15 @@ def test_measure_prints_value_floor_p_value_and_interval(prices, capsys):
     options = ["--u", "price", "--v", "age", "--permutations", "19"]
     assert main(["measure", "hgr_spline", str(prices), *options]) == 0
     out = capsys.readouterr().out
-    assert "200 rows" in out
-    assert "corrected for the contribution of noise" in out
-    assert "the smallest p is 0.005 if every measure finds the link, 0.03 if only one does" in out
-    assert "noise floor" in out
-    assert "p-value      0.05 (19 permutations)" in out
-    assert "interval" in out
-    assert "verdict      link found at 5 %: one test of 6 measures, p = 0.0" in out
-    assert "missing: 2" in out
+    for words in (
+        "200 rows", "missing: 2", "corrected for the contribution of noise", "noise floor", "interval",
+        "the smallest p is 0.005 if every measure finds the link, 0.03 if only one does",
+        "p-value      0.05 (19 permutations)", "verdict      link found at 5 %: one test of 6 measures, p = 0.0",
+    ):  # fmt: skip
+        assert words in out
     assert main(["measure", "hgr_kde", str(prices), *options]) == 0
-    out = capsys.readouterr().out
-    assert "of the maximal correlation of the kernel-smoothed data, which is below HGR" in out
+    words = "of the maximal correlation of the kernel-smoothed data, which is below HGR"
+    assert words in capsys.readouterr().out
     assert main(["measure", "pearson", str(prices), *options, "--bootstrap", "0"]) == 0
     out = capsys.readouterr().out
     assert "interval" not in out
@@ -133,26 +124,13 @@ def test_measure_prints_value_floor_p_value_and_interval(prices, capsys):
     assert "upper bound" in capsys.readouterr().out
 
 
-def test_measure_without_an_interval_is_still_json(prices, capsys):
-    options = ["--u", "price", "--v", "age", "--bootstrap", "0", "--json"]
-    assert main(["measure", "hgr_kde", str(prices), *options]) == 0
-    printed = json.loads(capsys.readouterr().out)
-    assert printed["ci_low"] is None
-    assert printed["ci_high"] is None
-
-
 @pytest.fixture
 def rated(tmp_path):
     """Prices that follow a bonus and nothing else; age follows the bonus as well. One row lacks its bonus."""
     rng = np.random.default_rng(0)
     bonus = rng.integers(50, 100, 400)
-    frame = pd.DataFrame(
-        {
-            "price": 10 * bonus + 90 * rng.normal(size=400),
-            "age": bonus + 9 * rng.normal(size=400),
-            "bonus": bonus,
-        }
-    )
+    price, age = 10 * bonus + 90 * rng.normal(size=400), bonus + 9 * rng.normal(size=400)
+    frame = pd.DataFrame({"price": price, "age": age, "bonus": bonus})
     frame["region"] = rng.choice(["north", "south"], 400)
     frame.loc[3, "bonus"] = np.nan
     frame.to_csv(tmp_path / "rated.csv", index=False)
@@ -197,20 +175,16 @@ def test_measure_says_plainly_what_is_wrong(measure, u, v, words, prices, capsys
     assert "red" not in said
 
 
-def test_measure_of_a_file_that_is_not_there(tmp_path, capsys):
-    assert main(["measure", "pearson", str(tmp_path / "gone.csv"), "--u", "a", "--v", "b"]) == 2
-    assert "can't be opened" in capsys.readouterr().err
-
-
-def test_measure_of_columns_that_share_no_complete_row(tmp_path, capsys):
+def test_measure_of_no_file_and_of_columns_that_share_no_complete_row(tmp_path, capsys):
     path = tmp_path / "gaps.csv"
+    assert main(["measure", "pearson", str(path), "--u", "a", "--v", "b"]) == 2
+    assert "can't be opened" in capsys.readouterr().err
     path.write_text("a,b\n1,\n,2\n3,\n", encoding="utf-8")
     assert main(["measure", "pearson", str(path), "--u", "a", "--v", "b"]) == 2
     assert "No row has a number in both columns" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("constant", ["u", "v"])
-@pytest.mark.parametrize("as_json", [[], ["--json"]])
+@pytest.mark.parametrize(("constant", "as_json"), [("u", []), ("v", ["--json"])])
 def test_measure_of_a_constant_column_is_refused_and_the_column_named(constant, as_json, tmp_path, capsys):
     path = tmp_path / "same.csv"
     other = "v" if constant == "u" else "u"
@@ -223,17 +197,7 @@ def test_measure_of_a_constant_column_is_refused_and_the_column_named(constant, 
     assert "undefined" in said.err
 
 
-def test_measure_of_a_column_constant_where_rows_count_is_refused(tmp_path, capsys):
-    path = tmp_path / "idle.csv"
-    frame = pd.DataFrame({"u": range(50), "v": [1] * 40 + [2] * 10, "years": [1.0] * 40 + [0.0] * 10})
-    frame.to_csv(path, index=False)
-    options = ["--u", "u", "--v", "v", "--permutations", "19", "--bootstrap", "0"]
-    assert main(["measure", "pearson", str(path), *options]) == 0
-    assert main(["measure", "pearson", str(path), *options, "--exposure", "years"]) == 2
-    assert "Column “v”" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("rows", "status"), [(2, 2), (19, 2), (20, 0)])
+@pytest.mark.parametrize(("rows", "status"), [(19, 2), (20, 0)])
 def test_measure_says_how_many_rows_it_needs(rows, status, tmp_path, capsys):
     path = tmp_path / "few.csv"
     pd.DataFrame({"u": range(rows), "v": range(rows)}).to_csv(path, index=False)
@@ -241,37 +205,6 @@ def test_measure_says_how_many_rows_it_needs(rows, status, tmp_path, capsys):
     assert main(["measure", "pearson", str(path), *options]) == status
     if status:
         assert f"needs 20 complete rows with weight, and there are {rows}" in capsys.readouterr().err
-
-
-def test_find_lam_prints_what_the_api_finds(capsys):
-    options = "--dataset household --method hgr_spline --target hgr_kde<=0.9 --lams 1,2".split()
-    assert main(["find-lam", *options, "--folds", "2", "--epochs", "4", "--device", "cpu", "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
-    dataset = fd.load_dataset("household")
-    settings = replace(default_settings(dataset), n_epochs=4, warm_up_epochs=1)
-    choice = fd.find_lam(
-        dataset,
-        target="hgr_kde<=0.9",
-        method="hgr_spline",
-        lams=[1, 2],
-        n_folds=2,
-        settings=settings,
-        device="cpu",
-    )
-    assert (printed["lam"], printed["reached"]) == (choice.lam, choice.reached)
-    assert [row["lam"] for row in printed["rows"]] == [0, 1, 2]
-    for row, expected in zip(printed["rows"], choice.frame.to_dict("records"), strict=True):
-        assert row == pytest.approx(expected)
-    assert main(["find-lam", *options[:4], "--target", "luck"]) == 2
-    assert "hgr_kde<=0.05" in capsys.readouterr().err
-
-
-def test_search_prints_the_candidates_and_why_one_is_best(capsys):
-    options = ["--dataset", "household", "--method", "hgr_spline", "--grid", "small", "--folds", "2"]
-    assert main(["search", *options, "--epochs", "2", "--device", "cpu"]) == 0
-    out = capsys.readouterr().out
-    assert out.count("32-16-8") == 12
-    assert "the smallest mean of loss + 1 × excess of HGR_KDE" in out
 
 
 def test_a_file_of_claims_is_swept_as_a_rate(tmp_path, capsys):
@@ -337,51 +270,24 @@ def test_every_role_loss_and_split_has_an_option(policies, capsys):
     assert json.loads(capsys.readouterr().out)["reached"]
 
 
-def test_roles_are_a_files(policies, capsys):
-    path, _ = policies
-    assert main(["sweep", "--dataset", "household", "--group", "policy", "--leave-out", "rooms"]) == 2
-    assert "--group, --leave-out" in capsys.readouterr().err
-    told = ["--file", str(path), "--predict", "claims", "--sensitive", "age", "--leave-out", "powr"]
-    assert main(["sweep", *told]) == 2
-    assert "power" in capsys.readouterr().err
-
-
 def test_measure_counts_by_exposure_and_by_group(policies, capsys):
     path, frame = policies
     options = ["--u", "old_price", "--v", "age", "--permutations", "39", "--bootstrap", "10", "--json"]
     told = ["--exposure", "years", "--group", "policy"]
     assert main(["measure", "hgr_kde", str(path), *options, *told]) == 0
     printed = json.loads(capsys.readouterr().out)
-    expected = fd.assess_dependence(
-        "hgr_kde",
-        frame["old_price"],
-        frame["age"],
-        sample_weight=frame["years"],
-        groups=frame["policy"],
-        n_permutations=39,
-        n_bootstrap=10,
-        random_state=0,
-    )
+    of = {"sample_weight": frame["years"], "groups": frame["policy"]}
+    numbers = {"n_permutations": 39, "n_bootstrap": 10, "random_state": 0}
+    expected = fd.assess_dependence("hgr_kde", frame["old_price"], frame["age"], **of, **numbers)
     assert {name: printed[name] for name in asdict(expected)} == pytest.approx(asdict(expected))
-    assert main(["measure", "hgr_kde", str(path), *options, "--exposure", "policy"]) == 2
-    assert "policy" in capsys.readouterr().err
-    assert main(["measure", "hgr_kde", str(path), *options, "--group", "police"]) == 2
-    assert "policy" in capsys.readouterr().err
-
-
-def test_the_library_alone_says_what_the_app_needs(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "streamlit", None)  # as if it were not installed
-    assert main(["app"]) == 2
-    assert "fairdash[app]" in capsys.readouterr().err
+    for wrong in (["--exposure", "policy"], ["--group", "police"]):
+        assert main(["measure", "hgr_kde", str(path), *options, *wrong]) == 2
+        assert "policy" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("called", "name"),
-    [
-        ("/usr/bin/fairdash", "fairdash"),
-        ("fairdash.exe", "fairdash"),
-        ("/x/fairdash/__main__.py", "python -m fairdash"),
-    ],
+    [("fairdash.exe", "fairdash"), ("/x/fairdash/__main__.py", "python -m fairdash")],
 )
 def test_help_names_the_command_as_it_was_called(called, name, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [called])
@@ -393,17 +299,12 @@ def test_help_names_the_command_as_it_was_called(called, name, monkeypatch, caps
     ("words", "said"),
     [
         ([], "Give a command. Choose one of: app, sweep,"),
-        (["runs"], "Give a command. Choose one of: list, show,"),
         (["runs", "lst"], "“lst” is not a known command. Choose one of: list, show,"),
         (["sweep", "--lamz", "1"], "Unknown option: --lamz. Did you mean --lams? See "),
         (["sweep", "--splits", "two"], 'Invalid value for --splits: unable to convert "two" into int. See '),
         (["sweep", "--lams", "1,x"], "Invalid value for --lams: “x” is not a number. See "),
-        (
-            ["sweep", "--below-zero", "up"],
-            '"up" for --below-zero. Choose from: "as-they-are", "floor", "drop"',
-        ),
+        (["sweep", "--below-zero", "up"], 'Choose from: "as-they-are", "floor", "drop"'),
         (["sweep"], "Name it with --dataset, or with --file."),
-        (["find-lam", "--dataset", "household"], "--target"),
         (["check", "a.csv", "b.csv", "--target", "x"], "Unexpected argument: “b.csv”."),
     ],
 )
@@ -433,22 +334,13 @@ def test_help_in_a_pipe_has_neither_frames_nor_colours(capsys):
         assert max(map(len, said.split("\n"))) <= 80
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_shell_can_complete_verbs_and_options(shell, tmp_path, monkeypatch):
+def test_a_shell_can_complete_verbs_and_options(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["/usr/bin/fairdash"])
     script = tmp_path / "fairdash"
-    assert main(["--install-completion", "--shell", shell, "--output", str(script)]) == 0
+    assert main(["--install-completion", "--shell", "bash", "--output", str(script)]) == 0
     written = script.read_text(encoding="utf-8")
     for word in ("find-lam", "leave-out", "as-they-are", "confirm"):
         assert word in written
-
-
-def test_help_of_the_program_is_that_of_its_verbs():
-    cli = command_line()
-    for name in cli:
-        if not name.startswith("-") and name != "runs":
-            summary = cli[name].default_command.__doc__.split("\n")[0]
-            assert cli[name].help.split("\n")[0] == summary
 
 
 MEASURED = "measure pearson {prices} --u price --v age --permutations 19 --json"
@@ -459,10 +351,7 @@ MEASURED = "measure pearson {prices} --u price --v age --permutations 19 --json"
     ("command", "unbuffered"),
     [
         ("--help", ""),
-        ("--version", ""),
-        (MEASURED, ""),
         (MEASURED, "1"),
-        ("check {prices} --target price --sensitive age --json", ""),
         ("runs list --json", ""),
     ],
 )
@@ -489,3 +378,51 @@ def test_a_broken_pipe_that_is_not_the_outputs_is_no_reader_gone(monkeypatch):
     monkeypatch.setattr("fairdash.cli.measuring.measure", hung_up)
     with pytest.raises(BrokenPipeError, match="child process"):
         main(["measure", "pearson", "prices.csv", "--u", "a", "--v", "b"])
+
+
+def data_of(*features: str, folder: Path) -> Dataset:
+    file = folder / "claims.csv"
+    known_with_the_target().assign(PolicyNo=[7, 8] * 200, share=[f"{k % 90} %" for k in range(400)]).to_csv(
+        file, index=False
+    )
+    told = DataOptions(file=file, predict="ClaimAmount", sensitive=("DrivAge",), features=features)
+    return told.load()
+
+
+def test_what_gives_the_target_away_is_no_feature_unless_it_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dataset = data_of(folder=tmp_path)
+    assert dataset.roles.features == ("PriorClaims", "VehPower", "share")
+    assert dataset.label("share") == "share (%)"
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "“ClaimInd” is not used as a feature: it is 0 exactly where the target is." in said.err
+    assert "“PolicyNo” is not used as a feature: names policies or people." in said.err
+    dataset = data_of("VehPower", "ClaimInd", folder=tmp_path)
+    assert dataset.roles.features == ("VehPower", "ClaimInd")
+    assert capsys.readouterr().err == ""
+
+
+def test_what_looks_too_good_is_said_before_anything_is_trained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    count = rng.poisson(0.2, 3000)
+    table = pd.DataFrame({"DrivAge": rng.integers(18, 80, 3000), "VehPower": rng.integers(4, 12, 3000)})
+    begin = rng.integers(12_000, 12_300, 3000)
+    years = rng.choice([0.25, 0.5, 1.0], 3000)
+    table = table.assign(ClaimNb=count, calls=rng.poisson(0.02 + 4 * count), from_day=begin)
+    table.assign(to_day=begin + 365 * years, years=years).to_csv(tmp_path / "t.csv", index=False)
+    told = DataOptions(file=tmp_path / "t.csv", predict="ClaimNb", sensitive=("DrivAge",), exposure="years")
+    dataset = told.load()
+    assert dataset.roles.features == ("VehPower", "calls")
+    said = capsys.readouterr().err
+    assert "“calls” looks too good to be true: it alone explains" in said
+    assert f"“from_day” is not used as a feature: {BOUNDS}." in said
+    assert f"“to_day” gives the target away and is not a feature: {BOUNDS}." in dataset.notes
+
+
+def test_a_feature_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="Powre"):
+        data_of("Powre", folder=tmp_path)

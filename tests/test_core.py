@@ -94,17 +94,3 @@ def test_what_is_missing_is_named_with_the_command_that_brings_it(
     else:
         assert done.returncode == 2
         assert f'pip install "fairdash[{extra}]"' in done.stderr
-
-
-def test_another_librarys_import_is_its_own_affair(core: Path, tmp_path: Path) -> None:
-    code = """
-import importlib.util
-from fairdash.errors import FairdashError
-assert importlib.util.find_spec("torch") is None
-try:
-    import torch
-except ModuleNotFoundError as error:
-    assert not isinstance(error, FairdashError), error
-"""
-    done = run_core(core, "-c", code, folder=tmp_path)
-    assert done.returncode == 0, done.stderr

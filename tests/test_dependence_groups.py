@@ -8,9 +8,7 @@ import pytest
 
 from benchmarks.grouped_null import policies
 from fairdash.dependence import assess_dependence, independence_floor, measure, measure_many
-from fairdash.dependence.grouping import Blocks, as_groups, group_rows, half_of_groups
-from fairdash.dependence.spline import _by_fold
-from fairdash.dependence.spline_basis import basis
+from fairdash.dependence.grouping import Blocks
 from fairdash.errors import OptionError
 
 
@@ -18,13 +16,8 @@ def alarms(id, *, within, grouped, repeats=100):
     count = 0
     for k in range(repeats):
         u, s, policy = policies(k, within=within)
-        groups = policy if grouped else None
-        count += (
-            assess_dependence(
-                id, u, s, groups=groups, n_permutations=39, n_bootstrap=0, random_state=k
-            ).p_value
-            <= 0.05
-        )
+        options = {"groups": policy if grouped else None, "n_permutations": 39, "n_bootstrap": 0}
+        count += assess_dependence(id, u, s, random_state=k, **options).p_value <= 0.05
     return count / repeats
 
 
@@ -101,26 +94,6 @@ def test_groups_of_unlike_sizes_exchange_a_constant_s_with_neighbours():
     assert floor.mean[0] == pytest.approx(np.mean(slow))
 
 
-def test_folds_halves_and_samples_hold_whole_groups():
-    rng = np.random.default_rng(0)
-    groups = as_groups(rng.choice(list("abcdefghijklmnopqrst"), 500), 500)
-    u, v = rng.normal(size=(2, 500))
-    f, g = basis(u[None]), basis(v[None])
-    place, _, mass = _by_fold(f, g, None, groups)
-    assert mass.sum() == 500
-    of_group = [
-        {k for k in range(10) if set(f.position[0][groups == each]) & set(place[0, k][mass[0, k] > 0])}
-        for each in range(20)
-    ]
-    assert all(len(folds) == 1 for folds in of_group)
-    assert len(set.union(*of_group)) == 10
-    for rows, most in ((half_of_groups(groups, rng), 10), (group_rows(groups, rng, at_most=250), 20)):
-        inside = set(groups[rows])
-        assert np.isin(groups, list(inside)).sum() == len(rows)
-        assert 0 < len(inside) <= most
-    assert len(group_rows(groups, rng, at_most=250)) <= 250
-
-
 def test_folds_by_group_do_not_learn_what_a_policy_repeats():
     policy = np.repeat(np.arange(100), 5)
     u, s = np.random.default_rng(0).normal(size=(2, 20, 100))[:, :, policy]
@@ -133,25 +106,6 @@ def test_folds_by_group_do_not_learn_what_a_policy_repeats():
     assert measure("hgr_kde", u, s, groups=policy) == measure("hgr_kde", u, s)
     in_sample = measure("hgr_spline", u, s, groups=policy, evaluation="in_sample")
     assert in_sample == measure("hgr_spline", u, s, evaluation="in_sample")
-
-
-def test_long_tables_are_sampled_by_group_and_weights_stay_with_their_rows():
-    rng = np.random.default_rng(0)
-    policy = np.repeat(np.arange(300), 4)
-    u, s = rng.normal(size=(2, 300))[:, policy]
-    found = assess_dependence(
-        "pearson",
-        u,
-        s,
-        groups=policy,
-        sample_weight=rng.uniform(0.2, 1, size=1200),
-        max_rows=602,
-        n_permutations=39,
-        n_bootstrap=10,
-        random_state=0,
-    )
-    assert (found.n, found.n_used) == (1200, 600)
-    assert found.p_value > 0.05
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.hard_links import LINKS, errors_of
 from fairdash.dependence import measure
 from fairdash.dependence.ranks import mid_ranks
 
@@ -65,31 +64,17 @@ def test_hard_cases(case):
         assert low <= measure(id, u, v, random_state=0, **options) <= high + 1e-12, name
 
 
-@pytest.mark.parametrize("n", [300, 500, 2000])
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_steps_follow_a_link_in_one_tail_and_smooth_splines_alone_do_not(n, seed):
-    u, noise = np.random.default_rng([seed, n]).normal(size=(2, n))
+@pytest.mark.parametrize("n", [300, 2000])
+def test_steps_follow_a_link_in_one_tail_and_smooth_splines_alone_do_not(n):
+    u, noise = np.random.default_rng([1, n]).normal(size=(2, n))
     v = np.where(u > np.quantile(u, 0.95), 3 + 2 * u, noise)
     assert measure("hgr_spline", u, v) > 0.95
     assert measure("hgr_spline", u, v, evaluation="in_sample") < 0.85
 
 
-def test_the_errors_of_a_measure_that_draws_at_random_can_be_made_again():
-    pairs = [LINKS["heavy tails"].draw(np.random.default_rng(seed), 100) for seed in range(3)]
-    first, second = (errors_of("heavy tails", 0.4, 100, pairs) for _ in range(2))
-    assert first == second
-
-
 def test_ranks_mend_the_kde_on_heavy_tails():
     u, v = cases()["heavy, independent"]
     assert measure("hgr_kde", mid_ranks(u), mid_ranks(v)) < 0.25
-
-
-def test_pearson_on_a_u_and_networks_on_noise_mislead():
-    u, noise = np.random.default_rng(1).normal(size=(2, 500))
-    assert abs(measure("pearson", u, u**2)) < 0.2
-    assert measure("hgr_spline", u, u**2) > 0.99
-    assert measure("hgr_nn", u, noise, random_state=0, evaluation="in_sample") > 0.3
 
 
 @pytest.mark.parametrize("n", [200, 500])

@@ -17,7 +17,7 @@ from fairdash.dependence.api import Estimator, Pairs, keywords
 from fairdash.dependence.inference import draw_orders
 from fairdash.errors import OptionError
 
-LAWS = settings(deadline=None, max_examples=15, derandomize=True, suppress_health_check=list(HealthCheck))
+LAWS = settings(deadline=None, max_examples=8, derandomize=True, suppress_health_check=list(HealthCheck))
 every = pytest.mark.parametrize("id", list(REGISTRY))
 
 
@@ -220,22 +220,20 @@ def test_short_cut_with_weights_equals_the_long_way(id, moves):
 
 @every
 def test_bad_input_is_refused_by_name_and_never_quoted(id):
-    secret = 123.456
-    with pytest.raises(OptionError, match=r"(?i)missing or infinite") as told:
-        measure(id, [secret, np.nan, 2.0], [1.0, 2.0, np.inf])
-    assert "123" not in str(told.value)
-    with pytest.raises(OptionError, match=r"(?i)same rows"):
-        measure(id, [1.0, 2.0, 3.0], [1.0, 2.0])
-    with pytest.raises(OptionError, match=r"(?i)Not every value is a number"):
-        measure(id, ["a", "b"], [1.0, 2.0])
-    with pytest.raises(OptionError, match=r"(?i)no such option"):
-        measure(id, [1.0, 2.0, 2.0], [1.0, 1.0, 2.0], colour="red")
+    cases = [
+        ("missing or infinite", [123.456, np.nan, 2.0], [1.0, 2.0, np.inf], {}),
+        ("same rows", [1.0, 2.0, 3.0], [1.0, 2.0], {}),
+        ("Not every value is a number", ["a", "b"], [1.0, 2.0], {}),
+        ("no such option", [1.0, 2.0, 2.0], [1.0, 1.0, 2.0], {"colour": "red"}),
+    ]
     if not REGISTRY[id].accepts_weights:
-        with pytest.raises(OptionError, match=r"(?i)weight"):
-            measure(id, [1.0, 2.0, 2.0], [1.0, 1.0, 2.0], sample_weight=[1, 1, 2])
+        cases.append(("weight", [1.0, 2.0, 2.0], [1.0, 1.0, 2.0], {"sample_weight": [1, 1, 2]}))
     if not REGISTRY[id].multivariate:
-        with pytest.raises(OptionError, match=r"(?i)one sensitive column"):
-            measure(id, [1.0, 2.0, 3.0], np.eye(3))
+        cases.append(("one sensitive column", [1.0, 2.0, 3.0], np.eye(3), {}))
+    for words, u, v, options in cases:
+        with pytest.raises(OptionError, match=f"(?i){words}") as told:
+            measure(id, u, v, **options)
+        assert "123" not in str(told.value)
 
 
 @pytest.mark.parametrize("id", [one.id for one in REGISTRY.values() if one.multivariate])
@@ -254,43 +252,13 @@ def test_several_sensitive_columns(id):
     close(measure(id, u[order], v[order], random_state=0), together)
 
 
-@pytest.mark.parametrize("id", [one.id for one in REGISTRY.values() if one.multivariate])
-def test_floor_of_several_sensitive_columns(id):
-    rng = np.random.default_rng(5)
-    u, v = rng.normal(size=(2, 60)), rng.normal(size=(2, 60, 2))
-    steps = {} if REGISTRY[id].quick else {"n_steps": 8}
-    floor = independence_floor(id, u, v, n_permutations=39, random_state=0, **steps)
-    assert floor.mean.shape == (2,)
-    assert (floor.q95 > floor.mean).all()
-
-
 def test_the_registry_is_whole():
     assert list(REGISTRY) == [one.id for one in REGISTRY.values()]
-    assert {
-        *(
-            "pearson",
-            "spearman",
-            "kendall",
-            "distance_correlation",
-            "hsic",
-            "chsic",
-            "kcca",
-            "hgr_witsenhausen",
-        ),
-        *(
-            "hgr_kde",
-            "hgr_kde_scores",
-            "hgr_rdc",
-            "hgr_nn",
-            "hgr_spline",
-            "chi2_kde",
-            "chi2_nn",
-            "mi_ksg",
-            "mi_mine",
-        ),
-        *("fairquant", "fairquant_cumulative"),
-        "joint_distance_correlation",
-    } == set(REGISTRY)
+    assert set(REGISTRY) == set(
+        "pearson spearman kendall distance_correlation hsic chsic kcca hgr_witsenhausen hgr_kde hgr_kde_scores "
+        "hgr_rdc hgr_nn hgr_spline chi2_kde chi2_nn mi_ksg mi_mine fairquant fairquant_cumulative "
+        "joint_distance_correlation".split()
+    )
     for one in REGISTRY.values():
         for part in ("implementation", "learned"):
             if getattr(one, part):
@@ -312,9 +280,3 @@ def test_importing_the_room_loads_nothing_heavy():
     code = "import sys, fairdash.dependence; print([m for m in ('torch', 'scipy', 'sklearn', 'dcor') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def test_kde_of_numpy_arrays_does_not_load_torch():
-    code = "import sys, fairdash.dependence as d; d.measure('hgr_kde', [1, 2, 3], [1, 3, 2]); print('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"

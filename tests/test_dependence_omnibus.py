@@ -96,25 +96,6 @@ def test_no_link_of_the_table_is_missed(name):
     assert sum(found) >= 10
 
 
-@pytest.mark.parametrize("n_rows", [120, 25_000])
-def test_it_is_the_same_for_a_seed_and_in_range(n_rows):
-    rng = np.random.default_rng(2)
-    u, v = rng.normal(size=(2, n_rows))
-    one, two = (fd.independence_test(u, v, n_permutations=39, random_state=5) for _ in range(2))
-    assert one == two
-    assert one.by_multipliers == (n_rows > 20_000)
-    assert (one.n, one.n_permutations) == (n_rows, 39)
-    assert set(one.p_values) == set(COMPONENTS)
-    assert all(1 / 40 <= p <= 1 for p in (one.p_value, *one.p_values.values()))
-    weighted = fd.independence_test(u, v, sample_weight=rng.exponential(size=n_rows), n_permutations=39)
-    assert 1 / 40 <= weighted.p_value <= 1
-    # Increasing maps of u leave all but the line as it is.
-    mapped = fd.independence_test(np.exp(u), v, n_permutations=39, random_state=5)
-    assert {k: p for k, p in mapped.p_values.items() if k != "line"} == {
-        k: p for k, p in one.p_values.items() if k != "line"
-    }
-
-
 @pytest.mark.parametrize("n_rows", [50, 20_001])
 def test_a_constant_has_no_link(n_rows):
     v = np.arange(float(n_rows))
@@ -179,16 +160,6 @@ def test_the_modules_example_holds():
     found = doctest.testmod(omnibus, extraglobs={"fd": fd})
     assert found.attempted > 2
     assert found.failed == 0
-
-
-def test_rows_of_a_group_share_a_sign_and_very_many_share_blocks():
-    codes = np.arange(30_000) // 3
-    blocks, signs = draw_signs(codes, 5, 0)
-    assert signs.shape == (5, 4096)
-    assert set(np.unique(signs)) == {-1, 1}
-    assert (blocks.reshape(-1, 3) == blocks[::3, None]).all()
-    few, _ = draw_signs(codes[:300], 5, 0)
-    assert (few == codes[:300]).all(), "no more groups than blocks keep a sign each"
 
 
 @pytest.mark.variant

@@ -10,8 +10,7 @@ from numpy.testing import assert_allclose
 
 from fairdash.dependence import exact, measure, measure_many
 from fairdash.dependence.patterns import PATTERNS, draw
-from fairdash.dependence.spline_basis import WIDTH, axis_of, basis, splines
-from fairdash.errors import OptionError
+from fairdash.dependence.spline_basis import WIDTH, basis
 
 NOISE = (0.5, 1, 2, 3, 4, 5, 6, 7, 8, 9)
 
@@ -35,17 +34,6 @@ def test_functions_are_uncorrelated_and_ordered_from_smooth_to_rough(rng):
     assert_allclose(table.mean(axis=0), 0, atol=1e-10)
     changes_of_sign = (np.diff(np.sign(table), axis=0) != 0).sum(axis=0)
     assert (np.diff(changes_of_sign[:-2]) >= 0).all()
-
-
-def test_functions_of_few_values_span_all_that_there_is(rng):
-    functions = basis(rng.integers(0, 3, (1, 100)).astype(float))
-    assert (np.abs(functions.tables[0]).sum(axis=0) > 0).sum() == 2
-
-
-def test_a_heap_leaves_knots_to_the_rest():
-    place = axis_of(np.array([0.88, *[0.12 / 60] * 60]))
-    assert place[0] < 0.2
-    assert splines(place).shape == (61, WIDTH)
 
 
 @pytest.mark.parametrize("share_of_zeros", [0.5, 0.84, 0.95])
@@ -103,17 +91,6 @@ def test_discrete_variables(rng):
     assert measure("hgr_spline", coin, flipped) == pytest.approx(
         abs(np.corrcoef(coin, flipped)[0, 1]), abs=0.02
     )
-
-
-@pytest.mark.parametrize("n", [2, 3, 7, 11, 40])
-def test_few_rows(rng, n):
-    value = measure("hgr_spline", rng.normal(size=n), rng.normal(size=n))
-    assert -1 <= value <= 1
-
-
-def test_evaluation_must_be_known():
-    with pytest.raises(OptionError, match="evaluation"):
-        measure("hgr_spline", [1, 2, 3], [1, 3, 2], evaluation="test")
 
 
 def test_weights_single_out_a_part(rng):

@@ -86,6 +86,7 @@ def test_another_name_is_refused_on_every_road(server: str, road: str, host: str
      "http://evil.example", "https://evil.example:{port}", "null", "file://", "http://127.0.0.1:{port}/x",
      "http://x@127.0.0.1:{port}"],
 )  # fmt: skip
+@pytest.mark.bad_input(56)
 def test_another_origin_is_refused_and_no_address_is_looked_up(server: str, log: Path, origin: str) -> None:
     for road in ROADS:
         assert ask(server, road, origin=origin)[0] == 403, road

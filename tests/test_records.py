@@ -38,9 +38,3 @@ def test_what_is_no_record_is_refused(values: object) -> None:
 def test_what_the_record_itself_refuses_is_said_in_its_words() -> None:
     with pytest.raises(OptionError, match="n_splits"):
         from_plain(Sweep, {"lams": [1.0], "n_splits": 0})
-
-
-def test_a_plan_from_before_there_was_a_choice_of_networks_keeps_its_own() -> None:
-    plain = to_plain(Sweep(lams=(1.0,), settings=TrainingSettings(architecture="scores")))
-    del plain["settings"]["architecture"]
-    assert from_plain(Sweep, plain).settings.architecture == "tanh"

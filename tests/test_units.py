@@ -77,11 +77,6 @@ def test_what_would_not_come_back_is_refused(value):
         to_files({"value": value})
 
 
-def test_a_view_of_other_rows_comes_back_as_it_looks():
-    table = np.arange(12.0).reshape(3, 4)
-    assert np.array_equal(from_files(to_files({"array": table.T[::2]}))["array"], table.T[::2])
-
-
 def test_parts_of_a_job_have_names_of_their_own():
     asked = []
 

@@ -161,13 +161,6 @@ def test_the_apps_worker_trains(commands: Path, tmp_path: Path, monkeypatch: pyt
     assert done.stdout.startswith("done "), done.stdout + done.stderr
 
 
-def test_the_package_is_the_installed_one(commands: Path, elsewhere: Path) -> None:
-    # -P: not the module of this name in the folder it is started in.
-    asked = [commands / "python", "-P", "-c", "import fairdash; print(fairdash.__file__)"]
-    found = subprocess.run(asked, cwd=elsewhere, capture_output=True, text=True, check=True).stdout
-    assert Path(found.strip()).is_relative_to(commands.parent)
-
-
 @pytest.fixture
 def server(commands: Path, elsewhere: Path, tmp_path: Path) -> Iterator[str]:
     """The installed app, started in the other app's folder; its every way out is noted and refused."""
@@ -210,13 +203,6 @@ def _metadata(wheel: Path) -> Message:
     with zipfile.ZipFile(wheel) as archive:
         (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
         return message_from_bytes(archive.read(name))
-
-
-def test_the_wheel_has_what_the_browser_draws_with(wheel: Path) -> None:
-    names = zipfile.ZipFile(wheel).namelist()
-    for name in ("plot.js", "stage.js", "stage.css", "d3/d3-scale.min.js", "d3/LICENSE"):
-        assert f"fairdash/figures/stage/{name}" in names
-    assert "fairdash/ui/home_curve.json" in names
 
 
 def _pip(*arguments: str | Path) -> None:

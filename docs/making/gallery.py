@@ -176,8 +176,8 @@ def fig4(dark: bool) -> go.Figure:
 GALLERY: dict[Draw, tuple[str, str]] = {
     front: (
         "What fairness costs",
-        "Test error against dependence on age, with one line per method, from the standard model on the right to the "
-        "largest λ. To the left of the grey band's edge, no link is found.",
+        "Test error against dependence on age, from the standard model on the right to the largest λ. A line joins the "
+        "points of a method that noise can tell apart. To the left of the grey band's edge, no link is found.",
     ),
     profile: (
         "Average prediction by group",

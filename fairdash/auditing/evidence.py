@@ -219,7 +219,8 @@ class AuditResult(Findings):
         Returns
         -------
         AuditResult
-            With :attr:`since` and two tables; see :func:`fairdash.auditing.result.drift_since`.
+            This result with :attr:`since` and two more tables; see
+            :func:`fairdash.auditing.result.drift_since`.
 
         Raises
         ------

@@ -81,6 +81,13 @@ class Columns:
         roles = ("price", "sensitive", "exposure", "outcome", "expected_cost", "candidate")
         return {role: getattr(self, role) for role in roles if getattr(self, role) is not None}
 
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Return every column that has a role, and the given features."""
+        alone = (self.groups, self.coverage, self.known_class)
+        several = (*self.also, *self.controls, *(self.features or ()), *self.probabilities)
+        return (*self.numbers().values(), *several, *filter(None, alone))
+
 
 def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Columns:
     """Return roles as :class:`Columns`; a single factor, total or feature may be given as a string.

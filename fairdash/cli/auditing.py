@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -150,7 +150,7 @@ def audit(
             probabilities=probability, known_class=known_class, random_state=random_state,
         )  # fmt: skip
         kept = KeptPlan(plan=asked)
-    frame, origin = _table(file, kept.origin)
+    frame, origin = _table(file, kept, whole=model is not None)
     result = carry_out(
         frame, kept.plan, origin=origin, model=model, model_columns=model_column or None, customer=customer
     )
@@ -192,8 +192,9 @@ def _rule_in_words(rule: Rule) -> str:
     return f"{rule.id}: {rule.title} ({rule.version}). Looked up {rule.looked_up}. {what}."
 
 
-def _table(file: Path | None, before: Mapping[str, Any]) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """The table to audit and where it came from; `before` is what the plan says of that."""
+def _table(file: Path | None, kept: KeptPlan, *, whole: bool) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """The table to audit, or its named columns if they are all named, and where it came from."""
+    before = kept.origin
     if file is None:
         if "dataset" not in before:
             raise OptionError.of("No table is named", "Give a file.", column="file")
@@ -202,7 +203,8 @@ def _table(file: Path | None, before: Mapping[str, Any]) -> tuple[pd.DataFrame, 
     content = bytes_of(file)
     reading = from_plain(ReadingOptions, before.get("reading", {}))
     origin = {"sha256": sha256(content), "reading": to_plain(reading)}
-    return read_content(content, reading)[0], origin
+    columns = None if whole or kept.plan.columns.features is None else kept.plan.columns.named
+    return read_content(content, reading, columns)[0], origin
 
 
 def _sentences(result: AuditResult) -> Iterator[str]:

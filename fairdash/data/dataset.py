@@ -236,17 +236,22 @@ def draw_rows(dataset: Dataset, n_rows: int, *, random_state: int) -> NDArray[np
     >>> len(rows), len(set(rows.tolist())), bool((rows[1:] > rows[:-1]).all())
     (100, 100, True)
     """
+    return draw_of_groups(dataset.groups, dataset.n_rows, n_rows, random_state=random_state)
+
+
+def draw_of_groups(groups: Any, n_rows: int, n_drawn: int, *, random_state: int | None) -> NDArray[np.int64]:
+    """Draw as :func:`draw_rows` does, given the group of each row, (n,), or None if it has none."""
     rng = rng_of(Stream.FIRST_LOOK_ROWS, random_state)
-    if dataset.groups is not None:
-        codes = pd.factorize(dataset.groups)[0]
+    if groups is not None:
+        codes = pd.factorize(groups)[0]
         sizes = np.bincount(codes)
         order = rng.permutation(len(sizes))
-        n_groups = int(np.searchsorted(np.cumsum(sizes[order]), n_rows)) + 1
+        n_groups = int(np.searchsorted(np.cumsum(sizes[order]), n_drawn)) + 1
         if n_groups >= FEWEST_GROUPS:
             chosen = np.zeros(len(sizes), dtype=bool)
             chosen[order[:n_groups]] = True
             return np.flatnonzero(chosen[codes])
-    return np.sort(rng.choice(dataset.n_rows, n_rows, replace=False))
+    return np.sort(rng.choice(n_rows, n_drawn, replace=False))
 
 
 def _check(dataset: Dataset) -> None:

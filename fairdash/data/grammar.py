@@ -41,7 +41,7 @@ THOUSANDS = rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}.,][0-9]{{3}})+(?:[.,][0-9]+)?"
 _SPACED = rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}][0-9]{{3}})+(?:[.,][0-9]+)?"
 #: With `mark` for the decimal mark and `other` for what stands between thousands.
 GROUPED = r"[+-]?[1-9][0-9]{{0,2}}(?:[{other}][0-9]{{3}})+(?:[{mark}][0-9]+)?"
-#: Of these only one reading is left: both marks stand in the cell, or one stands twice.
+#: Of these only one reading is left: both marks stand in the cell, or one appears twice.
 SURELY_GROUPED = (
     r"[+-]?[1-9][0-9]{{0,2}}(?:(?:[{other}][0-9]{{3}})+[{mark}][0-9]+|(?:[{other}][0-9]{{3}}){{2,}})"
 )

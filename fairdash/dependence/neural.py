@@ -133,7 +133,7 @@ class Settings:
             bool(hidden) and all(units == int(units) and units >= 1 for units in hidden),
             "hidden",
             "The hidden layers are not usable",
-            "Give one whole number of units, at least 1, a layer.",
+            "Give one whole number of units, at least 1, per layer.",
         )
         checks.require(
             evaluation in default,

@@ -79,6 +79,7 @@ _OF_CLASSES = {
     "a band for smooth curves": "its interval",
     "Bands of about equal exposure, 95 %": "95 %",
     ", in bands of about equal exposure": "",
+    "; markers: all rows beyond the 5th and 95th percentile": "",
 }
 _RATIOS = "Bands of about equal exposure, 95 % intervals; above 1: paid out more than charged"
 _AT_ONCE = "simultaneous 95 % limits"
@@ -212,7 +213,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             subtitle="Means, at the level of today's price; markers: all rows beyond the 5th and 95th "
             "percentile",
             height=460,
-            alt="one line per premium, and today's price.",
+            alt="each premium, and today's price.",
             draw=traces.premiums,
         ),
         "premium_differences": AuditFigure(

@@ -343,15 +343,19 @@ def premiums(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: The
         "hyperaware": ("Hyperaware", OTHERS[0], "dashdot", "triangle-up"),
         "corrective": ("Corrective", REFERENCE, "longdash", "x"),
     }
-    for id, (name, colour, dash, symbol) in looks.items():
+    of_classes = "class" in table
+    for k, (id, (name, colour, dash, symbol)) in enumerate(looks.items()):
         curve = table[table["premium"] == id]
-        inner, tails = curve[~curve["kind"].isin(TAILS)], curve[curve["kind"].isin(TAILS)]
+        apart = curve["kind"].isin(TAILS) | of_classes
+        inner, points = curve[~apart], curve[apart]
         look: Values = {"name": name, "colour": colour, "legendgroup": id}
-        hover = f"{name}, at %{{x:,.4g}}: %{{y:,.4g}}"
-        figure.add_trace(line(inner["at"], inner["value"], dash=dash, hover=hover, **look))
-        hover = f"{name}, rows beyond, at %{{x:,.4g}}: %{{y:,.4g}}"
-        look |= {"symbol": symbol, "showlegend": False}
-        figure.add_trace(dots(tails["at"], tails["value"], hover=hover, **look))
+        if not of_classes:
+            hover = f"{name}, at %{{x:,.4g}}: %{{y:,.4g}}"
+            figure.add_trace(line(inner["at"], inner["value"], dash=dash, hover=hover, **look))
+        where = "" if of_classes else ", rows beyond, at %{x:,.4g}"
+        look |= {"symbol": symbol, "showlegend": of_classes, "hover": f"{name}{where}: %{{y:,.4g}}"}
+        # Of classes the points lie beside each other.
+        figure.add_trace(dots(points["at"] + 0.08 * (k - 2.5) * of_classes, points["value"], **look))
     figure.add_shape(line_across(view.mean_price, colour=theme.grid, dash="solid"))
     with_legend(figure, y=-0.2, x=0)
 

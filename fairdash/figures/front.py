@@ -112,6 +112,8 @@ def front_without_marks(
         beside = f" ± {level_se:.2g}" if math.isfinite(level_se) and not arrow else ""
         text = f"{arrow}least error of independence: {with_unit(f'{level:.3g}{beside}', unit)}"
         words.insert(0, Label(x=axes[0][1], y=_within(level, axes), text=text, colour=theme.quiet))
+    # What stands at the edge has the fewest places: it chooses first, from the left.
+    words.sort(key=lambda each: each.x if each.text[0] in "↑↓" else math.inf)
     if noise_at is not None:
         words.insert(0, Label(x=noise_at[0], y=noise_at[1], text=NOISE_NOTE, colour=theme.text))
     others = [each for each in test["method"].unique() if each != method]

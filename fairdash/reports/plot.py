@@ -41,7 +41,7 @@ def front(
     references: ReferenceResult | None = None,
     dark: bool = False,
 ) -> go.Figure:
-    """Plot test error against dependence: one line per method, the standard model and the noise floor.
+    """Plot test error against dependence: a point per trained model, and the noise floor.
 
     Parameters
     ----------

@@ -159,7 +159,7 @@ def _checked(files: Mapping[str, bytes], owner: str, look: str) -> tuple[str, st
         about = read_json(files[_ABOUT], most_bytes=MOST_JSON)
         require(isinstance(about, dict) and about.get("fairdash_run") == FORMAT, "it has another format")
         id = about.get("id")
-        require(isinstance(id, str) and _ID.fullmatch(id), "its id is none")
+        require(isinstance(id, str) and _ID.fullmatch(id), "its id is not valid")
         for name in (SPEC, STATUS):
             read_json(files[name], most_bytes=MOST_JSON)
         status = from_plain(RunStatus, open_sealed_text(files[STATUS].decode()))

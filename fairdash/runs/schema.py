@@ -105,8 +105,8 @@ def check_run(files: Mapping[str, bytes], spec: RunSpec, status: RunStatus, *, l
         Says what is wrong.
     """
     require(status.state != DONE or look == RESULT, "it is done, and has no result")
-    require(0 <= status.fraction <= 1 and status.seconds >= 0, "its times are none")
-    require(0 < spec.first_share <= 1, "first_share is no share")
+    require(0 <= status.fraction <= 1 and status.seconds >= 0, "its times are not valid")
+    require(0 < spec.first_share <= 1, "first_share is not a share")
     for plan in (spec.plan, spec.first):
         if plan is not None:
             require(len(plan.lams) <= MOST_LAMS, f"it has more than {MOST_LAMS} weights")
@@ -156,10 +156,10 @@ class _Result:
         for name, check in optional.items():
             if name in self.files:
                 check(name.partition(".")[0])
-        require(not self.left, f"there are files that are not known ({len(self.left)})")
+        require(not self.left, f"it has unknown files ({len(self.left)})")
 
     def _take(self, name: str) -> bytes:
-        require(name in self.files, f"there is no {name}")
+        require(name in self.files, f"{name} is missing")
         self.left.discard(name)
         return self.files[name]
 
@@ -175,19 +175,19 @@ class _Result:
         about = _record(About, About.known(read_json(content, most_bytes=MOST_JSON, may_lack=True)))
         named, roles = set(about.objectives), self.spec.source.roles
         require(about.objective == self.plan.objective, "its objective is not the plan's")
-        require(about.objective in named <= OBJECTIVES.keys(), "its objectives are not known")
-        require(len(named) == len(about.objectives), "an objective stands twice in it")
+        require(about.objective in named <= OBJECTIVES.keys(), "its objectives are unknown")
+        require(len(named) == len(about.objectives), "an objective appears twice in it")
         require(about.sensitive, "it has no sensitive column")
         require(
-            len({about.target, *about.sensitive}) == 1 + len(about.sensitive), "a column stands twice in it"
+            len({about.target, *about.sensitive}) == 1 + len(about.sensitive), "a column appears twice in it"
         )
         require(
             roles is None or (roles.target == about.target and roles.reads(about.sensitive)),
             "its columns are not the data set's",
         )
-        require(about.seconds >= 0, "its time is none")
+        require(about.seconds >= 0, "its time is not valid")
         require(about.drawn_from is None or about.drawn_from > 0, "it was drawn from no rows")
-        require(about.evaluations.keys() <= REGISTRY.keys(), "it names a measure that is not known")
+        require(about.evaluations.keys() <= REGISTRY.keys(), "it names an unknown measure")
         return about
 
     def _rows(self, content: bytes) -> list[dict[str, int]]:
@@ -210,10 +210,10 @@ class _Result:
         )
         n = len(arrays["target"])
         _are_of_rows(arrays, n)
-        require(("rows" in arrays) == (about.drawn_from is not None), "its rows were drawn from nothing")
+        require(("rows" in arrays) == (about.drawn_from is not None), "its rows were drawn from no table")
         if "rows" in arrays:
             rows, drawn_from = arrays["rows"], about.drawn_from or 0
-            require((np.diff(rows) > 0).all() and (rows < drawn_from).all(), "its rows are none")
+            require((np.diff(rows) > 0).all() and (rows < drawn_from).all(), "its rows are not valid")
         is_missing = np.isnan(arrays["predictions"])
         require((is_missing == is_missing[0]).all(), "models predict different rows")
         require((arrays["part"][:, is_missing[0]] == NONE).all(), "a row has a part, and no prediction")
@@ -221,7 +221,7 @@ class _Result:
             {name: int((part == mark).sum()) for mark, name in enumerate(PARTS) if (part == mark).any()}
             for part in arrays["part"]
         ]
-        require(all(each.keys() >= {"train", "test"} for each in counts), "a split trains or tests nothing")
+        require(all(each.keys() >= {"train", "test"} for each in counts), "a split lacks rows")
         self.n = n
         return counts
 
@@ -240,7 +240,8 @@ class _Result:
             for column in self.about.sensitive
         ]
         require(
-            shown[0] and all(each == shown[0] for each in shown), "it has no measures, or other ones a column"
+            shown[0] and all(each == shown[0] for each in shown),
+            "its measures are missing or differ between columns",
         )
         own = plain | _TABLES[name.partition("-")[0]].keys()
         loose = [each for each in there if _value_of(each) not in own]
@@ -273,12 +274,12 @@ class _Result:
         methods = list(frame["method"].unique())
         require(set(methods) == set(fair or [STANDARD]), "its methods are not the plan's")
         highest = max(self.plan.lams, default=0.0)
-        require((frame["lam"] <= highest).all() and (frame["low"] <= frame["high"]).all(), "a stop is none")
+        require((frame["lam"] <= highest).all() and (frame["low"] <= frame["high"]).all(), "a stop is wrong")
         parts = [part for part in ("validation", "test") if part in self.parts[0]]
         for method in methods:
             own = frame[frame["method"] == method]
             stops = own[["lam", "low", "high", "share"]].drop_duplicates()
-            require(stops["lam"].is_unique and (stops["lam"] == 0).any(), "its stops are none")
+            require(stops["lam"].is_unique and (stops["lam"] == 0).any(), "its stops are not valid")
             wanted = set(itertools.product(stops["lam"], range(len(self.parts)), parts))
             _has_rows(own, ["lam", "split", "part"], wanted, "a stop lacks a split or part")
 
@@ -308,19 +309,19 @@ class _Result:
     def _tuning(self, name: str) -> None:
         frame = self._table(name)
         chosen = frame[frame["chosen"]]["split"].tolist()
-        require(sorted(chosen) == list(range(len(self.parts))), "not one setting a split was chosen")
+        require(sorted(chosen) == list(range(len(self.parts))), "there is not one setting per split")
 
     def _curves(self, _: str) -> None:
         content = self._take(CURVES)
         require(len(content) <= MOST_LINES, "it is too long")
         for line in content.splitlines():
             each = read_json(line, most_bytes=1_000)
-            require(isinstance(each, dict) and [*each] == [*CURVE_COLUMNS], "a line is none of a curve")
+            require(isinstance(each, dict) and [*each] == [*CURVE_COLUMNS], "a line is not of a curve")
             require(each["method"] in self.plan.methods, "a method is not the plan's")
-            require(type(each["epoch"]) is int and each["epoch"] >= 0, "an epoch is none")
-            require(_is_number(each["lam"]) and each["lam"] >= 0, "a weight is none")
+            require(type(each["epoch"]) is int and each["epoch"] >= 0, "an epoch is not valid")
+            require(_is_number(each["lam"]) and each["lam"] >= 0, "a weight is not valid")
             numbers = [each["mse"], each["dependence"]]
-            require(all(one is None or _is_number(one) for one in numbers), "a figure is no number")
+            require(all(one is None or _is_number(one) for one in numbers), "a figure is not a number")
 
     def _set_aside(self, name: str) -> None:
         sensitive = read_json(self._take(f"{name}.json"), most_bytes=MOST_JSON)
@@ -340,7 +341,7 @@ class _Result:
             },
         )
         rows = arrays["rows"]
-        require(len(rows) > 0 and (np.diff(rows) > 0).all() and (rows < self.n).all(), "its rows are none")
+        require(len(rows) > 0 and (np.diff(rows) > 0).all() and (rows < self.n).all(), "its rows are wrong")
         _are_of_rows(arrays, len(rows))
 
 
@@ -363,7 +364,7 @@ def _figures_of(sensitive: Sequence[str]) -> dict[str, Column]:
 def _openings(content: bytes, plan: Sweep, found: Mapping[str, bytes]) -> int:
     """Number of openings of the rows set aside that it lists."""
     values = read_json(content, most_bytes=MOST_JSON, may_lack=True)
-    require(isinstance(values, dict) and isinstance(values.get("openings"), list), "it tells of no openings")
+    require(isinstance(values, dict) and isinstance(values.get("openings"), list), "it lists no openings")
     require(f"{SET_ASIDE}.safetensors" in found, "no rows were set aside")
     for number, each in enumerate(values["openings"], start=1):
         opening = _record(Confirmation, each)
@@ -371,8 +372,8 @@ def _openings(content: bytes, plan: Sweep, found: Mapping[str, bytes]) -> int:
         require(
             opening.method in plan.methods and opening.lam in (0.0, *plan.lams), "a point is not the plan's"
         )
-        require(opening.objective in OBJECTIVES and opening.measure in REGISTRY, "an id is not known")
-        require(opening.links and opening.n > 0, "an opening shows nothing")
+        require(opening.objective in OBJECTIVES and opening.measure in REGISTRY, "an id is unknown")
+        require(opening.links and opening.n > 0, "an opening has no result")
     return len(values["openings"])
 
 
@@ -384,14 +385,14 @@ def _check_log(files: Mapping[str, bytes], openings: int) -> None:
     for line in files.get(LOG, b"").splitlines():
         values = read_json(line, most_bytes=MOST_JSON)
         require(
-            isinstance(values, dict) and isinstance(values.pop("before", None), str), "a line is no event"
+            isinstance(values, dict) and isinstance(values.pop("before", None), str), "a line is not an event"
         )
         opened += _record(Event, values).what == OPENED
-    require(opened <= openings, "it tells of more openings than are kept")
+    require(opened <= openings, "it records more openings than are stored")
 
 
 def _record(kind: type[Any], values: Any) -> Any:
-    require(isinstance(values, dict), "it is no object")
+    require(isinstance(values, dict), "it is not an object")
     try:
         return from_plain(kind, values)
     except (ValueError, FairdashError) as error:

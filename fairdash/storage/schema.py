@@ -101,7 +101,7 @@ def read_json(content: bytes, *, most_bytes: int, may_lack: bool = False) -> Any
         # Python reads ever deeper lists by calling itself.
         found = json.loads(content, parse_constant=float)
     except (ValueError, RecursionError) as error:
-        raise SchemaError("it is no JSON") from error
+        raise SchemaError("it is not JSON") from error
     _check_plain(found, depth=0, may_lack=may_lack)
     return found
 
@@ -147,14 +147,14 @@ def read_table(content: bytes, columns: Mapping[str, Column], *, most_rows: int)
             # Before anything is unpacked.
             require(file.metadata.num_rows <= most_rows, f"it has more than {most_rows:,} rows")
             require(len(names) <= MOST_COLUMNS, "it has too many columns")
-            require(len(set(names)) == len(names), "a column stands twice in it")
-            require(columns.keys() >= set(names), "it has a column that is not known")
+            require(len(set(names)) == len(names), "a column appears twice in it")
+            require(columns.keys() >= set(names), "it has an unknown column")
             known = {name: columns[name] for name in names}
             lacking = [name for name, column in columns.items() if column.is_needed and name not in known]
             require(not lacking, f"it lacks the column {', '.join(lacking)}")
             for name, column in known.items():
                 kind = file.schema_arrow.field(name).type
-                require(_is_of(kind, column.kind), f"{name} is no {column.kind}")
+                require(_is_of(kind, column.kind), f"{name} is not of type {column.kind}")
             texts = [name for name, column in known.items() if column.kind == TEXT]
         # One long text that stands in every row is in memory once.
         with pq.ParquetFile(io.BytesIO(content), read_dictionary=texts) as file:
@@ -169,7 +169,7 @@ def read_table(content: bytes, columns: Mapping[str, Column], *, most_rows: int)
     except SchemaError:
         raise
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
-        raise SchemaError("it is no such Parquet file") from error
+        raise SchemaError("it is not such a Parquet file") from error
     for name, column in known.items():
         _check_cells(name, frame[name], column)
     return frame.astype(dict.fromkeys(texts, object))
@@ -190,13 +190,13 @@ def _check_cells(name: str, cells: pd.Series, column: Column) -> None:
         # An empty cell among yes and no makes objects of them.
         require(column.kind == TEXT or cells.dtype == bool, f"a cell of {name} is empty")
         if column.among is not None:
-            require(set(cells.unique()) <= set(column.among), f"{name} has a value that is not known")
+            require(set(cells.unique()) <= set(column.among), f"{name} has an unknown value")
         return
     values = cells.to_numpy(dtype=float)
     _check_numbers(name, values, column)
     require(column.kind != WHOLE or cells.dtype == np.int64, f"a cell of {name} is empty")
     if column.among is not None:
-        require(np.isin(values, list(column.among)).all(), f"{name} has a value that is not known")
+        require(np.isin(values, list(column.among)).all(), f"{name} has an unknown value")
 
 
 def _check_numbers(name: str, values: Any, declared: Column | Array) -> None:
@@ -214,8 +214,8 @@ def read_arrays(content: bytes, declared: Mapping[str, Array]) -> dict[str, Any]
     try:
         arrays: dict[str, Any] = load(content)
     except (SafetensorError, ValueError, TypeError, KeyError, OverflowError) as error:
-        raise SchemaError("it is no such safetensors file") from error
-    require(arrays.keys() <= declared.keys(), "it has an array that is not known")
+        raise SchemaError("it is not such a safetensors file") from error
+    require(arrays.keys() <= declared.keys(), "it has an unknown array")
     for name, one in declared.items():
         if name not in arrays:
             require(not one.is_needed, f"it lacks the array {name}")

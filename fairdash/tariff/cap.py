@@ -155,6 +155,6 @@ def _check(given: dict[str, Array], weight: Array) -> None:
             hint = "A change is a share of a premium: correct these rows, or leave them out."
             checks.problems.append(Problem(what=what, hint=hint, column=name, count=len(rows)))
     fits = np.isfinite(weight).all() and (weight >= 0).all() and weight.any()
-    hint = "Give a number of at least 0 a row, and one above 0."
+    hint = "Give a number of at least 0 per row, and one above 0."
     checks.require(fits, "sample_weight", "These weights can't be used", hint)
     checks.finish()

@@ -137,7 +137,7 @@ def check_term_options(options: TermOptions, features: pd.DataFrame) -> None:
     for option, given in (("breakpoints", options.breakpoints), ("bands", options.bands)):
         for name in given:
             is_number = _is_number(features[name], options)
-            checks.require(is_number, option, f"“{name}” is no number", "Leave the column out of it.")
+            checks.require(is_number, option, f"“{name}” is not a number", "Leave the column out of it.")
     both = ", ".join(sorted(set(options.breakpoints) & set(options.bands)))
     hint = "A number has a curve or bands: choose."
     checks.require(not both, "bands", f"“{both}” has breakpoints too", hint)
@@ -159,17 +159,17 @@ def _check_fixed(checks: Checks, fixed: Mapping[str, Any]) -> None:
     """Require of each column's relativities that they can rate."""
     for name, given in fixed.items():
         if not isinstance(given, Mapping) or not given:
-            hint = 'Give one a level, such as {"region": {"north": 1.0, "south": 1.2}}.'
+            hint = 'Give one per level, such as {"region": {"north": 1.0, "south": 1.2}}.'
             checks.require(False, "fixed", f"“{name}” has no relativities", hint)
             continue
         can_rate = all(
             isinstance(each, Real) and not isinstance(each, bool) and 0 < float(each) < math.inf
             for each in given.values()
         )
-        what, hint = f"A relativity of “{name}” is no number above 0", "give a number above 0."
+        what, hint = f"A relativity of “{name}” is not a number above 0", "give a number above 0."
         checks.require(can_rate, "fixed", what, f"Premiums are multiplied by it: {hint}")
         levels = {None if pd.isna(level) else level_text(level) for level in given}
-        what, hint = f"A level of “{name}” stands twice", "Keep one; 3, 3.0 and “3” are one level."
+        what, hint = f"A level of “{name}” appears twice", "Keep one; 3, 3.0 and “3” are one level."
         checks.require(len(levels) == len(given), "fixed", what, hint)
 
 
@@ -237,7 +237,7 @@ def lacking(
         rows = np.flatnonzero(term.unknown(table))
         if len(rows):
             where = at_lines((rows if numbers is None else numbers[rows]) + 1, len(rows), word="row")
-            said = f"{what} for what stands in {where}"
+            said = f"{what} for the cells in {where}"
             problems.append(Problem(column=term.column, what=said, count=len(rows), hint=hint))
     return problems
 
@@ -318,7 +318,7 @@ def _levels(column: pd.Series, weight: Array, options: TermOptions) -> Factor:
     if name in options.base_levels:
         wanted = level_text(options.base_levels[name])
         if wanted not in levels:
-            said = f"That of “{name}” is no level of its training rows"
+            said = f"That of “{name}” is not a level of its training rows"
             raise OptionError.of(said, "Name one that is there.", column="base_levels")
         base = levels.index(wanted)
     return _factor(name, LEVEL, levels, base, shares, weight, missing)
@@ -369,7 +369,7 @@ def _base_number(name: str, wanted: Any) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number):
-        raise OptionError.of(f"That of “{name}” is no number", "Give a number.", column="base_levels")
+        raise OptionError.of(f"That of “{name}” is not a number", "Give a number.", column="base_levels")
     return number
 
 

@@ -114,7 +114,7 @@ def read_tariff(path: str | PathLike[str]) -> pd.DataFrame:
     what = f"the file {path} can't be read as a tariff"
     try:
         # Before anything of it is in memory.
-        check_file(Path(path).stat().st_size)
+        check_file(Path(path).stat().st_size, b"")
         header, *rows = from_file(Path(path).read_bytes())
     except FairdashError as error:
         raise StorageError(
@@ -133,7 +133,9 @@ def read_tariff(path: str | PathLike[str]) -> pd.DataFrame:
         )
     twice = sorted({name for name in names if name and names.count(name) > 1})
     if twice:
-        raise StorageError.of(f"{what}: {few(twice)} stands twice in its header", "Keep one column a name.")
+        raise StorageError.of(
+            f"{what}: {few(twice)} appears twice in its header", "Keep one column per name."
+        )
     return _table(names, rows)
 
 

@@ -419,7 +419,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
             smooth = {str(name): each for name, each in smooth.items()}
         weights = smooth.values() if isinstance(smooth, Mapping) else [smooth]
         fits = (isinstance(smooth, str) and smooth == AUTO) or all(_is_at_least(0, each) for each in weights)
-        hint = "Give “auto”, a number of at least 0, or one a column."
+        hint = "Give “auto”, a number of at least 0, or one per column."
         checks.require(fits, "smooth", "It can't be used", hint)
         checks.finish()
         names = ("penalty", "objective", "alpha", "balance", "penalty_rows", "max_iter", "tol")

@@ -245,7 +245,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         get_entry(OBJECTIVES, self.objective, option="objective")
         checks = Checks(OptionError)
         in_range = isinstance(self.alpha, (int, float)) and 0 <= self.alpha <= 1
-        checks.require(in_range, "alpha", "It is no strength", "Give a number from 0 to 1.")
+        checks.require(in_range, "alpha", "It is not a strength", "Give a number from 0 to 1.")
         known = self.projection in PROJECTIONS
         checks.require(known, "projection", "This is not known", "Choose “trees” or “factors”.")
         some = self.projection != "factors" or (in_range and self.alpha > 0)
@@ -299,7 +299,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         told: Callable[[Any], Any] = maker.predict if hasattr(maker, "predict") else maker
         price = one_column(told(seen), "estimator")
         if len(price) != len(seen):
-            raise DataError.of("The estimator does not give one price a row", "Return an array (n,).")
+            raise DataError.of("The estimator does not give one price per row", "Return an array (n,).")
         return price
 
     @property

@@ -319,7 +319,7 @@ def _factor(name: str, rows: pd.DataFrame) -> tuple[Factor, NDArray[np.int64]]:
     else:
         cells = own["level"].tolist()
     checks.require(
-        len(set(cells)) == len(cells), name, "A level or breakpoint stands twice in the table", hint
+        len(set(cells)) == len(cells), name, "A level or breakpoint appears twice in the table", hint
     )
     checks.finish()
     order = np.concatenate([place, missing])
@@ -355,7 +355,7 @@ def _pair(name: str, by: str, rows: pd.DataFrame) -> tuple[Interaction, NDArray[
     second, of_second = _part(by, rows["by_level"], rows["by_from"], rows["by_to"])
     places = of_first * second.n_places + of_second
     if len(set(places.tolist())) < len(places):
-        raise DataError.of(f"A pair with “{by}” stands twice in the table", "Keep one.", column=name)
+        raise DataError.of(f"A pair with “{by}” appears twice in the table", "Keep one.", column=name)
     shares = np.zeros(first.n_places * second.n_places)
     shares[places] = rows["share"]
     return Interaction(first=first, second=second, shares=tuple(shares.tolist())), places

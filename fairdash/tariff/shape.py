@@ -157,7 +157,7 @@ def _require_curves(terms: Sequence[Term], smooth: Mapping[str, float], monotone
     factors = {term.column: term for term in terms if isinstance(term, Factor)}
     for name in smooth:
         fits = name in factors and is_curve(factors[name])
-        checks.require(fits, "smooth", f"“{name}” is no number among the features", "Leave it out.")
+        checks.require(fits, "smooth", f"“{name}” is not a numeric feature", "Leave it out.")
     paired = {part.column for term in terms if isinstance(term, Interaction) for part in term.parts}
     for name, sign in monotone.items():
         leave = "Leave the column out of monotone"

@@ -119,7 +119,7 @@ def lams_by_dependence(
 def is_auto(lams: Sequence[float] | str) -> bool:
     """Return whether a pilot finds the weights; OptionError for text other than “auto”."""
     if isinstance(lams, str) and lams != "auto":
-        raise OptionError.of(f"“{lams}” is no grid of weights", "Give numbers, or “auto”.", column="lams")
+        raise OptionError.of(f"“{lams}” is not a grid of weights", "Give numbers, or “auto”.", column="lams")
     return isinstance(lams, str)
 
 

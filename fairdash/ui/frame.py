@@ -111,7 +111,7 @@ def picture_format() -> str:
 
 
 #: Presentation mode: no sidebar, text of 18 px at least.
-_PRESENTED = """<style>
+PRESENTED = """<style>
 html { font-size: 21px; --presented: 1rem }
 h1 { font-size: 1.6rem !important; padding: 0 !important }
 label p, button p, a p, [data-testid=stCaptionContainer] p { font-size: 1rem !important }
@@ -132,8 +132,6 @@ def presented() -> bool:
 def ask_for_presentation() -> None:
     """The switch of presentation mode, which the address keeps."""
     st.toggle("Presentation mode", key=Address.PRESENT, bind="query-params")
-    if presented():
-        st.html(_PRESENTED)
 
 
 def enlarged(figure: go.Figure, text: int = ENLARGED) -> go.Figure:

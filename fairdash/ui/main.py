@@ -8,7 +8,14 @@ import streamlit as st
 
 from fairdash.jobs.queue import see_to_all
 from fairdash.ui.cached import forget_what_was_deleted
-from fairdash.ui.frame import ask_for_presentation, freeze_imports, plain_errors, say_what_was_open
+from fairdash.ui.frame import (
+    PRESENTED,
+    ask_for_presentation,
+    freeze_imports,
+    plain_errors,
+    presented,
+    say_what_was_open,
+)
 from fairdash.ui.home import show_visit
 from fairdash.ui.owner import let_in, show_who
 from fairdash.ui.pages import sections
@@ -28,6 +35,8 @@ if st.context.theme.type == "dark":
         "<style>[data-testid=stBaseButton-primary], [data-testid=stMultiSelect] span[title] "
         "{ color: #0b0f14 }</style>"
     )
+if presented():
+    st.html(PRESENTED)
 forget_what_was_deleted()
 chosen = st.navigation(sections())
 let_in()

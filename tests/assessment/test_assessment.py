@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +12,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.stats import t
 
-from fairdash.data.dataset import Dataset
 from fairdash.dependence import fairquant, measure
 from fairdash.evaluation import (
     assess_predictions,
@@ -29,14 +30,8 @@ from tests.training.test_sweep import small_dataset
 def _assessed(n_splits=3, **options):
     dataset = small_dataset(n=300)
     splits = random_splits(300, n_splits=n_splits, random_state=0)
-    members = pd.DataFrame(
-        {
-            "method": ["standard", "hgr_nn"] * n_splits,
-            "lam": [0.0, 1.0] * n_splits,
-            "split": np.repeat(np.arange(n_splits), 2),
-            "diverged": False,
-        }
-    )
+    members = pd.DataFrame({"method": ["standard", "hgr_nn"] * n_splits, "lam": [0.0, 1.0] * n_splits})
+    members = members.assign(split=np.repeat(np.arange(n_splits), 2), diverged=False)
     rng = np.random.default_rng(1)
     y = dataset.target.to_numpy()
     age = dataset.sensitive["age"].to_numpy()
@@ -44,13 +39,8 @@ def _assessed(n_splits=3, **options):
         [y + rng.normal(size=300) + (age if method == "standard" else 0) for method in members["method"]]
     )
     options = {"objective": "demographic_parity", "n_permutations": 30} | options
-    return (
-        dataset,
-        splits,
-        members,
-        predictions,
-        assess_predictions(dataset, predictions, members, splits, **options),
-    )
+    frame = assess_predictions(dataset, predictions, members, splits, **options)
+    return dataset, splits, members, predictions, frame
 
 
 @pytest.mark.parametrize("objective", ["demographic_parity", "equalized_residuals"])
@@ -74,33 +64,15 @@ def test_every_figure_is_that_of_the_rows_it_names(objective):
         assert row["fairquant_cumulative"] == pytest.approx(float(fairquant(u, s[rows], cumulative=True)))
 
 
-def _two_columns(dataset, extra, weight=None):
-    """The data set with a second sensitive column."""
-    return Dataset(
-        name="two",
-        features=dataset.features,
-        target=dataset.target,
-        sensitive=dataset.sensitive.assign(distance=extra),
-        weight=weight,
-    )
-
-
 def test_several_sensitive_columns_have_a_figure_each_and_one_together():
     dataset, splits, members, predictions, alone = _assessed()
-    both = _two_columns(dataset, np.random.default_rng(5).normal(size=300))
-    frame = assess_predictions(
-        both,
-        predictions,
-        members,
-        splits,
-        objective="demographic_parity",
-        measures=("hgr_kde", "distance_correlation"),
-        n_permutations=30,
-    )
-    pd.testing.assert_frame_equal(
-        of_sensitive(frame, "age")[["hgr_kde", "hgr_kde_floor", "hgr_kde_floor_q95"]],
-        alone[["hgr_kde", "hgr_kde_floor", "hgr_kde_floor_q95"]],
-    )
+    distance = np.random.default_rng(5).normal(size=300)
+    both = replace(dataset, sensitive=dataset.sensitive.assign(distance=distance))
+    options = {"objective": "demographic_parity", "n_permutations": 30}
+    measures = ("hgr_kde", "distance_correlation")
+    frame = assess_predictions(both, predictions, members, splits, measures=measures, **options)
+    columns = ["hgr_kde", "hgr_kde_floor", "hgr_kde_floor_q95"]
+    pd.testing.assert_frame_equal(of_sensitive(frame, "age")[columns], alone[columns])
     test = frame[(frame["part"] == "test") & (frame["method"] == "standard")]
     assert (test["hgr_kde[age]"] > test["hgr_kde[age]_floor_q95"]).all()
     assert test["hgr_kde[distance]"].mean() < test["hgr_kde[distance]_floor_q95"].mean()
@@ -114,16 +86,8 @@ def test_several_sensitive_columns_have_a_figure_each_and_one_together():
 def test_weights_count_in_errors_and_dependence():
     dataset, splits, members, predictions, plain = _assessed()
     weight = pd.Series(np.where(np.arange(300) < 150, 2.0, 1.0), name="exposure")
-    weighted = Dataset(
-        name="weighted",
-        features=dataset.features,
-        target=dataset.target,
-        sensitive=dataset.sensitive,
-        weight=weight,
-    )
-    frame = assess_predictions(
-        weighted, predictions, members, splits, objective="demographic_parity", n_permutations=30
-    )
+    options = {"objective": "demographic_parity", "n_permutations": 30}
+    frame = assess_predictions(replace(dataset, weight=weight), predictions, members, splits, **options)
     row, rows = frame[frame["part"] == "test"].iloc[0], splits[0].test
     twice = np.repeat(rows, weight[rows].astype(int))
     y, s = dataset.target.to_numpy(), dataset.sensitive["age"].to_numpy()
@@ -137,15 +101,9 @@ def test_deviance_is_relative_to_the_constant_model():
     dataset, splits, members, _, _ = _assessed()
     y = dataset.target.to_numpy()
     constant = np.broadcast_to(y[splits[0].train].mean(), (len(members), 300))
-    frame = assess_predictions(
-        dataset,
-        np.where(np.arange(len(members))[:, None] == 0, y, constant),
-        members,
-        splits,
-        objective="demographic_parity",
-        loss=LOSSES["poisson"],
-        measures=(),
-    )
+    predictions = np.where(np.arange(len(members))[:, None] == 0, y, constant)
+    options = {"objective": "demographic_parity", "loss": LOSSES["poisson"], "measures": ()}
+    frame = assess_predictions(dataset, predictions, members, splits, **options)
     assert frame.loc[(frame["split"] == 0) & (frame["method"] == "standard"), "deviance"].max() < 1e-12
     average = frame[(frame["split"] == 0) & (frame["method"] == "hgr_nn")]
     # On the rows that it was made from, and on others: never .994.
@@ -179,10 +137,6 @@ def test_a_dependent_prediction_stands_above_its_floor_and_a_shuffled_one_does_n
     assert abs((test["hgr_kde"] - test["hgr_kde_floor"]).mean()) < 0.08
 
 
-def test_the_same_seed_gives_the_same_frame():
-    pd.testing.assert_frame_equal(_assessed()[-1], _assessed()[-1])
-
-
 def test_nadeau_and_bengios_correction():
     variance = pd.Series([4.0])
     error = corrected_standard_error(variance, n_splits=pd.Series([5]), test_to_train=0.25)
@@ -201,11 +155,6 @@ def test_the_summary_averages_the_splits_and_leaves_out_what_diverged():
     assert summary.loc[("standard", "test"), "n_splits"] == 4
 
 
-def test_one_split_has_no_standard_error():
-    *_, frame = _assessed(n_splits=1)
-    assert summarise_splits(frame)["mse_se"].isna().all()
-
-
 points = hnp.arrays(float, st.tuples(st.integers(1, 25), st.just(2)), elements=st.integers(0, 6).map(float))
 
 
@@ -219,10 +168,6 @@ def test_the_front_has_no_beaten_point_and_beats_all_others(found):
 
     for k, point in enumerate(found):
         assert efficient[k] == (not any(beats(other, point) for other in found))
-
-
-def test_a_point_that_is_not_a_number_is_not_on_the_front():
-    assert pareto_efficient([1.0, np.nan, 2.0], [2.0, 0.0, 3.0]).tolist() == [True, False, False]
 
 
 def test_the_profile_averages_test_rows_by_group():
@@ -242,7 +187,7 @@ def test_the_profile_averages_test_rows_by_group():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n_splits", [1, 2, 5, 10])
+@pytest.mark.parametrize("n_splits", [1, 5])
 def test_the_profiles_interval_covers_the_groups_true_mean(n_splits, weighted):
     rng = np.random.default_rng(0)
     n, covered = 2000, []
@@ -302,10 +247,3 @@ def test_ties_leave_fewer_groups():
     averages = group_averages(2 * s, s)
     assert averages["mean"].tolist() == [2, 4, 6]
     assert averages["n"].tolist() == [200, 200, 200]
-
-
-def test_parts_that_are_asked_for_alone_read_the_same():
-    *_, whole = _assessed()
-    *_, alone = _assessed(parts=("test",))
-    test_rows = whole[whole["part"] == "test"].reset_index(drop=True)
-    pd.testing.assert_frame_equal(alone.reset_index(drop=True), test_rows)

@@ -10,11 +10,11 @@ import pytest
 from sklearn.metrics import mean_poisson_deviance
 
 import fairdash as fd
-from fairdash.data.dataset import Dataset
 from fairdash.errors import DataError
 from fairdash.evaluation import cap_cost
 from fairdash.evaluation.capping import AFTER, BEFORE
 from fairdash.training.splits import random_splits
+from tests.data.tables import dataset_of
 
 
 def portfolio(n=1200, seed=1):
@@ -24,13 +24,9 @@ def portfolio(n=1200, seed=1):
     risk = rng.gamma(4, 0.25, size=n)
     years = rng.uniform(0.2, 1, size=n)
     price = 0.5 * risk * np.exp((age - 50) / 40)
-    dataset = Dataset(
-        name="policies",
-        features=pd.DataFrame({"risk": risk}),
-        target=pd.Series(rng.poisson(0.3 * risk * years) / years, name="claims"),
-        sensitive=pd.DataFrame({"age": age}),
-        weight=pd.Series(years, name="years"),
-        prediction=pd.Series(price, name="price"),
+    claims, more = rng.poisson(0.3 * risk * years) / years, {"weight": {"years": years}}
+    dataset = dataset_of(
+        {"risk": risk}, {"claims": claims}, {"age": age}, prediction={"price": price}, **more
     )
     splits = random_splits(n, n_splits=2, random_state=0)
     premiums = np.stack([0.3 * risk * rng.lognormal(0, 0.05, size=n) for _ in splits])
@@ -102,15 +98,6 @@ def test_a_cap_that_nobody_reaches_costs_nothing():
     names = ["error", "gap", "gap_floor", "dependence", "floor", "changed"]
     assert table.loc[BEFORE, names].tolist() == table.loc[AFTER, names].tolist()
     assert table.loc[AFTER, ["level", "at_lower", "at_upper"]].tolist() == [1, 0, 0]
-
-
-def test_residuals_are_what_the_gap_is_of_where_they_are_looked_at():
-    dataset, premiums, splits = portfolio(400)
-    options = {"max_change": 0.1, "n_permutations": 20}
-    table = cap_cost(dataset, premiums, splits, objective="equalized_residuals", **options)
-    plain = cap_cost(dataset, premiums, splits, **options)
-    assert table["error"].tolist() == plain["error"].tolist()
-    assert (table["gap"] != plain["gap"]).all()
 
 
 def test_what_has_no_change_is_refused():

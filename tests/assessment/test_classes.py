@@ -1,4 +1,4 @@
-"""Figures of classes are the standard formulas', and Fairlearn's where it is installed."""
+"""Figures of classes are the standard formulas', and their tests hold their level."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 from fairdash.auditing import gaps
-from fairdash.data import Dataset
 from fairdash.evaluation import assess_predictions, classes
-from fairdash.evaluation.classes import between_groups, by_group, pairs_of_groups
+from fairdash.evaluation.classes import by_group, pairs_of_groups
 from fairdash.training.splits import random_splits
 from fairdash.utils.classes import classes_of
+from tests.data.tables import dataset_of
 
 NAMES = tuple("ABCDEFG")
 
@@ -62,28 +62,6 @@ def test_figures_are_the_standard_formulas() -> None:
     assert first["difference"] == pytest.approx(found.loc["A", "mean"] - found.loc["B", "mean"], rel=1e-12)
 
 
-def test_figures_are_fairlearns() -> None:
-    metrics = pytest.importorskip("fairlearn.metrics")
-    y, codes, weight = sample()
-    found = by_group(y, codes, NAMES, sample_weight=weight, cut_off=250.0)
-    names = np.array(NAMES)[codes]
-    ours = (
-        (found["mean"], y, metrics.mean_prediction, "mean"),
-        (found["selection_rate"], (y <= 250).astype(int), metrics.selection_rate, "selection_rate"),
-    )
-    for values, predicted, metric, figure in ours:
-        frame = metrics.MetricFrame(
-            metrics=metric,
-            y_true=np.zeros(len(y)),
-            y_pred=predicted,
-            sensitive_features=names,
-            sample_params={"sample_weight": weight},
-        )
-        assert values.to_numpy() == pytest.approx(frame.by_group.to_numpy(dtype=float), rel=1e-12)
-        theirs = {"difference": frame.difference(), "ratio": frame.ratio()}
-        assert between_groups(found, figure) == pytest.approx(theirs, rel=1e-12)
-
-
 def test_intervals_and_tests_hold_their_level() -> None:
     """Each class against the rest, and all pairs, by Holm: a false claim in at most 16 of 200 samples."""
     claims, covered, pairs = 0, [], 0
@@ -119,30 +97,13 @@ def test_what_has_no_spread_has_no_noise() -> None:
 def predicted(code: np.ndarray, u: np.ndarray, **more: object) -> pd.DataFrame:
     """Test rows' figures of predictions (K, n), each as a λ of its own, over two splits."""
     classes = classes_of(np.array(NAMES)[code])
-    data = Dataset(
-        name="a",
-        features=pd.DataFrame({"x": u[0]}),
-        target=pd.Series(u[0], name="y"),
-        sensitive=pd.DataFrame(classes.columns("region")).assign(**more),
-    )
-    members = pd.DataFrame(
-        {
-            "method": "standard",
-            "lam": np.tile(np.arange(float(len(u))), 2),
-            "split": np.repeat([0, 1], len(u)),
-            "diverged": False,
-        }
-    )
-    frame = assess_predictions(
-        data,
-        np.tile(u, (2, 1)),
-        members,
-        random_splits(len(code), n_splits=2, random_state=0),
-        objective="demographic_parity",
-        measures=("pearson",),
-        n_permutations=20,
-        parts=("test",),
-    )
+    sensitive = pd.DataFrame(classes.columns("region")).assign(**more)
+    data = dataset_of({"x": u[0]}, {"y": u[0]}, sensitive)
+    lams, split = np.tile(np.arange(float(len(u))), 2), np.repeat([0, 1], len(u))
+    members = pd.DataFrame({"method": "standard", "lam": lams, "split": split, "diverged": False})
+    splits = random_splits(len(code), n_splits=2, random_state=0)
+    options = {"objective": "demographic_parity", "measures": ("pearson",), "n_permutations": 20}
+    frame = assess_predictions(data, np.tile(u, (2, 1)), members, splits, parts=("test",), **options)
     return frame.drop_duplicates("lam")
 
 

@@ -13,7 +13,6 @@ from fairdash.evaluation import (
     CurvePoint,
     assess_curve,
     assess_predictions,
-    blend,
     curve_points,
     curve_predictions,
     hypervolume,
@@ -43,12 +42,6 @@ def test_stops_rise_and_hold_every_trained_weight(lams, between):
         assert 0 <= stop.share < 1
     if between is None:
         assert len(way) <= 1 + max(45, len(lams))
-
-
-def test_stops_between_are_named_apart():
-    lams = [stop.lam for stop in curve_points([0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0])]
-    assert len(lams) == len(set(lams)) == 41
-    assert lams == sorted(lams)
 
 
 def _judged(n_splits=2, diverged=(), objective="demographic_parity"):
@@ -109,25 +102,6 @@ def test_a_blend_is_a_predictor_judged_by_its_own_predictions():
             assert own["fairquant"] == pytest.approx(measure("fairquant", y_pred[rows], s[rows]))
 
 
-def test_a_blend_errs_no_more_than_its_neighbours_mixed():
-    *_, path = _judged()
-    for _, of_part in path.groupby(["split", "part"]):
-        trained = of_part[of_part["share"] == 0].set_index("lam")["mse"]
-        mixed = blend(
-            trained[of_part["low"]].to_numpy(),
-            trained[of_part["high"]].to_numpy(),
-            of_part["share"].to_numpy(),
-        )
-        assert (of_part["mse"].to_numpy() <= mixed + 1e-12).all()
-
-
-def test_blends_at_trained_weights_are_the_trained_models_to_the_last_bit():
-    _, _, members, predictions, *_ = _judged()
-    for k, lam in enumerate((0.0, *LAMS)):
-        found = curve_predictions(predictions, members, "hgr_nn", CurvePoint(lam, lam, lam, 0.0))
-        assert np.array_equal(found[1], predictions[3 + k])
-
-
 def test_stops_beside_a_diverged_model_are_left_out():
     _, _, members, predictions, _, path = _judged(diverged=(4,))  # λ = 0.5 in the second split
     second = path[path["split"] == 1]
@@ -151,12 +125,6 @@ def test_the_hypervolume_is_the_area_that_the_points_win(found):
     assert value == pytest.approx(won.mean(), abs=0.03)
     efficient = pareto_efficient(error, dependence)
     assert value == pytest.approx(hypervolume(error[efficient], dependence[efficient], corner=(1.0, 1.0)))
-
-
-def test_the_hypervolume_of_the_corners():
-    assert hypervolume([0.0], [0.0], corner=(2.0, 0.5)) == 1
-    assert hypervolume([2.0], [0.5], corner=(2.0, 0.5)) == 0
-    assert hypervolume([1.0, np.nan], [-0.1, 0.0], corner=(2.0, 0.5)) == 0.5
 
 
 def _front(error, dependence):

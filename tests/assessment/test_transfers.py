@@ -34,17 +34,6 @@ def test_money_moved_adds_up_to_the_change_of_the_whole(seed, n, distinct, weigh
     assert (moved["s_low"].to_numpy()[1:] > moved["s_high"].to_numpy()[:-1]).all()
 
 
-def test_money_moves_from_whom_it_is_taken():
-    s = np.repeat(np.arange(5.0), 100)
-    splits = random_splits(500, n_splits=1, random_state=0)
-    before = {0: np.full(500, 10.0)}
-    after = {0: 10.0 + np.where(s == 4, -3.0, 1.0)}
-    moved = transfers_by_group(before, after, s, splits, n_groups=2)
-    assert moved["per_head"].iloc[0] == pytest.approx(1)
-    assert moved["per_head"].iloc[1] < 0
-    assert moved["before"].tolist() == pytest.approx([10, 10])
-
-
 @given(
     seed=st.integers(0, 1000),
     n=st.integers(1, 300),
@@ -78,14 +67,6 @@ def test_densities_are_those_of_the_thirds():
         assert own["x"].iloc[own["density"].argmax()] == pytest.approx(10 * (k + 1), abs=1)
 
 
-def test_a_constant_model_and_a_constant_attribute_have_densities_too():
-    values, s = np.full(100, 5.0), np.arange(100.0)
-    found = densities(values, s, grid=common_grid(values))
-    assert (found.groupby("group")["density"].max() > 0).all()
-    alone = densities(np.arange(100.0), np.ones(100), grid=common_grid(np.arange(100.0)))
-    assert alone["group"].unique().tolist() == ["low"]
-
-
 def test_no_density_falls_between_the_points_of_the_grid():
     rng = np.random.default_rng(0)
     s = rng.uniform(size=600)
@@ -97,10 +78,3 @@ def test_no_density_falls_between_the_points_of_the_grid():
         for _, own in found.groupby("group", sort=False):
             assert own["density"].sum() * (grid[1] - grid[0]) == pytest.approx(1, abs=0.05)
         assert found["is_constant"].all() == (np.ptp(values) == 0)
-
-
-def test_the_digits_of_rounding_are_no_spread():
-    values = 0.0716 + 5e-9 * np.random.default_rng(0).normal(size=600)
-    grid = common_grid(values)
-    assert np.ptp(grid) > 0.01
-    assert densities(values, np.arange(600.0), grid=grid)["is_constant"].all()

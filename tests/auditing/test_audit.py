@@ -13,9 +13,8 @@ from numpy.testing import assert_allclose
 import fairdash as fd
 from fairdash.auditing.audit import carry_out
 from fairdash.auditing.plan import QUESTIONS, AuditPlan, columns_of
-from fairdash.auditing.questions.decomposition import chosen_decomposition
-from fairdash.auditing.table import AuditTable
 from fairdash.errors import Cancelled, DataError, FairdashError, OptionError
+from tests.tiers import few
 
 ROLES = {"price": "premium", "sensitive": "age", "exposure": "years", "outcome": "claims"}
 
@@ -69,13 +68,12 @@ def test_what_is_missing_switches_off_what_needs_it():
     assert "outcome" in sentences[5]
 
 
-@pytest.mark.parametrize("questions", [[1], [2, 3], [5]])
-def test_only_what_is_asked_is_answered(questions):
-    result = fd.audit(policies(400), **ROLES, questions=questions)
-    assert {each.question for each in result.answers} == {1, *questions}
+def test_only_what_is_asked_is_answered():
+    result = fd.audit(policies(400), **ROLES, questions=[2, 3])
+    assert {each.question for each in result.answers} == {1, 2, 3}
 
 
-@pytest.mark.parametrize("criterion", ["conditional_independence", "sufficiency", "equalized_residuals"])
+@pytest.mark.parametrize("criterion", few(["conditional_independence", "sufficiency"], "sufficiency"))
 def test_another_criterion_can_be_the_primary_one(criterion):
     result = fd.audit(policies(), **ROLES, controls=["zone"], criterion=criterion, questions=[1])
     first = result.verdicts.iloc[0]
@@ -93,16 +91,12 @@ def test_point_values_are_those_of_rows_repeated_by_integer_weights():
         other = fd.audit(repeated, **(ROLES | {"exposure": name}), **asked)
         assert_allclose(other.curve[["at", "value"]], weighted.curve[["at", "value"]], rtol=1e-8)
         assert_allclose(other.verdicts["value"][0], weighted.verdicts["value"][0], rtol=1e-8)
+        both = (weighted, other)
         for measure in ("gap", "earned", "left", "gap_s10_s90", "typical_gap", "share_of_variance", "gini"):
-            ours, theirs = (
-                each.measures.set_index("measure")["value"][measure] for each in (weighted, other)
-            )
+            ours, theirs = (each.measures.set_index("measure")["value"][measure] for each in both)
             assert ours == pytest.approx(theirs, rel=1e-8), measure
         for table in ("lorenz", "double_lift"):
-            ends = [
-                each.tables[table].drop(columns="rows", errors="ignore").iloc[-1]
-                for each in (weighted, other)
-            ]
+            ends = [each.tables[table].drop(columns="rows", errors="ignore").iloc[-1] for each in both]
             assert_allclose(ends[1], ends[0], rtol=1e-8)
 
 
@@ -124,11 +118,8 @@ def test_a_sum_over_the_exposure_is_divided_by_it():
     asked = [1, 3, 5, 7]
     rates = fd.audit(frame, **ROLES, questions=asked).to_dict()
     totals = fd.audit(sums, **ROLES, totals=["claims"], questions=asked).to_dict()
-    assert_allclose(
-        [each["value"] for each in rates["measures"]],
-        [each["value"] for each in totals["measures"]],
-        rtol=1e-6,
-    )
+    values = [[each["value"] for each in found["measures"]] for found in (rates, totals)]
+    assert_allclose(*values, rtol=1e-6)
     counted = fd.audit(frame.assign(claims=np.arange(400) % 2), **ROLES, questions=[1])
     assert any("among the totals" in note for note in counted.notes)
     claims = np.where(np.arange(400) % 4, 0.0, 900.0)
@@ -155,15 +146,8 @@ def test_halves_that_are_too_small_choose_no_points():
     assert any("Too few rows" in note for note in result.notes)
 
 
-#: Those of a verdict; and all of them, which learn models for seconds.
-asked = pytest.mark.parametrize(
-    "questions", [pytest.param([1, 4, 5], id="verdicts"), pytest.param("all", marks=pytest.mark.variant)]
-)
-
-
-@asked
-@pytest.mark.parametrize("kind", ["zeros", "lognormal", "huge", "tiny", "ages", "two"])
-def test_attributes_of_any_shape(kind, questions):
+@pytest.mark.parametrize("kind", ["zeros", "lognormal", "huge", "tiny", "two"])
+def test_attributes_of_any_shape(kind):
     rng = np.random.default_rng(0)
     n = 400
     s = {
@@ -171,10 +155,9 @@ def test_attributes_of_any_shape(kind, questions):
         "lognormal": rng.lognormal(sigma=2, size=n),
         "huge": 1e12 + 1e3 * rng.normal(size=n),
         "tiny": 1e-12 * rng.normal(size=n),
-        "ages": rng.integers(18, 90, n),
         "two": rng.integers(0, 2, n),
     }[kind]
-    result = fd.audit(policies(n).assign(age=s), **ROLES, controls=["zone"], questions=questions)
+    result = fd.audit(policies(n).assign(age=s), **ROLES, controls=["zone"], questions=[1, 4, 5])
     numbers = result.verdicts[["value", "ci_low", "ci_high", "p_value"]]
     assert np.isfinite(numbers).all(axis=None)
     assert (numbers["ci_low"] <= numbers["value"]).all()
@@ -195,17 +178,14 @@ def test_a_price_that_s_gives_without_noise():
     ("change", "roles", "words"),
     [
         ({}, {"price": "premum"}, "premium"),
-        ({}, {"sensitive": "premium"}, "already"),
         ({}, {"controls": ["age"]}, "already"),
         ({}, {"criterion": "fairness"}, "independence"),
         ({}, {"criterion": "conditional_independence"}, "controls"),
-        ({}, {"criterion": "sufficiency", "outcome": None}, "outcome"),
         ({}, {"max_gap": 5}, "0.05 for 5 %"),
         ({}, {"questions": [12]}, "no such question"),
         ({}, {"totals": ["zone"]}, "can't be divided"),
         ({"premium": "dear"}, {}, "does not hold numbers only"),
         ({"years": -1.0}, {}, "below zero"),
-        ({"premium": np.inf}, {}, "infinite"),
         ({"premium": 1e90}, {}, "squared twice"),
         ({"claims": [7e3] + [0.0] * 199}, {}, "nonzero in only 1 row"),
         ({"premium": -3.0}, {}, "above zero"),
@@ -216,20 +196,6 @@ def test_a_price_that_s_gives_without_noise():
 def test_what_cannot_be_audited_is_said_with_the_way_out(change, roles, words):
     with pytest.raises((DataError, OptionError), match=words):
         fd.audit(policies(200).assign(**change), **(ROLES | roles))
-
-
-def test_a_half_without_any_cost_has_no_gap_that_is_earned():
-    table = AuditTable.of(policies(400), columns_of("premium", "age", outcome="claims"))
-    cost = np.where(table.folds(2) == 0, 0.0, table.outcome)
-    assert chosen_decomposition(table, cost) is None
-    assert chosen_decomposition(table, table.outcome) is not None
-
-
-def test_lines_of_bad_cells_are_named():
-    frame = policies(200)
-    frame.loc[[3, 9], "years"] = -1
-    with pytest.raises(DataError, match=r"“years”.*2 places; lines 5, 11"):
-        fd.audit(frame, **ROLES)
 
 
 def test_rows_with_missing_cells_are_left_out_and_counted():
@@ -244,33 +210,7 @@ def test_rows_with_missing_cells_are_left_out_and_counted():
     )
 
 
-def test_a_second_price_that_is_the_same_for_all_follows_nothing():
-    n = 300
-    frame = pd.DataFrame({"age": np.arange(n), "premium": 100 + np.arange(n) % 7, "flat": 100.0})
-    answers = fd.audit(frame, price="premium", sensitive="age", candidate="flat", questions=(1, 10)).tables[
-        "candidate_answers"
-    ]
-    assert "0.0 % of the mean price (0.0 % to 0.0 %), which can be noise" in answers["answer"].iloc[0]
-
-
 HOSTILE = ["=1+1", "<b>price</b>", "a, b\n", "{mean}", "s", "%s 'x' \"y\"", "a/../b"]
-
-
-@asked
-@pytest.mark.parametrize("name", HOSTILE)
-def test_columns_may_be_called_anything(name, questions, tmp_path):
-    frame = policies(300).rename(columns={"premium": name, "zone": f"zone {name}"})
-    result = fd.audit(frame, **(ROLES | {"price": name}), controls=[f"zone {name}"], questions=questions)
-    place = result.save(tmp_path / "audit.zip")
-    assert place.stat().st_size > 0
-    assert result.to_dict()["plan"]["columns"]["price"] == name
-
-
-def test_two_columns_of_one_name_are_refused():
-    frame = policies(200)
-    frame.columns = ["premium", "age", "age", "years", "claims", "new"]
-    with pytest.raises(FairdashError, match="same name"):
-        fd.audit(frame, price="premium", sensitive="age")
 
 
 def test_what_was_saved_is_the_same_bytes_twice_and_can_be_loaded(whole, tmp_path):
@@ -331,9 +271,3 @@ def test_opposite_effects_within_a_factor_are_found_among_equals():
     assert among["p_value"] < 0.01
     assert among["value"] < 0.1  # the curve of all rows together has hardly a gap
     assert "for a link that varies with the factors finds one" in result.answers[-1].text
-
-
-def test_no_group_that_is_shown_is_small():
-    result = fd.audit(policies(150), **ROLES, questions=[5])
-    for name in ("bias_surface", "autocalibration"):
-        assert (result.tables[name]["rows"] >= 20).all()

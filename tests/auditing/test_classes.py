@@ -59,7 +59,7 @@ def regions() -> AuditResult:
 
 
 def test_an_audit_of_two_classes_runs_to_the_end() -> None:
-    found = along("sex", controls=["zone"], candidate="new")
+    found = along("sex", frame(900), controls=["zone"], candidate="new")
     assert [each.question for each in found.answers] == list(range(1, 11))
     assert found.verdict == "above"
     assert found.curve["class"].tolist() == ["F", "M"]
@@ -107,19 +107,6 @@ def test_names_stand_in_its_figures_and_its_evidence(regions: AuditResult, tmp_p
     assert moved.tables["moved_curve"]["class"].tolist() == regions.curve["class"].tolist()
 
 
-def test_the_order_of_names_says_nothing(regions: AuditResult) -> None:
-    table = frame()
-    renamed = dict(zip("ABCDEFG", "gcbafed", strict=True))
-    again = along("region", table.assign(region=table["region"].map(renamed)), questions=(1,))
-    assert again.verdicts["value"].iloc[0] == pytest.approx(regions.verdicts["value"].iloc[0], rel=1e-9)
-    assert again.verdict == regions.verdict
-
-
-def test_classes_and_numbers_are_audited_together() -> None:
-    found = along("age", sensitive=["age", "sex"], questions=(1,))
-    assert set(found.tables["by_sensitive"]["sensitive"]) == {"age", "sex"}
-
-
 def test_classes_of_too_few_rows_and_numbers_as_text_are_refused() -> None:
     table = frame()
     with pytest.raises(DataError, match="most of its rows are in classes of fewer than 20 rows"):
@@ -128,26 +115,18 @@ def test_classes_of_too_few_rows_and_numbers_as_text_are_refused() -> None:
         along("text", table.assign(text=table["age"].astype(str)))
 
 
-def test_missing_classes_are_left_out_and_counted() -> None:
-    table = frame()
-    table.loc[:29, "sex"] = None
-    found = along("sex", table, questions=(1, 9))
-    assert found.n == len(table) - 30
-    assert "“sex” is missing in 30 rows" in found.answers[1].text
-
-
 @pytest.mark.parametrize("gap", few([0.0, 0.1013]))
 def test_verdicts_on_classes_are_seldom_false(gap: float) -> None:
     """At no gap "above" is false, and at a gap of δ either verdict."""
     shares, false = [0.3, 0.25, 0.15, 0.1, 0.08, 0.07, 0.05], 0
-    for seed in range(60):
+    for seed in range(40):
         rng = np.random.default_rng(seed)
         code = rng.choice(7, 1_000, p=shares)
         price = 100 * np.exp(rng.normal(0, 0.25, len(code))) * (1 + gap * (code == 3))
         table = pd.DataFrame({"price": price, "region": np.array(list("abcdefg"))[code]})
         found = fd.audit(table, price="price", sensitive="region", questions=[1], max_gap=0.1)
         false += found.verdict in ({"above"} if gap == 0 else {"above", "below"})
-    assert false <= 6
+    assert false <= 5
 
 
 def test_two_attributes_are_crossed_and_small_cells_are_one() -> None:
@@ -166,18 +145,3 @@ def test_two_attributes_are_crossed_and_small_cells_are_one() -> None:
     few_men = table.assign(sex=np.where(np.arange(len(table)) < 60, "M", "F"))
     merged = along("age", few_men, sensitive=["age", "sex"], questions=(2,))
     assert "merged into “all others”" in merged.answers[1].text
-
-
-@pytest.mark.variant
-def test_intervals_of_a_crossing_hold_all_cells_at_once() -> None:
-    held = 0
-    for seed in range(200):
-        rng = np.random.default_rng(seed)
-        region, sex = rng.choice(["a", "b", "c"], 500, p=[0.5, 0.35, 0.15]), rng.choice(["F", "M"], 500)
-        price = 100 + 20 * ((sex == "M") & (region == "c")) + rng.gamma(2, 20, 500)
-        data = pd.DataFrame({"price": price, "region": region, "sex": sex})
-        found = fd.audit(data, price="price", sensitive=["region", "sex"], questions=[2])
-        cells = found.tables["crossed"]
-        mean = 140 + 20 * ((cells["group"] == "M") & (cells["band"] == "c"))
-        held += bool(((cells["low"] <= mean) & (mean <= cells["high"])).all())
-    assert held >= 184

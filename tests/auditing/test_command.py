@@ -30,15 +30,6 @@ def test_the_exit_status_is_the_verdict(slope, noise, rows, status, verdict, tmp
     assert (tmp_path / "out.zip").stat().st_size > 0
 
 
-def test_a_workbook_and_sentences(tmp_path, capsys):
-    table = tmp_path / "policies.xlsx"
-    policies(300).to_excel(table, index=False, engine="xlsxwriter")
-    options = ["--outcome", "claims", "--control", "zone", "--criterion", "conditional_independence"]
-    assert main(["audit", str(table), *COLUMNS, *options]) in (0, 1, 3)
-    said = capsys.readouterr().out
-    assert "4. Does it hold among equals? Among rows that are equal in “zone”" in said
-
-
 def test_classes_crossings_and_probabilities_reach_the_filing(tmp_path, capsys):
     path = tmp_path / "people.csv"
     mixed().to_csv(path, index=False)
@@ -69,7 +60,3 @@ def test_bad_input_is_2(more, words, tmp_path, capsys):
     policies(150).rename(columns={"new": "price"}).to_csv(table, index=False)
     assert main(["audit", str(table), *COLUMNS, *more]) == 2
     assert words in capsys.readouterr().err
-
-
-def test_a_file_that_is_not_there_is_2(tmp_path, capsys):
-    assert main(["audit", str(tmp_path / "gone.csv"), *COLUMNS]) == 2

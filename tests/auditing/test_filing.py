@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import pytest
 
-import fairdash as fd
 from docs.rules import PAGE, page
 from fairdash.__main__ import main
 from fairdash.auditing.example import example_audit
@@ -124,9 +123,3 @@ def test_answers_that_are_no_texts_are_refused(content):
         return
     with pytest.raises(StorageError):
         parse_governance(content, name="it")
-
-
-def test_the_same_audit_gives_the_same_bytes(alone):
-    assert isinstance(alone, fd.AuditResult)
-    one, two = (render_filing(alone, "general", {}) for _ in range(2))
-    assert one == two

@@ -11,19 +11,17 @@ from numpy.testing import assert_allclose
 
 import fairdash as fd
 from fairdash.auditing.audit import carry_out
-from fairdash.auditing.models.premiums import OF_A_PRICE, PREMIUMS, corrective_of, learn_costs
+from fairdash.auditing.models.premiums import PREMIUMS, corrective_of, learn_costs
 from fairdash.auditing.plan import AuditPlan, columns_of
 from fairdash.auditing.questions.attribution import (
     WITHOUT,
     drivers_of,
     proxy_discrimination,
-    shapley_values,
     shares_of_link,
 )
-from fairdash.auditing.table import MISSING, AuditTable
+from fairdash.auditing.table import AuditTable
 from fairdash.errors import DataError, OptionError
 from fairdash.training.references import sensitive_nodes
-from tests.tiers import few
 
 ROLES = {"price": "p", "sensitive": "s", "exposure": "w"}
 
@@ -65,18 +63,8 @@ def test_shares_of_an_additive_price_are_the_analytic_ones():
     assert whole.value == pytest.approx(sum(part.value for part in each), rel=1e-12)
 
 
-def test_shapley_values_add_up_to_the_surrogate():
-    table = table_of(policies(400))
-    fitted = OF_A_PRICE.fit(table.features, table.price, table.weight, random_state=0)
-    values = shapley_values(fitted, table.features)
-    told = fitted.predict(table.features)
-    rest = told - values.sum(axis=1)
-    assert_allclose(rest, rest[0], rtol=1e-6)
-    assert values.shape == (400, table.features.shape[1])
-
-
 def test_what_carries_the_attribute_is_found_and_adds_up():
-    table = table_of(policies(3000).drop(columns="y"))
+    table = table_of(policies(1500).drop(columns="y"))
     fits, _, whole, shares = drivers_of(table)
     assert shares["feature"][0] == "a"
     assert shares["share"][0] > 0.8 * whole.value
@@ -86,7 +74,7 @@ def test_what_carries_the_attribute_is_found_and_adds_up():
 
 
 def test_a_price_that_uses_the_attribute_itself_is_found_out():
-    frame = policies(3000).assign(p=lambda table: table["p"] + 0.3 * table["s"] + 1)
+    frame = policies(1500).assign(p=lambda table: table["p"] + 0.3 * table["s"] + 1)
     _, itself, _, shares = drivers_of(table_of(frame.drop(columns="y")))
     assert itself.ci_low > 0.01
     assert "s" in set(shares["feature"].head(2))
@@ -175,15 +163,8 @@ def test_values_for_given_models_are_those_of_rows_repeated_by_integer_weights()
         at_nodes = np.exp(0.2 * a[:, None] + 0.2 * nodes)
         missed, _ = proxy_discrimination(table.price, at_nodes, table)
         corrective = corrective_of(np.exp(0.2 * a + 0.2 * s), table)
-        found.append(
-            np.concatenate(
-                [
-                    [part.value for part in shares],
-                    *(nodes, of_nodes, [missed.value]),
-                    [table.weight @ corrective, table.weight @ corrective**2, corrective.max()],
-                ]
-            )
-        )
+        moments = [table.weight @ corrective, table.weight @ corrective**2, corrective.max()]
+        found.append([*(part.value for part in shares), *nodes, *of_nodes, missed.value, *moments])
     assert_allclose(found[0], found[1], rtol=1e-8, atol=1e-10)
 
 
@@ -197,7 +178,7 @@ def test_the_order_of_rows_makes_no_difference():
 def test_both_questions_are_answered_with_tables_and_fits():
     plan = AuditPlan(columns=columns_of("p", "s", exposure="w", outcome="y"), questions=(6, 8))
     told = []
-    result = carry_out(policies(), plan, progress=lambda doing, share: told.append((doing, share)))
+    result = carry_out(policies(1000), plan, progress=lambda doing, share: told.append((doing, share)))
     shares = [share for _, share in told]
     assert shares == sorted(shares)
     assert {"drivers", "proxies", "surrogate_fit", "premiums", "premium_differences"} <= set(result.tables)
@@ -218,20 +199,6 @@ def test_both_questions_are_answered_with_tables_and_fits():
     assert "every column without another role: “a”, “b”, “town”" in sentences[8]
 
 
-@pytest.mark.parametrize(
-    ("change", "roles", "words"),
-    [
-        ({}, {}, "needs an outcome"),
-        ({}, {"outcome": "y", "features": []}, "a column without another role"),
-    ],
-)
-def test_what_is_missing_is_said(change, roles, words):
-    result = fd.audit(policies(300).assign(**change), **ROLES, **roles, questions=[6, 8])
-    sentences = {each.question: each.text for each in result.answers}
-    assert words in sentences[8]
-    assert "variance" in sentences[6]
-
-
 def test_an_outcome_that_adds_up_to_less_than_nothing_is_refused():
     with pytest.raises(DataError, match="0 or less"):
         fd.audit(policies(300).assign(y=-1.0), **ROLES, outcome="y", questions=[6, 8])
@@ -244,29 +211,18 @@ def test_a_price_that_never_changes_has_no_drivers():
     assert "Five premiums" in sentences[8]
 
 
-@pytest.mark.parametrize("kind", few(["negative", "ids", "missing", "levels", "groups"], "ids", "missing"))
-def test_tables_of_any_shape(kind):
-    frame = policies(400)
-    roles = {**ROLES, "outcome": "y"}
-    if kind == "negative":
-        frame["y"] -= 1
-    elif kind == "ids":
-        frame["id"] = [f"policy {k}" for k in range(len(frame))]
-        frame["day"] = pd.Timestamp("2020-01-01")
-    elif kind == "missing":
-        frame.loc[::3, "a"] = np.nan
-        frame.loc[::4, "town"] = None
-        frame["b"] = frame["b"].where(frame.index > 0, np.inf)
-    elif kind == "levels":
-        frame["s"] = frame["s"].round()
-    else:
-        frame["policy"] = np.arange(len(frame)) // 2
-        roles["groups"] = "policy"
-    result = fd.audit(frame, **roles, questions=[6, 8])
+def test_a_table_with_ids_dates_groups_and_missing_and_negative_cells():
+    frame = policies(300).assign(id=[f"policy {k}" for k in range(300)], day=pd.Timestamp("2020-01-01"))
+    frame["y"] -= 1
+    frame.loc[::3, "a"] = np.nan
+    frame.loc[::4, "town"] = None
+    frame["b"] = frame["b"].where(frame.index > 0, np.inf)
+    frame["policy"] = np.arange(len(frame)) // 2
+    result = fd.audit(frame, **ROLES, outcome="y", groups="policy", questions=[6, 8])
     assert set(result.tables["drivers"]["feature"]) - {"s"} == {"a", "b", "town"}
     numbers = result.tables["premiums"].drop(columns="premium")
     assert np.isfinite(numbers).all(axis=None)
-    assert result.n == 400  # no row is left out for a feature
+    assert result.n == 300  # no row is left out for a feature
 
 
 def test_features_may_be_named_and_must_be_free():
@@ -277,16 +233,3 @@ def test_features_may_be_named_and_must_be_free():
         fd.audit(policies(300), **ROLES, features=["p"])
     with pytest.raises(OptionError, match="town"):
         fd.audit(policies(300), **ROLES, features=["twon"])
-
-
-def test_an_outcome_of_nothing_is_refused():
-    with pytest.raises(DataError, match=r"“y”.*adds up to 0"):
-        fd.audit(policies(300).assign(y=0.0), **ROLES, outcome="y")
-
-
-def test_what_is_missing_is_a_level():
-    table = table_of(policies(300).assign(town=None, b=lambda each: each["b"].astype(object)))
-    assert "town" not in table.features  # it says nothing
-    frame = policies(300)
-    frame.loc[:9, "town"] = None
-    assert set(table_of(frame).features["town"]) == {"x", "y", MISSING}

@@ -13,7 +13,7 @@ from fairdash.auditing.curve import basis_of
 from fairdash.auditing.plan import columns_of
 from fairdash.auditing.questions.money import along_s, moved, segments
 from fairdash.auditing.table import AuditTable
-from fairdash.evaluation.insurance import bands_of, deviances, drawn_lorenz
+from fairdash.evaluation.insurance import bands_of, deviances
 from tests.auditing.test_audit import ROLES, policies
 
 
@@ -101,11 +101,8 @@ def test_amounts_are_those_of_rows_repeated_and_of_any_order():
     again = fd.audit(repeated, **ROLES, controls=["zone"], questions=[7])
     shuffled = fd.audit(frame.sample(frac=1, random_state=0), **ROLES, controls=["zone"], questions=[7])
     for name in ("money_along_s", "segments"):
-        keys = [
-            each
-            for each in ("s_low", "s_high", "column", "level", "base", "low")
-            if each in again.tables[name]
-        ]
+        every = ("s_low", "s_high", "column", "level", "base", "low")
+        keys = [each for each in every if each in again.tables[name]]
         tables = [
             each.tables[name].set_index(keys).sort_index()[["exposure", "price", "per_head", "total"]]
             for each in (weighted, again)
@@ -138,7 +135,7 @@ def test_deviances_are_those_of_scikit_learn():
     assert_allclose(deviances({"now": mean}, outcome, weight)["explained"], 0, atol=1e-12)
 
 
-@pytest.mark.parametrize("n", [20, 39, 100, 150, 5000])
+@pytest.mark.parametrize("n", [39, 150, 5000])
 def test_no_band_holds_fewer_than_20_rows(n):
     rng = np.random.default_rng(n)
     for x in (rng.normal(size=n), rng.integers(0, 7, n).astype(float), np.full(n, 3.0)):
@@ -149,11 +146,3 @@ def test_no_band_holds_fewer_than_20_rows(n):
         # Bands are in the order of x, and equal values share one.
         ends = pd.Series(x).groupby(code).agg(["min", "max"])
         assert (ends["min"].to_numpy()[1:] > ends["max"].to_numpy()[:-1]).all()
-
-
-def test_points_of_a_lorenz_curve_are_20_rows_apart():
-    rng = np.random.default_rng(4)
-    price, outcome = rng.gamma(2, 1, 150), rng.gamma(1, 1, 150)
-    curve = drawn_lorenz(price, outcome, np.ones(150))
-    assert (np.diff(curve["exposure"]) * 150 >= 20 - 1e-9).all()
-    assert_allclose(curve.iloc[[0, -1]], [[0, 0], [1, 1]])

@@ -11,13 +11,8 @@ from fairdash.auditing.evidence import AuditResult
 from fairdash.errors import OptionError
 from fairdash.evaluation.insurance import bands_of
 
-ROLES = {
-    "price": "premium",
-    "sensitive": "age",
-    "exposure": "years",
-    "outcome": "claims",
-    "criterion": "independence",
-}
+ROLES = {"price": "premium", "sensitive": "age", "exposure": "years", "outcome": "claims"}
+ROLES["criterion"] = "independence"
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,11 +9,10 @@ from scipy.optimize import linprog
 
 import fairdash as fd
 from benchmarks.class_probabilities import CASES, NAMES, case, sample
-from fairdash.__main__ import main
 from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.filing.report import blocks_of
 from fairdash.errors import DataError
-from fairdash.evaluation.class_probabilities import by_probability, calibration
+from fairdash.evaluation.class_probabilities import by_probability
 from fairdash.evaluation.classes import by_group
 from fairdash.figures.theme import LIGHT
 
@@ -100,15 +97,6 @@ def test_an_audit_says_what_holds_and_what_does_not(tmp_path) -> None:
     assert "These rows correct them" in audited(table(calibrated=False), known_class="truth").answers[0].text
 
 
-def test_from_the_command_line(tmp_path, capsys) -> None:
-    table().to_csv(tmp_path / "a.csv", index=False)
-    given = [word for name in COLUMNS for word in ("--probability", name)]
-    command = ["audit", str(tmp_path / "a.csv"), "--price", "price", *given, "--known-class", "truth"]
-    assert main([*command, "--question", "1", "--json"]) in (0, 1, 3)
-    plan = json.loads(capsys.readouterr().out)["plan"]
-    assert plan["columns"]["probabilities"] == COLUMNS
-
-
 def test_what_is_no_probability_is_refused_with_its_rows() -> None:
     wrong = table()
     wrong.loc[[3, 7], "p_a"] += 0.2
@@ -120,11 +108,3 @@ def test_what_is_no_probability_is_refused_with_its_rows() -> None:
         audited(table().assign(truth="z"), known_class="truth")
     with pytest.raises(DataError, match="a column for each class"):
         fd.audit(table(), price="price", probabilities=["p_a"])
-
-
-def test_the_check_of_calibration_rejects_as_often_as_it_says() -> None:
-    rejected = 0
-    for seed in range(200):
-        _, p, known = sample(seed, calibrated=True, extra=0.0)
-        rejected += bool((calibration(p, known, NAMES)["p_value"] <= 0.05).any())
-    assert rejected <= 16

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 from pathlib import Path
 
-import pytest
-
 from fairdash.auditing.audit import OF_BOTH_PRICES
-from fairdash.auditing.data import Answered, AuditData, Measured, Part
-from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, Columns
+from fairdash.auditing.plan import CRITERIA, QUESTIONS
 from fairdash.figures.audit import FIGURES
 
 ROOT = Path(__file__).parent.parent.parent
@@ -54,12 +50,6 @@ def test_no_file_imports_one_that_imports_it():
         assert free, f"a circle among {sorted(uses)}"
         for name in free:
             del uses[name]
-
-
-@pytest.mark.parametrize("kind", [AuditData, Answered, Measured, Part, AuditPlan, Columns])
-def test_what_questions_are_answered_from_is_frozen(kind):
-    assert kind.__dataclass_params__.frozen
-    assert dataclasses.fields(kind)
 
 
 def test_the_largest_gap_is_a_share_in_few_files_and_becomes_an_amount_in_one_place():

@@ -9,9 +9,8 @@ from sklearn.metrics import mean_poisson_deviance
 
 import fairdash as fd
 from benchmarks.audit_sufficiency import DELTA, PRICES, sample, summary, verdicts
-from fairdash.__main__ import main
 from fairdash.auditing.curve import basis_of, fit_curve
-from fairdash.auditing.gaps import holm, largest_gap
+from fairdash.auditing.gaps import largest_gap
 from fairdash.auditing.plan import Columns
 from fairdash.auditing.questions.sufficiency import bias_surface
 from fairdash.auditing.table import AuditTable
@@ -42,45 +41,32 @@ def test_a_loading_changes_nothing_but_the_price():
     assert loaded == pytest.approx(verdicts(frame), nan_ok=True)
 
 
-def test_what_the_price_tells_of_s_is_not_taken_for_a_bias():
-    # s and price go together, and prices are compressed: at a given price s says nothing more.
-    above = 0
-    for seed in range(SEEDS):
-        rng = np.random.default_rng(seed)
-        s = rng.normal(size=3000)
-        mu = 100 * np.exp(0.4 * (0.8 * s + 0.6 * rng.normal(size=3000)))
-        frame = pd.DataFrame({"price": 60 + 0.4 * mu, "s": s, "cost": mu * rng.gamma(4, 0.25, 3000)})
-        table = table_of(frame)
-        above += bias_surface(table, DELTA * table.mean_price).p_value <= 0.05
-    assert above <= 3
-
-
 def test_a_capped_price_that_s_drives_is_not_taken_for_a_bias():
     # Prices level off, so that within a band E[Y|p] bends; at a given price s says next to nothing more.
     found = 0
-    for seed in range(40):
+    for seed in range(20):
         rng = np.random.default_rng(9000 + seed)
         s = rng.normal(size=3000)
         mu = 100 * np.exp(0.4 * (0.95 * s + np.sqrt(1 - 0.95**2) * rng.normal(size=3000)) - 0.08)
         price = 100 + 50 * np.tanh((mu - 100) / 50)
         table = table_of(pd.DataFrame({"price": price, "s": s, "cost": mu * rng.gamma(4, 0.25, 3000)}))
         found += bias_surface(table, DELTA * table.mean_price).p_value <= 0.05
-    # Of 40 at most so many by chance, in 1 of 1,000.
-    assert found <= 7
+    # Of 20 at most so many by chance, in 1 of 1,000.
+    assert found <= 5
 
 
 def test_both_claims_keep_their_size_where_the_figure_is_the_threshold():
     # Five bands of s: their means keep √(1 − 1/25) of the root mean square of a straight line.
     verdicts = []
-    for seed in range(100):
+    for seed in range(50):
         rng = np.random.default_rng(9000 + seed)
         x, s = rng.normal(size=3000), rng.uniform(-1, 1, 3000)
         mu = 100 * np.exp(0.4 * x - 0.08)
         cost = (mu + 10 * np.sqrt(3 / 0.96) * s) * rng.gamma(4, 0.25, 3000)
         table = table_of(pd.DataFrame({"price": mu, "s": s, "cost": cost}))
         verdicts.append(bias_surface(table, 0.1 * table.mean_price).verdict())
-    # Of 100 at most so many by chance, in 1 of 1,000.
-    assert max(verdicts.count("above"), verdicts.count("below")) <= 12
+    # Of 50 at most so many by chance, in 1 of 1,000.
+    assert max(verdicts.count("above"), verdicts.count("below")) <= 8
 
 
 def test_the_audit_says_level_and_autocalibration_apart():
@@ -113,25 +99,14 @@ def test_murphys_parts_add_up_and_are_scikit_learns():
     assert murphy(0.5 * mu, cost, weight)["miscalibration"][0] > found["miscalibration"].iloc[0]
 
 
-COPIES = {
-    "itself": lambda price: price,
-    "loading": lambda price: 0.8 * price,
-    "line": lambda price: 0.8 * price + 5,
-    "cents": lambda price: price.round(2),
-    "half precision": lambda price: price.astype("float32"),
-}
-
-
-@pytest.mark.parametrize("copy", COPIES)
-def test_a_price_that_is_the_outcome_is_told_so(copy, tmp_path, capsys):
+@pytest.mark.parametrize(
+    "copy", [lambda price: price, lambda price: 0.8 * price + 5, lambda price: price.round(2)]
+)
+def test_a_price_that_is_the_outcome_is_told_so(copy):
     frame = sample(PRICES["price = μ"], planted="none", seed=0)
-    frame["cost"] = COPIES[copy](frame["price"])
+    frame["cost"] = copy(frame["price"])
     with pytest.raises(DataError, match="the price is the outcome"):
         fd.audit(frame, price="price", sensitive="s", outcome="cost")
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    command = ["audit", str(tmp_path / "t.csv"), "--price", "price", "--sensitive", "s", "--outcome", "cost"]
-    assert main(command) == 2
-    assert "the price is the outcome" in capsys.readouterr().err
 
 
 def test_a_second_price_that_is_the_outcome_is_told_so_and_no_cost_is_no_copy():
@@ -160,28 +135,10 @@ def gaps(slope: float, count: int) -> list:
     return found
 
 
-@pytest.mark.parametrize("criteria", [10, 200])
-def test_many_criteria_can_be_shown_above(criteria):
-    # The two-step limit at Holm's level is above 5 % for gaps of about 30 %.
-    found = gaps(0.35, 5)
-    assert max(holm([each.p_above for each in found] * (criteria // 5))) <= 0.05
-    assert max(holm([each.p_above for each in gaps(0.0, 5)] * (criteria // 5))) == 1
-
-
-def test_ten_attributes_of_an_audit_are_all_above():
-    rng = np.random.default_rng(3)
-    names = [f"s{k}" for k in range(10)]
-    table = pd.DataFrame({name: rng.uniform(size=3000) for name in names})
-    table["price"] = 100 * (1 + 0.3 * table.sum(axis=1) - 1.5 + 0.1 * rng.normal(size=3000)) + 100
-    result = fd.audit(table, price="price", sensitive=names, questions=(1,))
-    first = result.tables["by_sensitive"].query("criterion == 'independence'")
-    assert list(first["verdict"]) == ["above"] * 10
-
-
 @pytest.mark.parametrize("count", few([4, 50], 4))
 def test_four_criteria_along_many_attributes_are_above(count, monkeypatch):
     # The verdicts are of curves; p-values of no link of any kind are not asked for here, to be quick.
-    for name in ("data.p_of_any_link", "decomposition.p_among_equals"):
+    for name in ("data.p_of_any_link", "questions.decomposition.p_among_equals"):
         monkeypatch.setattr(f"fairdash.auditing.{name}", lambda *_, **__: 0.5)
     rng = np.random.default_rng(1)
     u, c = rng.uniform(size=2000), rng.normal(size=2000)

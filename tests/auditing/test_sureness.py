@@ -37,11 +37,10 @@ def with_errors(curve: Callable, n: int, reliability: float, seed: int) -> Audit
     )
 
 
-@pytest.mark.parametrize(("curve", "slope"), [(line, 0.1), (parabola, 0.05)])
-def test_the_direction_gap_is_that_of_the_attribute_without_errors(curve, slope):
-    truth, found = slope * BETWEEN, []
+def test_the_direction_gap_is_that_of_the_attribute_without_errors():
+    truth, found = 0.05 * BETWEEN, []
     for seed in range(4):
-        told, *_ = corrected(with_errors(curve, 6000, 0.7, seed), (0.7,))
+        told, *_ = corrected(with_errors(parabola, 3000, 0.7, seed), (0.7,))
         found.append([told[1.0].value, told[0.7].value, told[0.7].ci_low, told[0.7].ci_high])
     plain, mended, low, high = np.mean(found, axis=0)
     # Within what four intervals together allow: each is 2 × 1.96 standard errors wide.
@@ -51,7 +50,7 @@ def test_the_direction_gap_is_that_of_the_attribute_without_errors(curve, slope)
 
 
 def test_the_curve_is_that_of_the_attribute_without_errors():
-    found = [corrected(with_errors(parabola, 12_000, 0.7, seed), (0.7,))[1] for seed in range(4)]
+    found = [corrected(with_errors(parabola, 6_000, 0.7, seed), (0.7,))[1] for seed in range(4)]
     truth = parabola(norm.ppf(SHARES))
     inner = (SHARES > 0.05) & (SHARES < 0.95)  # a spline's ends are its noisiest points
     plain, mended = (
@@ -79,26 +78,6 @@ def test_a_reliability_of_1_is_the_attribute_as_it_stands():
     (sentence,) = (each.text for each in result.answers if each.question == 9)
     assert "Berkson" in sentence
     assert "60.0 % of the variance" in sentence
-
-
-def test_errors_of_levels_are_not_covered_and_said_so():
-    frame = policies(600).assign(age=lambda table: table["age"].round(-1))
-    result = fd.audit(frame, price="premium", sensitive="age", questions=[9], reliability=[0.7, 0.8])
-    assert "reliability" not in result.tables
-    assert "not covered" in result.answers[-1].text
-
-
-def test_rows_of_a_policy_have_one_error():
-    once = policies(400, noise=0.2)
-    years = pd.concat([once.assign(policy=range(400))] * 3)
-    found = [
-        fd.audit(frame, price="premium", sensitive="age", groups=groups, questions=[9], reliability=0.7)
-        .tables["reliability"]
-        .set_index("reliability")
-        for frame, groups in ((once, None), (years, "policy"))
-    ]
-    width = [each["ci_high"][0.7] - each["ci_low"][0.7] for each in found]
-    assert width[1] == pytest.approx(width[0], rel=0.35)
 
 
 def test_rows_without_the_attribute_by_hand():
@@ -130,9 +109,3 @@ def test_power_is_that_of_the_verdicts_and_missing_rows_are_told():
     apart = result.measures.set_index("measure").loc["price_without_sensitive"]
     assert apart["ci_low"] > 0
     assert "“age” is missing in" in result.answers[-1].text
-
-
-@pytest.mark.parametrize("wrong", [0, 1.2, [0.5, -1]])
-def test_a_reliability_that_is_none_is_refused(wrong):
-    with pytest.raises(fd.errors.OptionError, match="not a share of a variance"):
-        fd.audit(policies(200), **ROLES, reliability=wrong)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
-import pandas as pd
 import pytest
 
 import fairdash as fd
@@ -19,12 +16,8 @@ def both():
 
 
 def test_the_second_price_is_answered_as_if_it_were_the_first(both):
-    alone = fd.audit(
-        policies().drop(columns="premium"),
-        **(ROLES | {"price": "new"}),
-        controls=["zone"],
-        questions=[1, 3, 4, 5],
-    )
+    own = policies().drop(columns="premium")
+    alone = fd.audit(own, **(ROLES | {"price": "new"}), controls=["zone"], questions=[1, 3, 4, 5])
     # Its own audit deals folds anew: what has none is the same to the last digits.
     theirs = both.tables["candidate_verdicts"].set_index("criterion")["value"]
     for name in ("independence", "sufficiency", "equalized_residuals"):
@@ -43,17 +36,6 @@ def test_differences_have_paired_intervals(both):
     assert direction["ci_high"] - direction["ci_low"] < 0.5 * (alone["ci_high"] - alone["ci_low"])
     for name in ("independence", "conditional_independence", "equalized_residuals", "gini", "sufficiency"):
         assert found["ci_low"][name] <= found["difference"][name] <= found["ci_high"][name]
-
-
-def test_paired_intervals_cover_about_as_often_as_they_say():
-    covers = 0
-    for seed in range(10):
-        frame = policies(600, seed=seed)
-        frame["new"] = frame["premium"] * np.random.default_rng(seed).uniform(0.8, 1.2, 600)
-        found = fd.audit(frame, price="premium", sensitive="age", candidate="new", questions=[1, 10])
-        each = found.tables["two_prices"].set_index("measure").loc["direction"]
-        covers += each["ci_low"] <= 0 <= each["ci_high"]
-    assert covers >= 8
 
 
 def test_who_wins_and_loses(both):
@@ -102,26 +84,3 @@ def test_one_of_several_is_what_it_is_alone(several):
     again = fd.audit(frame, **(ROLES | {"sensitive": ["age"]}), questions=[1])
     assert alone.to_dict() == again.to_dict()
     assert several.along[0].verdict == several.verdicts["verdict"].iloc[0]
-
-
-def test_several_are_kept_whole(several, tmp_path):
-    loaded = type(several).load(several.save(tmp_path / "audit.zip"))
-    assert loaded.to_dict() == several.to_dict()
-    json.dumps(several.to_dict(), allow_nan=False)
-    several.save(tmp_path / "folder")
-    assert (tmp_path / "folder" / "2_curve.csv").exists()
-
-
-def test_an_attribute_that_is_not_there_is_refused_before_any_work():
-    with pytest.raises(fd.errors.OptionError, match="incom"):
-        fd.audit(policies(200).assign(income=1.0), **(ROLES | {"sensitive": ["age", "incom"]}))
-
-
-def test_below_for_all_is_below():
-    rng = np.random.default_rng(5)
-    frame = pd.DataFrame(
-        {"p": 100 + rng.normal(size=1500), "a": rng.normal(size=1500), "b": rng.normal(size=1500)}
-    )
-    found = fd.audit(frame, price="p", sensitive=["a", "b"], questions=[1])
-    assert found.verdict == "below"
-    assert {each.verdict for each in found.along} == {"below"}

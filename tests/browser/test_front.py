@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Page
 
-from fairdash.figures.front import FLOOR_NOTE, front_without_marks, with_marks
+from fairdash.figures.front import front_without_marks, with_marks
 from fairdash.figures.labels import Label
+from fairdash.figures.parts import plain
+from fairdash.figures.stage import stage_script, stage_style
 from fairdash.figures.theme import DARK, LIGHT, OTHERS
-from fairdash.training.methods import METHODS
-from tests.browser.conftest import SCREENSHOTS, owner_of
-from tests.browser.steps import come_to_rest
-from tests.tiers import few
-from tests.ui.conftest import PLAN, carried_out
 
 pytestmark = pytest.mark.browser
 
-OWNER = "who has four methods"
 FAIR = ("hgr_spline", "chi2_kde", "hgr_nn", "pearson")
 #: Of the chart itself: on a phone, beside the profile on a wide screen, in a report, alone on a wide screen.
 WIDTHS = (326, 358, 530, 900)
@@ -60,17 +56,6 @@ def wrong(found: dict, *, titles: bool = True) -> list[str]:
         and min(a["bottom"], b["bottom"]) - max(a["top"], b["top"]) > 0.5
     ]
     return cut + over
-
-
-WRITTEN_BESIDES = (
-    "barycentre",
-    "discrimination-free",
-    "noise floor",
-    "average",
-    "ridge",
-    "trees",
-    "least error of independence",
-)
 
 
 def tables(seed: int, *, bunched: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -123,77 +108,48 @@ def drawn(seed: int, *, bunched: bool, chosen: float, theme) -> str:
         )
         for row in (test[(test["method"] == method) & (test["lam"] == lam)].iloc[0],)
     ]
-    return with_marks(figure.to_plotly_json(), marks, edge=0.01, theme=theme).to_json()
+    return json.dumps(plain(with_marks(figure.to_plotly_json(), marks, edge=0.01, theme=theme)))
 
 
 @pytest.fixture(scope="module")
 def empty(browser: Browser) -> Iterator[Page]:
-    """A page with plotly.js and room for one chart."""
+    """A page with room for one chart, and what draws it: plotly.js, and the stage of the app's pages."""
     from plotly.offline import get_plotlyjs
 
     page = browser.new_page()
-    page.set_content("<body style='margin:0'><div id=chart></div></body>")
+    page.set_content(f"<style>{stage_style()}</style><body style='margin:0'><div id=chart></div></body>")
     page.add_script_tag(content=get_plotlyjs())
+    page.add_script_tag(content=f"(() => {{ {stage_script()}\nObject.assign(window, {{mount}}); }})()")
     yield page
     page.close()
 
 
+DRAWN = {
+    "plotly": """async ([figure, width]) => {
+        const {data, layout} = JSON.parse(figure), drawn = document.getElementById('chart');
+        await Plotly.newPlot(drawn, data, {...layout, width});
+        return (BOXES)(drawn);
+    }""",
+    "stage": """([figure, width]) => {
+        document.body.innerHTML = `<div class=stage style="width: ${width}px"></div>`;
+        const slider = {label: '', symbol: '', help: '', stops: ['0', '1'], ticks: [], at: 0};
+        const figures = [{spec: JSON.parse(figure), alt: '', name: 'p', form: 'svg'}];
+        mount({data: {slider, figures, moves: [], cards: [], table: null}, parentElement: document.body,
+            setTriggerValue: () => {}});
+        return (BOXES)(document.querySelector('figure'));
+    }""",
+}
+
+
+@pytest.mark.parametrize("by", DRAWN)
 @pytest.mark.parametrize("bunched", [False, True])
-def test_made_up_fronts_are_legible_at_every_width(empty: Page, bunched):
+def test_made_up_fronts_are_legible_at_every_width(empty: Page, bunched: bool, by: str):
     faults = {}
+    empty.evaluate("() => { document.body.innerHTML = '<div id=chart></div>'; }")
     for seed, width, chosen in itertools.product(range(3), WIDTHS, (0.5, 5.0)):
-        found = empty.evaluate(
-            f"""async ([figure, width]) => {{
-                const {{data, layout}} = JSON.parse(figure), drawn = document.getElementById('chart');
-                await Plotly.newPlot(drawn, data, {{...layout, width}});
-                return ({BOXES})(drawn);
-            }}""",
-            [drawn(seed, bunched=bunched, chosen=chosen, theme=DARK if bunched else LIGHT), width],
-        )
+        figure = drawn(seed, bunched=bunched, chosen=chosen, theme=DARK if bunched else LIGHT)
+        found = empty.evaluate(DRAWN[by].replace("BOXES", BOXES), [figure, width])
         assert len([each for each in found["boxes"] if each["kind"] == "label"]) == 16
         if problems := wrong(found):
             faults[seed, width, chosen] = problems
     assert not faults
-
-
-@pytest.fixture(scope="module")
-def four_methods(app) -> str:
-    """Id of a finished run of four fair methods."""
-    plan = replace(PLAN, methods=("standard", *FAIR), lams=(0.5, 1.0, 4.0))
-    return carried_out(plan, app[1], owner=owner_of(OWNER)).name
-
-
-#: Where labels lie does not depend on the theme: one at each width, and both.
-LOOKS = [(look, scheme) for look in ("wide", "phone", "presented") for scheme in ("light", "dark")]
-
-
-@pytest.mark.parametrize("look", few(LOOKS, ("wide", "light"), ("phone", "dark"), ("presented", "light")))
-def test_the_front_of_the_page_is_legible(open_context, four_methods, look):
-    place, scheme = look
-    width, height, presented = {
-        "wide": (1440, 1000, ""),
-        "phone": (390, 1000, ""),
-        "presented": (1920, 1080, "&present=true"),
-    }[place]
-    viewport = {"width": width, "height": height}
-    page = open_context(OWNER, viewport=viewport, color_scheme=scheme).new_page()
-    page.goto(f"/tradeoff?run={four_methods}{presented}")
-    page.get_by_text("chosen: λ = 1", exact=True).wait_for()
-    slider = page.get_by_role("slider").first
-    for press, chosen in ((None, "1"), ("ArrowRight", "1.15"), ("End", "4"), ("Home", None)):
-        if press is not None:
-            slider.focus()
-            slider.press(press)
-        page.get_by_text(
-            "standard model" if chosen is None else f"chosen: λ = {chosen}", exact=True
-        ).first.wait_for()
-        come_to_rest(page)
-        front = page.locator("figure", has_text=FLOOR_NOTE)
-        front.scroll_into_view_if_needed()
-        SCREENSHOTS.mkdir(exist_ok=True)
-        front.screenshot(path=SCREENSHOTS / f"front-{scheme}-{width}-{chosen or 0}.png")
-        found = front.evaluate(BOXES)
-        written = " ".join(each["text"] for each in found["boxes"])
-        for name in (*(METHODS[id].title for id in FAIR), *WRITTEN_BESIDES):
-            assert name in written
-        assert not wrong(found)

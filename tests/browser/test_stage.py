@@ -124,12 +124,6 @@ def test_ticks_are_round_and_told_in_full(page, axis, words):
     assert len(told) <= 8
 
 
-def test_names_at_ticks_may_have_two_lines(page):
-    show(page, [], x={"tickvals": [0, 10], "ticktext": ["18<br>0 %", "80<br>100 %"]})
-    lines = page.evaluate("() => [...document.querySelectorAll('svg tspan')].map(each => each.textContent)")
-    assert lines[:4] == ["18", "0 %", "80", "100 %"]
-
-
 def test_what_is_missing_is_not_drawn_as_nought(page):
     gone = {"x": [1, 2, None, 4], "y": [5, None, 5, 5]}
     bars = {"error_y": {"array": [1, 1, 1, None], "color": "#555"}}
@@ -163,17 +157,6 @@ def test_a_value_that_goes_missing_changes_at_once_and_others_glide(page):
         assert page.evaluate(found) == y
 
 
-def test_sums_of_moving_parts_keep_their_gaps(page):
-    mix = {"parts": [[1, None, 0], [0, 1, 2]], "shares": [[1, 2, 3], [0, 1, 2]], "exp": False}
-    show(page, [LINE | {"x": [1, 2, 3], "y": [1, 0, 0]}], moves=[{"kind": "trace", "part": 0, "mix": mix}])
-    place(page, 1.5)
-    assert page.evaluate("() => document.querySelector('.stage').stage.figures[0].traces[0].y") == [
-        2.5,
-        None,
-        3,
-    ]
-
-
 def test_on_a_logarithmic_axis_points_shapes_and_notes_stand_where_plotly_has_them(page):
     # Plotly's traces and shapes give the value, its notes the logarithm.
     show(
@@ -195,39 +178,15 @@ def test_on_a_logarithmic_axis_points_shapes_and_notes_stand_where_plotly_has_th
     assert float(note[10:].split(",")[0]) == pytest.approx(width / 2, abs=0.1)
 
 
-def test_bars_of_errors_may_be_longer_below(page):
-    bars = {"error_y": {"array": [1], "arrayminus": [3], "symmetric": False, "color": "#555"}}
-    show(page, [DOTS | {"marker": MARKER, "x": [5], "y": [5]} | bars])
-    bar, height = page.evaluate(
-        "() => { const figure = document.querySelector('.stage').stage.figures[0];"
-        "return [figure.parts.trace[0].bars[0][3].attr('d'), figure.height]; }"
-    )
-    low, high = (float(each) for each in bar.split(",")[1].split("V"))
-    assert (low, high) == pytest.approx((0.8 * height, 0.4 * height), abs=0.1)
-
-
-def test_each_of_plotlys_markers_has_an_outline_as_large_as_it_says(page):
-    names = [
-        "circle",
-        "square",
-        "diamond",
-        "triangle-up",
-        "star",
-        "cross",
-        "x",
-        "circle-open",
-    ]
-    traces = [DOTS | {"marker": MARKER | {"symbol": name, "size": 20}, "x": [5], "y": [5]} for name in names]
-    show(page, traces)
-    boxes = page.evaluate(
-        "() => document.querySelector('.stage').stage.figures[0].parts.trace"
-        ".map(each => each.marks.node().getBBox()).map(({width, height}) => [width, height])"
-    )
-    for name, (width, height) in zip(names, boxes, strict=True):
-        assert 13 < max(width, height) < 29, name
-    outlines = [drawn(page, "marks", trace=k)[0] for k in range(len(names))]
-    assert len(set(outlines)) == len(names) - 1, "the open circle alone has another's outline"
-    assert drawn(page, "marks", "fill", len(names) - 1) == ["none"]
+def test_arrow_keys_go_from_mark_to_mark(page):
+    known = {"customdata": [["b"], ["a"]], "hovertemplate": "%{customdata[0]}<extra></extra>"}
+    show(page, [DOTS | {"marker": MARKER, "x": [7, 3], "y": [5, 5]} | known])
+    page.locator(".main-svg").first.focus()
+    told = []
+    for key in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft"):
+        page.keyboard.press(key)
+        told.append(page.locator(".tip").inner_text().strip())
+    assert told == ["a", "b", "b", "a"]
 
 
 def test_somebody_who_points_at_a_mark_is_told_what_it_is(page):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from fairdash.data import Roles
+from fairdash.data import Dataset, Roles
 
 ROLES = Roles(target="cost", sensitive=("age",), features=("rooms", "town"))
 
@@ -21,3 +21,13 @@ def policies(n: int = 60) -> pd.DataFrame:
             "town": rng.choice(["Lyon", "Paris", "Brest"], n),
         }
     )
+
+
+def dataset_of(features: object, target: dict, sensitive: object, **roles: dict) -> Dataset:
+    """A data set of two tables; target, weight and other roles are a column each, as ``{name: cells}``."""
+    columns = {
+        role: pd.Series(cells, name=name)
+        for role, column in {"target": target, **roles}.items()
+        for name, cells in column.items()
+    }
+    return Dataset(name="made", features=pd.DataFrame(features), sensitive=pd.DataFrame(sensitive), **columns)

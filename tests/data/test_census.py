@@ -13,7 +13,6 @@ from fairdash.data.published import parse_census
 from fairdash.errors import DownloadError
 
 (TRACT_FILE,), (COUNTY_FILE,) = CATALOGUE["census"].files, CATALOGUE["census_county"].files
-SUBSET = "acs2015_census_tract_subset_mn_or.csv"
 
 
 def tracts(content: bytes) -> Dataset:
@@ -63,27 +62,6 @@ def test_counties_in_the_papers_roles(real_data: Path) -> None:
     assert any("CensusId, County" in note for note in dataset.notes)
 
 
-@pytest.mark.data
-def test_tracts_are_read_by_the_same_code(real_data: Path) -> None:
-    dataset = tracts((real_data / "census" / SUBSET).read_bytes())
-    assert dataset.n_rows == 2_159
-    assert set(dataset.features) == set(load_dataset("census_county").features)
-    assert dataset.features.notna().all(axis=None)
-    assert "16 of 2,175 tracts left out: a cell is missing." in dataset.notes
-    assert any("CensusTract, County" in note for note in dataset.notes)
-    assert dataset.sensitive[SENSITIVE].between(0, 1).all()
-
-
-@pytest.mark.data
-def test_a_part_of_the_tract_file_is_not_taken_for_it(
-    real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    placed((real_data / "census" / SUBSET).read_bytes(), tmp_path, monkeypatch)
-    assert CATALOGUE["census"].is_local()
-    with pytest.raises(DownloadError, match="checksum differs"):
-        load_dataset("census")
-
-
 def test_a_tract_file_with_the_known_id_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = table_of()
     placed(content, tmp_path, monkeypatch)
@@ -119,17 +97,6 @@ def test_a_file_that_is_not_here_is_asked_for_in_plain_words(
 
 
 @pytest.mark.data
-def test_what_is_put_where_the_message_says_is_found(
-    real_data: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("FAIRDASH_DATA")
-    folder = home / "cache" / "census"
-    folder.mkdir(parents=True)
-    (folder / COUNTY_FILE).write_bytes((real_data / "census" / COUNTY_FILE).read_bytes())
-    assert load_dataset("census_county").n_rows == 3_218
-
-
-@pytest.mark.data
 def test_a_file_handed_over_is_kept_where_it_is_found(
     real_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,26 +106,3 @@ def test_a_file_handed_over_is_kept_where_it_is_found(
     entry.keep_brought(content)
     assert entry.is_local()
     assert load_dataset("census_county").n_rows == 3_218
-
-
-@pytest.mark.parametrize("dataset_id", ["census", "census_county"])
-def test_another_file_handed_over_is_not_kept(dataset_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("FAIRDASH_DATA", raising=False)
-    entry = CATALOGUE[dataset_id]
-    with pytest.raises(DownloadError, match="not the published acs2015"):
-        entry.keep_brought(table_of())
-    assert not entry.is_local()
-
-
-def test_the_tracts_handed_over_are_known_by_their_id(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("FAIRDASH_DATA", raising=False)
-    content = table_of()
-    monkeypatch.setitem(CATALOGUE["census"].files, TRACT_FILE, git_blob_id(content))
-    CATALOGUE["census"].keep_brought(content)
-    assert load_dataset("census").n_rows == 7
-
-
-def test_the_units_of_percentages_are_said() -> None:
-    dataset = tracts(table_of())
-    assert dataset.label(TARGET) == "child poverty (%)"
-    assert dataset.label("Walk") == "Walk (%)"

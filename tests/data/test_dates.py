@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from datetime import datetime
 
 import numpy as np
@@ -14,7 +13,6 @@ from fairdash.data.features import fixes_of_columns
 from fairdash.data.grammar import DAY_FIRST, MONTH_FIRST, date_orders, to_dates
 from fairdash.errors import DataError, Fix
 from tests.data.tables import policies
-from tests.data.workbooks import workbook
 
 ROLES = Roles(target="cost", sensitive=("age",), features=("rooms", "born"))
 SURE = {
@@ -56,23 +54,6 @@ def test_dates_of_one_reading_are_read_and_offered_as_dates(how: str) -> None:
     assert any("“born” is read as dates, with" in sentence for sentence in report.sentences())
     (offer,) = fixes_of_columns(frame[list(ROLES.features)])
     assert offer.fixes == (Fix("year", "born"), Fix("age", "born"))
-
-
-@pytest.mark.bad_input(28)
-@pytest.mark.parametrize("suffix", ["xlsx", "parquet"])
-def test_text_of_typed_files_is_offered_alike(suffix: str) -> None:
-    table = policies().assign(born=written(born(), "%d.%m.%Y"))
-    if suffix == "xlsx":
-        content = workbook({"One": [list(table), *table.astype(object).to_numpy().tolist()]})
-    else:
-        buffer = io.BytesIO()
-        table.to_parquet(buffer)
-        content = buffer.getvalue()
-    frame, _ = read_table(content)
-    (offer,) = fixes_of_columns(frame[list(ROLES.features)])
-    assert offer.fixes == (Fix("year", "born"), Fix("age", "born"))
-    year = build(frame, fixes=(Fix("year", "born"),)).features["born"]
-    pd.testing.assert_series_equal(np.floor(year), born().dt.year.astype(float))
 
 
 @pytest.mark.bad_input(28)

@@ -52,12 +52,8 @@ def test_it_is_read_as_it_was_meant() -> None:
     assert "The column names are on line 3; the row above it is not used." in said
     assert "A row below the table is left out, as a total or a note (line 305)." in said
     found = suggest_roles(frame)
-    assert (found.target, found.sensitive, found.weight) == (
-        "Schadenaufwand",
-        ("Alter des Fahrers",),
-        "Laufzeit",
-    )
-    assert (found.prediction, found.features) == ("Prämie", ("km-Klasse",))
+    assert (found.target, found.sensitive) == ("Schadenaufwand", ("Alter des Fahrers",))
+    assert (found.weight, found.prediction, found.features) == ("Laufzeit", "Prämie", ("km-Klasse",))
     assert (found.row_id, found.known_with_target) == ("Vertragsnr", ("Schadenanzahl",))
 
 
@@ -73,13 +69,8 @@ def test_each_target_of_pricing_becomes_a_data_set(which: str, label: str, loss:
     content, table = export()
     upload = keep_upload(content, name="bestand.csv")
     (chosen,) = [each for each in pricing_targets(read_table(content)[0]) if each.id == which]
-    roles = Roles(
-        target=chosen.target,
-        sensitive=("Alter des Fahrers",),
-        features=("Prämie", "km-Klasse"),
-        weight=chosen.weight,
-        rate=True,
-    )
+    columns = {"sensitive": ("Alter des Fahrers",), "features": ("Prämie", "km-Klasse")}
+    roles = Roles(target=chosen.target, weight=chosen.weight, rate=True, **columns)
     source = UploadSource(sha256=upload.sha256, name="bestand.csv", roles=roles, fixes=chosen.fixes)
     dataset = source.load()
     assert dataset.label(chosen.target) == label

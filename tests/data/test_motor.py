@@ -5,12 +5,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.data import CATALOGUE, CatalogueSource, Dataset, Roles, published
+from fairdash.data import CATALOGUE, Dataset, Roles, published
 from fairdash.data.published import CLAIMS, N_POLICIES
 from fairdash.data.published import MOTOR_TARGETS as TARGETS
 from fairdash.data.published import motor as load_motor
 from fairdash.errors import DownloadError
-from tests.data.publisher import Server, address, served_at
 
 (FILE,) = CATALOGUE["motor"].files
 #: Policies that have a cost, and those that have a claim: 21 of the latter have no cost in the file.
@@ -75,17 +74,6 @@ def test_rates_are_weighted_by_exposure(by_target: dict[str, Dataset]) -> None:
 
 
 @pytest.mark.data
-def test_poisson_deviance_of_weighted_rates_is_that_of_the_counts(by_target: dict[str, Dataset]) -> None:
-    from sklearn.metrics import mean_poisson_deviance
-
-    rates = by_target["frequency"]
-    y, w = rates.target.to_numpy(), rates.weight.to_numpy()
-    mu = np.random.default_rng(0).uniform(0.05, 0.4, len(y))
-    by_rate = mean_poisson_deviance(y, mu, sample_weight=w) * w.sum()
-    assert by_rate == pytest.approx(mean_poisson_deviance((y * w).round(), w * mu) * len(y), rel=1e-12)
-
-
-@pytest.mark.data
 def test_nothing_that_the_year_brought_is_in_the_table(by_target: dict[str, Dataset]) -> None:
     for target, dataset in by_target.items():
         left = set(dataset.table()) - {TARGETS[target][0], "Years"}
@@ -93,19 +81,6 @@ def test_nothing_that_the_year_brought_is_in_the_table(by_target: dict[str, Data
         # No feature is a claim in disguise: the best of them says little of the target.
         numbers = dataset.features.select_dtypes("number")
         assert numbers.corrwith(dataset.target, method="spearman").abs().max() < 0.3
-
-
-@pytest.mark.data
-def test_categories_carry_all_levels_even_in_a_sample(real_data: Path) -> None:
-    whole, sample = load_motor(subregion="keep"), load_motor(subregion="keep", n=200)
-    for name, n_levels in {
-        "Gender": 2, "Type": 6, "Category": 3, "Occupation": 5, "SubGroup2": 471, "Group2": 10
-    }.items():  # fmt: skip
-        assert len(sample.features[name].cat.categories) == n_levels
-        assert sample.features[name].dtype == whole.features[name].dtype
-    # The reason that the loader gives for leaving it out.
-    assert (whole.features.groupby("SubGroup2", observed=True)["Density"].nunique() == 1).all()
-    assert whole.features["Density"].nunique() == 471
 
 
 @pytest.mark.data
@@ -120,46 +95,6 @@ def test_a_sample_is_seeded_and_part_of_the_whole(by_target: dict[str, Dataset])
     assert all(row in rows for row in pd.util.hash_pandas_object(sample.table(), index=False))
     # A sample of the whole file, not of its beginning.
     assert sample.target.mean() == pytest.approx(whole["Indtppd"].mean(), rel=0.05)
-
-
-@pytest.mark.data
-def test_other_roles_for_the_motor_set_keep_its_exposure(real_data: Path) -> None:
-    options = {"target": "frequency", "n": 1000}
-    roles = Roles(target="ClaimsPerYear", sensitive=("Density",), features=("Age", "Bonus"), weight="Years")
-    dataset = CatalogueSource(dataset="motor", options=options, roles=roles).load()
-    assert dataset.roles == roles
-    assert dataset.units["Years"] == "years"
-    assert dataset.weight.equals(load_motor(**options).weight)
-
-
-@pytest.mark.data
-def test_fetched_once_then_found(
-    server: Server, real_data: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server.body = (real_data / "motor" / FILE).read_bytes()
-    served_at(address(server), "motor", monkeypatch)
-    monkeypatch.delenv("FAIRDASH_DATA")
-    assert not CATALOGUE["motor"].is_local()
-    seen: list[tuple[int, int | None]] = []
-    first = load_motor(n=100, progress=lambda done, total: seen.append((done, total)))
-    assert CATALOGUE["motor"].is_local()
-    assert load_motor(n=100).fingerprint == first.fingerprint
-    assert server.requests_seen == 1
-    assert seen[-1] == (len(server.body), len(server.body))
-    assert (home / "cache" / "motor" / FILE).is_file()
-
-
-@pytest.mark.parametrize("body", [b"<html>a notice from the hotel's network</html>", b""])
-def test_a_server_that_sends_something_else(
-    server: Server, home: Path, monkeypatch: pytest.MonkeyPatch, body: bytes
-) -> None:
-    server.body = body
-    served_at(address(server), "motor", monkeypatch)
-    monkeypatch.delenv("FAIRDASH_DATA", raising=False)
-    with pytest.raises(DownloadError, match="has changed: its checksum is not the expected one") as caught:
-        load_motor()
-    assert "FAIRDASH_DATA" in str(caught.value)
-    assert not CATALOGUE["motor"].is_local()
 
 
 def test_a_changed_file_on_disk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

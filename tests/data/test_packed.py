@@ -12,7 +12,6 @@ import pytest
 
 from fairdash.data import read_table
 from fairdash.data.readers import limits
-from fairdash.data.readers.reading import unpack
 from fairdash.errors import ReadingError
 from tests.data.tables import policies
 
@@ -62,28 +61,17 @@ def test_a_packed_table_is_read_like_the_table(content: bytes, what: str) -> Non
     assert f"Unpacked from {what}." in report.sentences()
 
 
-def test_what_is_no_archive_is_given_back() -> None:
-    assert unpack(TABLE, largest=1) == (TABLE, None)
-
-
 @pytest.mark.parametrize(
     ("content", "words"),
     [
         (gzip.compress(TABLE)[:-20], "a gzip file that is incomplete or damaged"),
         (gzip.compress(TABLE)[:100] + bytes(100), "a gzip file that is incomplete or damaged"),
-        (b"\x1f\x8b\x08\0", "a gzip file that is incomplete or damaged"),
         (zipped({"x.csv": TABLE})[:-30], "a zip archive that is incomplete or damaged"),
-        (b"PK\x03\x04\x14\0", "a zip archive that is incomplete or damaged"),
-        (
-            zipped({"x.csv": TABLE}).replace(b"x.csv", b"y.csv", 1),
-            "a zip archive that is incomplete or damaged",
-        ),
         (
             zipped({"x.csv": TABLE}).replace(b"x.csv", b"\0.csv"),
             "a zip archive that is incomplete or damaged",
         ),
         (zipped({"x.csv": TABLE, "y.csv": TABLE}), "the zip archive holds 2 files"),
-        (zipped({"x/": b""}), "the zip archive holds no files"),
         (zipped({}), "an empty zip archive"),
         (zipped({"x.csv": TABLE}, zipfile.ZIP_LZMA), "packed in an unusual way"),
         (zipped({"x.csv": b""}), "the file is empty"),
@@ -99,12 +87,6 @@ def test_what_is_no_archive_is_given_back() -> None:
 )
 def test_archives_that_cannot_be_read(content: bytes, words: str) -> None:
     assert words.lower() in refused(content).lower()
-
-
-def test_a_wrong_checksum_is_noticed() -> None:
-    packed = bytearray(gzip.compress(TABLE))
-    packed[-8] ^= 1
-    assert "damaged" in refused(bytes(packed))
 
 
 def test_a_locked_archive() -> None:

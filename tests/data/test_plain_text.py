@@ -6,7 +6,10 @@ import io
 
 import numpy as np
 import pytest
+from pandas.testing import assert_frame_equal
 
+import fairdash as fd
+from fairdash.data.readers import delimited, texts
 from fairdash.data.readers.delimited import cut, cut_plain
 from fairdash.errors import FairdashError
 
@@ -78,3 +81,30 @@ def test_what_it_can_not_tell_is_left_to_the_careful_way(content: bytes, encodin
 def test_a_chosen_header_row_and_one_column() -> None:
     assert same(b"x;y\na;b\n1;2\n3;4", "utf-8", delimiter=";", header_row=2)
     assert same(b"a\n1\n\n2\n", "utf-8", delimiter=";")
+
+
+TABLES = {
+    "numbers": "a,b,c\n1,1.5,1e3\n-2,.5,\n+3,2.,NA\n",
+    "commas": "a;b\n1,5;1.234\n2,25;5.678,9\n",
+    "thousands": "a;b\n1.234.567;€ 5\n12;€ 7,50\n",
+    "codes": "code;name;flag\n007;Anne;true\n010; Ben ;false\n;n/a;\n",
+    "dates": "a,b,c\n2020-01-31,31.12.2019,01/02/2019\n2020-02-29,1.2.2020,03/04/2019\n",
+    "bands": 'band,long,"quoted, name"\n18-25,9007199254740993,"x\ny"\n26-40,1,"z ""q"""\n',
+    "mixed": "a,b\n1,x\ntwo,3\n3,4\n4,5\n",
+    "percent": "a;b\n5 %;1\n13,0 %;2\n7 %;3\n",
+}
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_both_read_alike(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame, report = fd.read_table(table.encode())
+    for module in (texts, delimited):
+        monkeypatch.setattr(module, "has", lambda _: False)
+    slow, said = fd.read_table(table.encode())
+    assert report.sentences() == said.sentences()
+    # How pandas keeps text is its own affair.
+    as_objects = [
+        each.astype({name: object for name in each if each[name].dtype.kind not in "iufbM"})
+        for each in (frame, slow)
+    ]
+    assert_frame_equal(*as_objects)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fairdash.data import Dataset
-from fairdash.data.proxies import corrected_p_values, predict_column, rank_proxies
+from fairdash.data.proxies import corrected_p_values, rank_proxies
 from fairdash.data.source import CatalogueSource
 from fairdash.dependence import exact, measure
 from fairdash.dependence.spline import hgr_of_bases, scores
@@ -16,15 +16,11 @@ from fairdash.errors import OptionError
 from fairdash.runs import worker
 from fairdash.runs.studies import create_study
 from fairdash.simulations.studies import PROXIES, Study, proxy_study, ranking_of_tables
+from tests.data.tables import dataset_of
 
 
 def dataset(features: dict, s: np.ndarray) -> Dataset:
-    return Dataset(
-        name="test",
-        features=pd.DataFrame(features),
-        target=pd.Series(np.arange(len(s), dtype=float), name="y"),
-        sensitive=pd.DataFrame({"s": s}),
-    )
+    return dataset_of(features, {"y": np.arange(len(s), dtype=float)}, {"s": s})
 
 
 @pytest.fixture(scope="module")
@@ -143,42 +139,6 @@ def test_a_category_against_a_closed_form() -> None:
     assert hgr_category(codes, v) == pytest.approx(expected, abs=0.015)
 
 
-def test_names_of_levels_and_order_of_rows_do_not_matter() -> None:
-    rng = np.random.default_rng(6)
-    codes, v = rng.integers(0, 6, 900), rng.normal(size=900)
-    v += codes % 3
-    value = hgr_category(codes, v)
-    order = rng.permutation(900)
-    assert hgr_category(codes[order], v[order]) == pytest.approx(value, abs=1e-9)
-    assert hgr_category(codes * 17 + 3, np.exp(v)) == pytest.approx(value, abs=1e-9)
-
-
-def test_more_levels_than_functions_are_taken_together() -> None:
-    rng = np.random.default_rng(7)
-    codes, v = rng.integers(0, 300, 3000), rng.normal(size=3000)
-    assert abs(hgr_category(codes, v)) < 0.1
-    assert hgr_category(np.zeros(3000, int), v) == 0
-
-
-def test_large_tables_are_sampled_with_a_seed() -> None:
-    rng = np.random.default_rng(8)
-    data = dataset({"x": rng.normal(size=900)}, rng.normal(size=900))
-    first, second = (rank_proxies(data, max_rows=300) for _ in range(2))
-    assert (first.n, first.n_used) == (900, 300)
-    pd.testing.assert_frame_equal(first.features, second.features)
-    assert first.joint == second.joint
-
-
-def test_rows_are_foretold_by_trees_that_did_not_see_them() -> None:
-    rng = np.random.default_rng(9)
-    names = pd.Series([f"person {k}" for k in range(400)])
-    predicted, r2 = predict_column(
-        pd.DataFrame({"name": names, "x": rng.normal(size=400)}), rng.normal(size=400)
-    )
-    assert r2 < 0.05
-    assert len(predicted) == 400
-
-
 def test_options_that_make_no_sense(known: Dataset) -> None:
     for options in ({"sensitive": "gone"}, {"max_rows": 3}, {"n_permutations": 0}):
         with pytest.raises(OptionError):
@@ -199,11 +159,3 @@ def test_the_study_tells_how_far_it_is_and_keeps_what_it_found() -> None:
     ranking = ranking_of_tables(job.tables())
     pd.testing.assert_frame_equal(ranking.features, rank_proxies(source.load()).features)
     assert ranking.sensitive == "Age"
-
-
-@pytest.mark.data
-def test_occupation_carries_the_motor_policies_age_most(real_data) -> None:
-    from fairdash.data import load_dataset
-
-    ranking = rank_proxies(load_dataset("motor"))
-    assert ranking.features["feature"].iloc[0] == "Occupation"

@@ -80,29 +80,12 @@ def write(
     mark=st.sampled_from(["", *MISSING_MARKS]),
     told=st.booleans(),
 )
-def test_read_back_exactly(
-    frame: pd.DataFrame,
-    encoding: str,
-    delimiter: str,
-    decimal: str,
-    line_end: str,
-    quoting: int,
-    mark: str,
-    told: bool,
-) -> None:
-    content = write(
-        frame,
-        encoding=encoding,
-        delimiter=delimiter,
-        decimal=decimal,
-        line_end=line_end,
-        quoting=quoting,
-        mark=mark,
-    )
+def test_read_back_exactly(frame: pd.DataFrame, told: bool, **how) -> None:
+    content = write(frame, **how)
     # What is found must be what is told, but for the marks by which 1.234 can be read in two ways.
-    options = {"encoding": encoding, "delimiter": delimiter, "decimal": decimal} if told else {}
+    options = {name: how[name] for name in ("encoding", "delimiter", "decimal")} if told else {}
     got, report = read_table(content, **options)
-    assert report.delimiter == delimiter
+    assert report.delimiter == how["delimiter"]
     assert list(got) == list(frame)
     if ends_like_a_note(frame) and len(got) < len(frame):
         assert any("below the table is left out" in note for note in report.notes)

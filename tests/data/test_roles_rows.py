@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.data import Dataset, Roles, build_dataset, suggest_roles
+from fairdash.data import Dataset, Roles, build_dataset
 from fairdash.data.column_profile import quantile_support, support_sentence, target_remarks
 from fairdash.data.features import determines, find_leakage, fixes_of_columns
-from fairdash.data.fixes import can_convert
 from fairdash.data.grammar import to_numbers
 from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.errors import DataError, Fix, Problem
@@ -37,10 +36,11 @@ def all_features(frame: pd.DataFrame) -> Roles:
 @pytest.mark.bad_input(24)
 @pytest.mark.parametrize("column", ["cost", "age"])
 def test_a_constant_outcome_is_blocked_without_a_mend(column: str) -> None:
-    (problem,) = refused(policies().assign(**{column: 7391}))
-    assert "dependence on it is undefined" in problem.what
-    assert problem.fixes == ()
-    assert "7391" not in str(problem)
+    for same in (7391, np.where(np.arange(60) % 2, 0.1 + 0.2, 0.3)):
+        (problem,) = refused(policies().assign(**{column: same}))
+        assert "dependence on it is undefined" in problem.what
+        assert (problem.column, problem.fixes) == (column, ())
+        assert "7391" not in str(problem)
 
 
 @pytest.mark.bad_input(25)
@@ -54,17 +54,6 @@ def test_rows_without_an_outcome_go_when_the_user_agrees(column: str) -> None:
     dataset = build(frame, fixes=problem.fixes)
     assert dataset.n_rows == 68
     assert f"2 rows left out: “{column}” can't be used there." in dataset.notes
-
-
-@pytest.mark.bad_input(26)
-def test_columns_without_content_are_left_out_and_said_so() -> None:
-    frame = policies().assign(empty=np.nan, same=1)
-    dataset = build(frame, all_features(frame))
-    assert list(dataset.features) == ["rooms", "town"]
-    assert {
-        "1 column left out: every cell is missing (“empty”).",
-        "1 column left out: only one value (“same”).",
-    } <= {*dataset.notes}
 
 
 @pytest.mark.bad_input(27)
@@ -96,24 +85,6 @@ def test_dates_are_offered_as_year_and_age(kind: str, low: float, high: float) -
     kept = np.arange(60) != 5
     np.testing.assert_allclose(dataset.features["born"][kept], np.asarray(expected)[kept], atol=1e-9)
     assert any("“born” is used as" in note for note in dataset.notes)
-
-
-@pytest.mark.bad_input(28)
-def test_a_date_as_sensitive_column_asks_what_it_should_be() -> None:
-    frame = policies().assign(born=pd.date_range("1950-01-01", periods=60, freq="200D"))
-    roles = Roles(target="cost", sensitive=("born",), features=("rooms",))
-    (problem,) = refused(frame, roles)
-    assert "holds dates" in problem.what
-    dataset = build(frame, roles, fixes=(Fix("age", "born"),))
-    assert dataset.sensitive["born"].between(0, 34).all()
-    assert dataset.sensitive["born"].is_monotonic_decreasing
-
-
-@pytest.mark.bad_input(28)
-def test_truth_values_become_numbers_with_the_mapping_said() -> None:
-    frame = policies().assign(sold=[True, False] * 30)
-    dataset = build(frame, all_features(frame))
-    assert "“sold”: true is 1, false is 0." in dataset.notes
 
 
 @pytest.mark.bad_input(29)
@@ -220,23 +191,8 @@ def test_zeros_and_heavy_tails_are_said_and_nothing_is_clipped() -> None:
     assert "beyond" not in "".join(target_remarks(pd.Series(cost[:200], name="cost")))
 
 
-@pytest.mark.bad_input(33)
-def test_numbers_beyond_single_precision_are_rescaled() -> None:
-    frame = policies()
-    frame["cost"] *= 1e100
-    dataset = build(frame)
-    assert dataset.target.abs().max() < 10
-    assert any("single precision" in note for note in dataset.notes)
-
-
-@pytest.mark.bad_input(12)
-def test_too_few_rows_say_how_many_are_needed_and_for_what() -> None:
-    (problem,) = refused(policies(40))
-    assert "training and testing need at least 50" in problem.what
-
-
 @pytest.mark.bad_input(19)
-@pytest.mark.parametrize("space", [" ", "'", "’", "\u00a0", "\u2009", "\u202f"])
+@pytest.mark.parametrize("space", ["'", "\u202f"])
 def test_thousands_are_converted_when_the_user_agrees(space: str) -> None:
     frame = policies()
     exact = frame["cost"].mul(100).round(2)
@@ -279,11 +235,6 @@ def test_each_way_of_writing_a_number(text: str, number: float | None) -> None:
     assert np.isnan(got) if number is None else got == number
 
 
-def test_columns_that_are_not_offered_as_numbers() -> None:
-    for cells in (["007", "12"], ["1.234", "2.500"], ["x", "y", "1"], [None, None]):
-        assert not can_convert(pd.Series(cells, dtype="str"))
-
-
 def test_all_problems_come_at_once_each_with_its_fixes() -> None:
     frame = policies(70).astype({"age": float}).assign(years=1.0, born=policies(70)["age"] * 2)
     frame.loc[0, "cost"] = np.nan
@@ -295,12 +246,6 @@ def test_all_problems_come_at_once_each_with_its_fixes() -> None:
     ]  # fmt: skip
     fixes = tuple(fix for problem in problems for fix in problem.fixes)
     assert build(frame, INSURED, fixes=fixes).n_rows == 67
-
-
-def test_fixes_that_name_nothing_are_refused() -> None:
-    for fix in (Fix("convert", "gone"), Fix("sing", "cost")):
-        with pytest.raises(DataError):
-            build(policies(), fixes=(fix,))
 
 
 # An existing prediction and a row id.
@@ -330,18 +275,11 @@ def test_a_prediction_with_missing_cells_is_blocked_and_a_constant_one_is_not() 
     assert build(frame, roles, fixes=problem.fixes).n_rows == 69
 
 
-@pytest.mark.parametrize("part", ["prediction", "row_id"])
+@pytest.mark.parametrize("part", ["prediction", "row_id", "weight"])
 def test_they_have_no_second_role(part: str) -> None:
     for column in ("cost", "age", "rooms"):
         roles = Roles(target="cost", sensitive=("age",), features=("rooms",), **{part: column})
         assert "as well" in str(refused(policies(), roles)[0])
-
-
-def test_they_are_suggested_by_name() -> None:
-    frame = policies().assign(predicted_cost=1.5 * policies()["cost"], policy_no=range(60))
-    found = suggest_roles(frame)
-    assert (found.prediction, found.row_id, found.target) == ("predicted_cost", "policy_no", "cost")
-    assert {"predicted_cost", "policy_no"}.isdisjoint(found.features)
 
 
 def test_a_recipe_keeps_what_the_user_agreed_to() -> None:

@@ -9,12 +9,10 @@ from fairdash.data import (
     ReadingOptions,
     Roles,
     UploadSource,
-    delete_upload,
     keep_upload,
     load_source,
     save_source,
 )
-from fairdash.data.catalogue import CATALOGUE
 from fairdash.errors import DataError, OptionError, StorageError
 from fairdash.storage import data_folder
 from tests.data.tables import ROLES, policies
@@ -45,16 +43,6 @@ def test_defaults_spelled_out_are_the_same_source() -> None:
     assert CatalogueSource(dataset="household").id != CatalogueSource(dataset="crime").id
 
 
-def test_other_roles_for_a_catalogue_set() -> None:
-    roles = Roles(target="Cost", sensitive=("BldgAge",), features=("Age", "Surface"))
-    source = CatalogueSource(dataset="household", options={"n": 300}, roles=roles)
-    again = DatasetSource.from_json(source.to_json())
-    dataset = again.load()
-    assert dataset.roles == roles
-    assert dataset.units["BldgAge"] == "years"
-    assert dataset.title == "Household insurance (synthetic)"
-
-
 def test_recipes_with_and_without_exposure() -> None:
     roles = Roles(target="Cost", sensitive=("Age",), features=("Surface",))
     old = (
@@ -72,10 +60,6 @@ def test_recipes_with_and_without_exposure() -> None:
     again = load_source(save_source(weighted))
     assert again == weighted
     assert set(again.load().weight) == {1.0, 2.0, 3.0, 4.0}
-
-
-def test_sources_can_be_keys() -> None:
-    assert len({CatalogueSource(dataset="household"), CatalogueSource(dataset="household"), uploaded()}) == 2
 
 
 def test_an_upload_survives_a_reload() -> None:
@@ -101,13 +85,6 @@ def test_problems_of_an_upload_have_lines_of_the_file() -> None:
     assert list(caught.value.problems[0].lines) == [10]
 
 
-def test_a_deleted_upload_is_said_to_be_gone() -> None:
-    source = uploaded()
-    delete_upload(source.sha256)
-    with pytest.raises(StorageError, match="Upload it again"):
-        source.load()
-
-
 @pytest.mark.parametrize("source_id", ["", "0" * 16, "../../../etc/x", "0" * 16 + "\n", "Z" * 16])
 def test_unknown_addresses(source_id: str) -> None:
     with pytest.raises(StorageError, match="not stored here"):
@@ -118,13 +95,10 @@ def test_unknown_addresses(source_id: str) -> None:
     "text",
     [
         "",
-        "[]",
         "null",
-        "{}",
         '{"fairdash_source": 2, "kind": "catalogue"}',
         '{"fairdash_source": 1, "kind": "pickle"}',
         '{"fairdash_source": 1, "kind": "catalogue", "dataset": "household"}',
-        '{"fairdash_source": 1, "kind": "catalogue", "dataset": "household", "roles": {"target": "x"}}',
         '{"fairdash_source": 1, "kind": "catalogue", "dataset": "household", "roles": {"target": 5, '
         '"sensitive": ["a"], "features": ["b"]}}',
         '{"fairdash_source": 1, "kind": "upload", "sha256": "../x", "name": "x", "roles": null}',
@@ -149,10 +123,6 @@ def test_a_recipe_for_a_set_or_an_option_that_is_unknown() -> None:
         DatasetSource.from_json(json.dumps(content | {"options": {"rooms": 9}}))
 
 
-def test_no_cell_is_in_the_recipe() -> None:
-    assert "Lyon" not in uploaded().to_json()
-
-
 def test_names_for_people_go_along_and_change_no_id_where_there_are_none() -> None:
     plain = CatalogueSource(dataset="household", options={"n": 200})
     named = CatalogueSource(dataset="household", options={"n": 200}, names={"Cost": "yearly price"})
@@ -163,17 +133,6 @@ def test_names_for_people_go_along_and_change_no_id_where_there_are_none() -> No
     assert dataset.label("Cost").startswith("yearly price")
     assert dataset.called("Age") == "Age"
     assert dataset.fingerprint == plain.load().fingerprint, "a name trains no other model"
-
-
-@pytest.mark.data
-def test_built_in_columns_have_names_for_people(real_data: Path) -> None:
-    assert real_data
-    dataset = CatalogueSource(dataset="crime").load()
-    assert dataset.called(dataset.roles.target) == "violent crimes per head"
-    assert dataset.label(dataset.roles.sensitive[0]).startswith("share of Black people")
-    for id in ("motor", "census_county"):
-        roles = CatalogueSource(dataset=id).load().roles
-        assert {roles.target, *roles.sensitive} <= set(CATALOGUE[id].names)
 
 
 def test_a_recipe_of_which_a_byte_has_changed_is_damaged():

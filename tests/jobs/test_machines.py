@@ -20,8 +20,9 @@ from fairdash.jobs import queue
 from fairdash.runs.launch import start_run
 from fairdash.runs.status import DONE, RUNNING
 from tests.conftest import missing
-from tests.jobs.test_lanes import LONGER, assert_equal, processes, undisturbed, units, until
+from tests.jobs.test_lanes import LONGER, assert_equal, processes, undisturbed, units
 from tests.runs.test_runs import ENDLESS, PLAN, SOURCE, wait
+from tests.serving import until
 from tests.ui.conftest import open_page
 
 pytestmark = pytest.mark.serial

@@ -60,20 +60,6 @@ def test_saturated_units_stay_right_in_single_precision():
     assert torch.allclose(net(x).double(), exact, atol=5e-6)
 
 
-def test_a_member_of_a_stack_computes_what_a_plain_network_does():
-    net = StackedMLP([3, 5, 4, 1], seeds=[7, 8])
-    x = torch.randn(2, 6, 3, generator=torch.Generator().manual_seed(0))
-    for k in range(2):
-        plain = nn.Sequential()
-        for layer, (weight, bias) in enumerate(zip(net.weights, net.biases, strict=True)):
-            linear = nn.Linear(weight.shape[2], weight.shape[1])
-            linear.weight.data, linear.bias.data = weight[k].detach(), bias[k, :, 0].detach()
-            plain.append(linear)
-            if layer < 2:
-                plain.append(nn.Tanh())
-        assert torch.allclose(net(x)[k], plain(x[k]), atol=1e-6)
-
-
 def test_equal_seeds_start_equal_in_any_stack():
     pair, alone = StackedMLP([4, 8, 1], seeds=[1, 2]), StackedMLP([4, 8, 1], seeds=[2])
     for a, b in zip(pair.weights, alone.weights, strict=True):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import json
 import random
-import shutil
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,16 +21,14 @@ from safetensors.numpy import load, save
 
 from fairdash.reports.comparison import parse_comparison
 from fairdash.reports.html import render_report
-from fairdash.runs import archive
+from fairdash.runs import archive, worker
 from fairdash.runs.confirmations import confirm_run, read_confirmations
 from fairdash.runs.listing import list_runs
 from fairdash.runs.log import note, read
-from fairdash.runs.result import write_result
-from fairdash.runs.store import FIRST, Run
-from fairdash.storage import sha256, write_whole
-from fairdash.storage.bundle import SEAL, open_sealed_text, seal, sealed_text
-from fairdash.training.split_kinds import SetAside
-from tests.runs.finished import PLAN, finished
+from fairdash.runs.store import FIRST, Run, create_run
+from fairdash.storage import sha256
+from fairdash.storage.bundle import SEAL, open_sealed_text, sealed_text
+from tests.runs.finished import PLAN, SOURCE
 
 SEALED = ("spec.json", "status.json", "name.json", "log.json", "confirmations.json")
 DEEP: Any = []
@@ -46,55 +43,10 @@ HOSTILE: list[Any] = [
 
 
 def rich() -> Run:
-    """A run that is done and has everything that one may have, made in a second."""
-    run = finished(replace(PLAN, confirmation_share=0.3, validation_share=0.2))
-    result, rng = run.read_result(), np.random.default_rng(0)
-    keys = result.members[["method", "lam", "split"]]
-    importance = pd.concat(
-        [keys.assign(feature=name, importance=0.1, reliance=0.2) for name in ("Size", "Rooms")]
-    ).reset_index(drop=True)
-    tuning = pd.DataFrame(
-        {
-            "split": [0, 0, 1, 1],
-            "lr": [0.01, 0.002] * 2,
-            "weight_decay": [0.0, 0.03] * 2,
-            "loss": [0.5, np.inf, 0.4, 0.6],
-            "chosen": [True, False, True, False],
-        }
-    )
-    linear = result.baselines[result.objective].query("method == 'linear'")
-    references = pd.concat(
-        [linear.assign(method="barycentre", lam=lam) for lam in (0.0, 0.5, 1.0)]
-    ).reset_index(drop=True)
-    rows = np.flatnonzero(np.isnan(result.predictions[0]))
-    members = keys.drop(columns="split").drop_duplicates().assign(diverged=False).reset_index(drop=True)
-    aside = SetAside(
-        rows=rows,
-        members=members,
-        predictions=rng.normal(400, 50, (len(members), len(rows))),
-        target=result.target[rows],
-        sensitive=result.sensitive.iloc[rows].reset_index(drop=True),
-    )
-    shutil.rmtree(run.folder / "result")
-    write_result(
-        replace(
-            result,
-            importance=importance,
-            tuning=tuning,
-            references=references,
-            price=np.array([0.1, 0.2]),
-            set_aside=aside,
-        ),
-        run.folder / "result",
-    )
-    curve = [
-        {"method": method, "lam": lam, "epoch": epoch, "mse": 0.5, "dependence": None}
-        for method, lam in (("standard", 0.0), ("pearson", 0.5), ("pearson", 1.0))
-        for epoch in (1, 2, 3)
-    ]
-    lines = "".join(json.dumps(each) + "\n" for each in curve)
-    write_whole(run.folder / "result" / "curves.jsonl", lines.encode())
-    seal(run.folder / "result")
+    """A run that is done and has everything that one may have."""
+    plan = replace(PLAN, confirmation_share=0.3, validation_share=0.2, tune=True)
+    run = create_run(SOURCE, plan)
+    assert worker.main(run.id) == 0, run.status
     run.rename("A name")
     note(run.folder, "asked for", who="local", data="household", columns={"sensitive": ["Age"]})
     confirm_run(run, method="pearson", lam=1.0, owner="local")

@@ -49,27 +49,22 @@ def test_each_changed_archive_is_shown_or_refused(content: bytes, batch: int) ->
         assert not list(Run.home().glob("*")), said
 
 
-def _with_lams(content: bytes, count: int) -> bytes:
+@pytest.mark.bad_input(58)
+def test_so_many_weights_are_refused_before_anything_is_made_of_them(content: bytes) -> None:
     files = unpacked(content)
-    spec = open_sealed_text(files["spec.json"].decode())
-    spec["plan"]["lams"] = np.linspace(0.1, 1, count).tolist()
-    return packed(files | {"spec.json": sealed_text(spec).encode()})
+    for count in (600, 200_000):
+        spec = open_sealed_text(files["spec.json"].decode())
+        spec["plan"]["lams"] = np.linspace(0.1, 1, count).tolist()
+        with pytest.raises(RunError, match="not a run written by fairdash"):
+            import_run(packed(files | {"spec.json": sealed_text(spec).encode()}))
 
 
 @pytest.mark.bad_input(58)
-@pytest.mark.parametrize("count", [600, 200_000])
-def test_so_many_weights_are_refused_before_anything_is_made_of_them(content: bytes, count: int) -> None:
-    with pytest.raises(RunError, match="not a run written by fairdash"):
-        import_run(_with_lams(content, count))
-
-
-@pytest.mark.bad_input(58)
-@pytest.mark.parametrize("name", ["../../../evil", "/etc/evil", "x/../../../evil", "evil"])
-def test_the_name_of_an_objective_is_no_path(content: bytes, name: str, tmp_path: Path) -> None:
+def test_the_name_of_an_objective_is_no_path(content: bytes, tmp_path: Path) -> None:
     files = unpacked(content)
-    for part in ("about.json", "frame-demographic_parity.parquet"):
-        assert f"result/{part}" in files
-    about = files["result/about.json"].replace(b"demographic_parity", name.encode())
-    with pytest.raises(RunError, match="not a run written by fairdash"):
-        import_run(packed(files | {"result/about.json": about}))
+    assert {"result/about.json", "result/frame-demographic_parity.parquet"} <= files.keys()
+    for name in (b"../../../evil", b"/etc/evil", b"x/../../../evil", b"evil"):
+        about = files["result/about.json"].replace(b"demographic_parity", name)
+        with pytest.raises(RunError, match="not a run written by fairdash"):
+            import_run(packed(files | {"result/about.json": about}))
     assert not list(tmp_path.rglob("*evil*"))

@@ -13,12 +13,9 @@ from fairdash.data.dataset import Dataset
 from fairdash.data.source import CatalogueSource
 from fairdash.errors import OptionError, RunError
 from fairdash.evaluation.execute_sweep import execute_sweep
-from fairdash.reports.words import of_opening, of_openings
 from fairdash.runs.archive import export_run, import_run
-from fairdash.runs.bundle import card_of
 from fairdash.runs.confirmations import CONFIRMATIONS, confirm_run, read_confirmations
 from fairdash.runs.log import read
-from fairdash.runs.models import ModelSpec, refit
 from fairdash.runs.status import DONE, RunStatus
 from fairdash.runs.store import create_run
 from fairdash.storage.bundle import sealed_text
@@ -113,16 +110,13 @@ def test_the_latest_rows_are_set_aside_for_splits_by_time():
     assert np.array_equal(draw_set_aside(two, 0.25, latest=True), np.arange(200, 400))
 
 
-@pytest.mark.parametrize("share", [0.01, 0.95])
-def test_a_share_that_leaves_too_few_rows_is_refused(share):
-    with pytest.raises(OptionError, match="set aside"):
-        draw_set_aside(table(), share, latest=False)
-
-
-@pytest.mark.parametrize("share", [-0.1, 1.0])
-def test_a_share_out_of_range_is_refused(share):
-    with pytest.raises(OptionError, match="out of its range"):
-        Sweep(lams=(1.0,), confirmation_share=share)
+def test_a_share_out_of_range_or_that_leaves_too_few_rows_is_refused():
+    for share in (0.01, 0.95):
+        with pytest.raises(OptionError, match="set aside"):
+            draw_set_aside(table(), share, latest=False)
+    for share in (-0.1, 1.0):
+        with pytest.raises(OptionError, match="out of its range"):
+            Sweep(lams=(1.0,), confirmation_share=share)
 
 
 def test_nothing_is_learned_from_rows_set_aside():
@@ -190,23 +184,11 @@ def test_what_was_altered_or_taken_away_is_not_believed(run):
         confirm_run(run, method="pearson", lam=0.5, owner="local")
 
 
-def test_runs_without_rows_set_aside_and_first_looks_confirm_nothing():
+def test_runs_without_rows_set_aside_and_first_looks_confirm_nothing(done):
     with pytest.raises(RunError, match="set no rows aside"):
-        confirm_run(finished(), **POINT, owner="local")
+        confirm_run(done, **POINT, owner="local")
     with pytest.raises(RunError, match="not done"):
         confirm_run(finished(SHARED, first=True), **POINT, owner="local")
-
-
-def test_the_sentences_say_what_it_is_worth(run):
-    found = confirm_run(run, **POINT, owner="local")
-    (first, figures, *_) = of_opening(found, times=1)
-    assert ("not confirmed" in first) == found.finds_link
-    assert "60 rows set aside" in first
-    assert "standard model" in figures
-    later = confirm_run(run, method="pearson", lam=0.5, owner="local")
-    assert "no confirmation" in of_opening(later, times=2)[0]
-    assert "opened 2 times" in of_openings([found, later])[-1]
-    assert "opened" not in of_openings([found])[-1]
 
 
 def test_the_page_opens_them_once_and_says_so_when_it_is_twice(run):
@@ -227,16 +209,6 @@ def test_the_page_opens_them_once_and_says_so_when_it_is_twice(run):
     assert "no confirmation" in words(at)
 
 
-def test_the_page_says_what_was_altered_and_nothing_where_none_were_set_aside(run):
-    confirm_run(run, **POINT, owner="local")
-    (run.folder / CONFIRMATIONS).unlink()
-    at = open_page("tradeoff", run=run.id)
-    assert not at.exception
-    assert "were changed" in "".join(each.value for each in at.error)
-    at = open_page("tradeoff", run=finished().id)
-    assert "set aside" not in words(at)
-
-
 def test_the_report_says_it(run, capsys):
     def report(name):
         place = run.folder.parent / name
@@ -252,25 +224,6 @@ def test_the_report_says_it(run, capsys):
     after = report("after.html")
     assert "opened 2 times" in after
     assert "60 set aside in every split" in after
-
-
-def test_the_refit_says_that_it_includes_them(run):
-    data, spec = SOURCE.load(), run.spec
-    card = card_of(
-        refit(data, ModelSpec(source=SOURCE, plan=spec.plan, run=run.id, **POINT)),
-        data,
-        spec.plan,
-        run=run.id,
-        figures={},
-    )
-    assert card["data"]["rows"] == 200
-    assert card["data"]["rows_of_the_confirmation_included"] == 60
-
-
-def test_the_form_offers_a_share(monkeypatch):
-    at = open_page("train")
-    (share,) = [each for each in at.number_input if "set aside to confirm" in each.label]
-    assert share.value == default_share(fd.load_dataset("household").n_rows)
 
 
 def test_a_search_leaves_them_alone(monkeypatch):

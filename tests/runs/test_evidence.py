@@ -7,7 +7,6 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,10 +16,9 @@ from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.runs import launch, store, worker
 from fairdash.runs.launch import start_run
 from fairdash.runs.listing import list_runs
-from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
+from fairdash.runs.status import DONE, FAILED, QUEUED, RUNNING, RunStatus
 from fairdash.runs.store import Run, create_run
-from fairdash.storage import data_folder, make_private, write_whole
-from fairdash.storage.bundle import AlteredError, check, open_sealed_text, seal, sealed_text
+from fairdash.storage import data_folder, make_private
 from tests.runs.test_runs import PLAN, SOURCE
 
 
@@ -80,42 +78,6 @@ def test_one_flipped_bit_is_found_and_named_wherever_it_is(run: Run) -> None:
     other.spec  # noqa: B018
 
 
-@pytest.mark.parametrize("name", ["spec.json", "status.json"])
-def test_no_bit_of_what_a_run_has_to_do_and_how_it_ended_changes_unnoticed(run: Run, name: str) -> None:
-    path = run.folder / name
-    whole = path.read_bytes()
-    spec, status = run.spec, run.stored_status()
-    for bit in range(0, 8 * len(whole), 7):
-        flip(path, bit)
-        with suppress(RunError):
-            again = Run(run.id)
-            assert (again.spec, again.stored_status()) == (spec, status), bit
-        path.write_bytes(whole)
-
-
-def test_a_file_that_is_gone_or_added_is_named(tmp_path: Path) -> None:
-    write_whole(tmp_path / "in" / "a", b"1")
-    write_whole(tmp_path / "b", b"2")
-    check(tmp_path)
-    seal(tmp_path)
-    check(tmp_path)
-    (tmp_path / "in" / "a").unlink()
-    with pytest.raises(AlteredError, match="in/a"):
-        check(tmp_path)
-    write_whole(tmp_path / "in" / "a", b"1")
-    write_whole(tmp_path / "c", b"")
-    with pytest.raises(AlteredError, match="c"):
-        check(tmp_path)
-
-
-def test_text_gives_back_what_it_was_given_and_text_of_before_is_read() -> None:
-    content = {"a": (1, 2.5), "b": None, "c": {"d": "é"}}
-    assert open_sealed_text(sealed_text(content)) == {"a": [1, 2.5], "b": None, "c": {"d": "é"}}
-    assert open_sealed_text('{"a": 1}') == {"a": 1}
-    with pytest.raises(ValueError, match="object"):
-        open_sealed_text("[]")
-
-
 def failing(times: int, write: Callable[..., None]) -> tuple[list[int], Callable[..., None]]:
     """A writer to a disk that is full so many times."""
     asked: list[int] = []
@@ -159,32 +121,12 @@ def test_a_disk_that_stays_full_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "No space left on device" in run.status.message
 
 
-def test_a_wait_for_space_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "SECONDS_BETWEEN_TRIES", 0.0)
-    run = create_run(SOURCE, PLAN)
-
-    def full(*_: object) -> None:
-        run.ask_to_cancel()
-        raise StorageError.of("a file can't be kept (No space left on device)", "Free some space.")
-
-    monkeypatch.setattr(store, "write_result", full)
-    assert worker.main(run.id) == 1
-    assert run.status.state == CANCELLED
-
-
 def test_what_has_ended_stays_as_it_is(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that is started on it once more, with other data by now, does nothing."""
     before = (run.folder / "status.json").read_bytes()
     monkeypatch.setattr(worker, "_train", None)
     assert worker.main(run.id) == 0
     assert (run.folder / "status.json").read_bytes() == before
-    assert run.status.state == DONE
-
-
-def test_a_worker_that_died_after_the_result_has_done_its_work(run: Run) -> None:
-    run.write_status(RunStatus(state=RUNNING, doing="writing the result", fraction=1.0))
-    assert run.status.state == DONE
-    assert worker.main(run.id) == 0
     assert run.status.state == DONE
 
 
@@ -238,3 +180,10 @@ def test_folders_that_others_could_open_are_made_private(run: Run) -> None:
     data_folder("runs").chmod(0o777)
     assert make_private() == (data_folder("runs"),)
     assert data_folder("runs").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_worker_that_died_after_the_result_has_done_its_work(run: Run) -> None:
+    run.write_status(RunStatus(state=RUNNING, doing="writing the result", fraction=1.0))
+    assert run.status.state == DONE
+    assert worker.main(run.id) == 0
+    assert run.status.state == DONE

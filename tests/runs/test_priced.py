@@ -13,9 +13,9 @@ from fairdash.data.uploads import holders_of, keep_upload
 from fairdash.errors import StorageError
 from fairdash.runs.audits import AuditJob, create_audit, keep_priced, price_of_test_rows
 from fairdash.runs.deletion import delete_made_from, delete_run, made_in, what_goes
-from fairdash.runs.store import Run
+from fairdash.runs.store import Run, create_run
 from fairdash.storage import LOCAL
-from tests.runs.finished import SOURCE, finished
+from tests.runs.finished import PLAN, SOURCE, finished
 
 
 def priced(run: Run) -> tuple[UploadSource, AuditJob]:
@@ -46,8 +46,8 @@ def test_each_test_row_has_the_price_of_the_first_split_that_tests_it() -> None:
     assert found.to_dict() == {0: 1.0, 2: 3.0, 3: 40.0}
 
 
-def test_its_table_has_the_run_s_columns_and_roles() -> None:
-    run = finished()
+def test_its_table_has_the_run_s_columns_and_roles(done: Run) -> None:
+    run = done
     made, _ = priced(run)
     table = made.load()
     assert made.roles == replace(SOURCE.load().roles, prediction="price")
@@ -66,8 +66,8 @@ def test_it_goes_with_the_file(uploaded: UploadSource) -> None:
         load_source(made.id)
 
 
-def test_it_goes_with_the_run_and_another_s_stays() -> None:
-    run, other = finished(), finished()
+def test_it_goes_with_the_run_and_another_s_stays(done: Run) -> None:
+    run, other = done, create_run(SOURCE, PLAN)
     made, audit = priced(run)
     kept = keep_upload(b"age,price\n1,2\n", name="own.csv")
     assert made_in(run).audits == (audit.folder,)
@@ -77,4 +77,4 @@ def test_it_goes_with_the_run_and_another_s_stays() -> None:
     assert not holders_of(made.sha256)
     assert not audit.folder.exists()
     assert holders_of(kept.sha256)
-    assert Run(other.id).read_result()
+    assert Run(other.id).spec == other.spec

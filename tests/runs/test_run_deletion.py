@@ -15,7 +15,7 @@ from fairdash.runs.launch import put_in_line, start_model
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob
 from fairdash.runs.store import Run, create_run
-from tests.runs.finished import PLAN, SOURCE, finished
+from tests.runs.finished import PLAN, SOURCE
 
 
 @pytest.fixture(autouse=True)
@@ -32,8 +32,8 @@ def naming(home: Path, id: str) -> list[Path]:
     return [path for path in files if id in str(path) or id.encode() in path.read_bytes()]
 
 
-def test_nothing_of_it_remains(tmp_path: Path) -> None:
-    run, other = finished(), finished()
+def test_nothing_of_it_remains(done: Run, tmp_path: Path) -> None:
+    run, other = done, create_run(SOURCE, PLAN)
     run.rename("one that goes")
     put_in_line(run)
     models = [model_of(run), model_of(run)]
@@ -81,16 +81,8 @@ def test_whoever_is_at_work_is_asked_to_stop_first() -> None:
     assert not run.folder.exists()
 
 
-def test_a_damaged_one_can_be_deleted() -> None:
-    run = finished()
-    (run.folder / "spec.json").write_text("{")
-    assert list_runs().damaged == (run.id,)
-    delete_run(Run(run.id))
-    assert list_runs().damaged == ()
-
-
 def test_what_can_not_be_deleted_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = finished()
+    run = create_run(SOURCE, PLAN)
 
     def refuse(folder: Path) -> None:
         raise OSError(13, "Permission denied", str(folder))

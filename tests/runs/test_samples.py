@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -18,9 +17,8 @@ from fairdash.reports.content import data_facts, unsaid
 from fairdash.reports.html import render_report
 from fairdash.reports.words import nothing_learned
 from fairdash.runs import worker
-from fairdash.runs.status import DONE, RUNNING
+from fairdash.runs.status import DONE
 from fairdash.runs.store import Run, RunSpec, create_run
-from fairdash.utils.records import from_plain, to_plain
 from tests.runs.test_runs import PLAN, SOURCE
 
 FIRST = replace(PLAN, n_splits=1)
@@ -65,22 +63,6 @@ def test_where_a_sample_was_too_small_to_learn_from_the_whole_is_waited_for(run:
     assert "More rows" in nothing_learned(replace(found, result=whole))
 
 
-def test_exported_rows_have_the_numbers_of_the_table(run: Run) -> None:
-    scored, dataset = parse_comparison(run).scored(), SOURCE.load()
-    numbers = scored[ROW].to_numpy() - 1
-    assert np.array_equal(scored[dataset.roles.target], dataset.target.to_numpy()[numbers])
-
-
-def test_the_bar_then_begins_anew(run: Run) -> None:
-    status = run.stored_status()
-    assert status.state == RUNNING
-    assert status.doing == "starting on all rows"
-    assert status.fraction == run.spec.share_of_first < 0.3
-    # What its parts take by their models, steps and rows, until the whole itself tells.
-    assert status.seconds_left is not None
-    assert worker.Reporter(run).estimate == status.seconds_left
-
-
 def test_the_whole_is_what_it_is_without_one(run: Run) -> None:
     other = create_run(SOURCE, PLAN)
     assert worker.main(run.id) == worker.main(other.id) == 0
@@ -91,48 +73,12 @@ def test_the_whole_is_what_it_is_without_one(run: Run) -> None:
     pd.testing.assert_frame_equal(one.frame, two.frame)
 
 
-def test_older_specs_see_all_rows() -> None:
-    values = to_plain(RunSpec(source=SOURCE, plan=PLAN, first=FIRST))
-    del values["first_share"]
-    assert from_plain(RunSpec, json.loads(json.dumps(values))).first_share == 1.0
-
-
-def test_what_takes_no_share_of_the_work_tells_nothing_of_the_rest(monkeypatch) -> None:
-    now = [100.0]
-    monkeypatch.setattr("fairdash.runs.worker.time.monotonic", lambda: now[0])
-    run = create_run(SOURCE, PLAN)
-    reporter = worker.Reporter(run)
-    reporter.estimate = 300.0
-    for step in range(20):
-        now[0] = 100.0 + step
-        reporter.progress("finding the weights", 0.0)
-        assert run.stored_status().seconds_left == 300
-    now[0] = 124.0
-    reporter.progress("training", 0.01)
-    assert run.stored_status().seconds_left == pytest.approx(5 * 0.99 / 0.01)
-
-
-def test_a_long_run_tells_what_is_left_long_before_a_share_of_it_is_done(monkeypatch) -> None:
-    now = [100.0]
-    monkeypatch.setattr("fairdash.runs.worker.time.monotonic", lambda: now[0])
-    run = create_run(SOURCE, PLAN)
-    reporter = worker.Reporter(run)
-    reporter.begin("reading the data")
-    # Five seconds of reading, then a thousandth of the work every two.
-    for step in range(4):
-        now[0] = 105.0 + 2 * step
-        reporter.progress("training", 0.001 * step)
-        left = run.stored_status().seconds_left
-        assert left == (None if step < 2 else pytest.approx(2000 * (1 - 0.001 * step)))
-
-
-@pytest.mark.parametrize("processes", [1, 2])
-def test_units_that_were_known_do_not_count_for_the_pace(processes: int, monkeypatch, tmp_path) -> None:
+def test_units_that_were_known_do_not_count_for_the_pace(monkeypatch, tmp_path) -> None:
     now = [100.0]
     monkeypatch.setattr("fairdash.runs.worker.time.monotonic", lambda: now[0])
     run = create_run(SOURCE, PLAN)
     reporter, units = worker.Reporter(run), Checkpoints(tmp_path)
-    reporter.processes, reporter.checkpoints = processes, units
+    reporter.processes, reporter.checkpoints = 2, units
 
     def told(seconds: float, fraction: float) -> float | None:
         now[0] = 100.0 + seconds
@@ -141,12 +87,12 @@ def test_units_that_were_known_do_not_count_for_the_pace(processes: int, monkeyp
 
     told(0.0, 0.0)
     # A hundredth a second: the other process is as quick, and has done as much.
-    assert told(10.0, 0.1) == pytest.approx(90 if processes == 1 else 40)
+    assert told(10.0, 0.1) == pytest.approx(40)
     units("one", lambda: {"found": 1})
-    assert told(20.0, 0.2) == pytest.approx(80 if processes == 1 else 30)
+    assert told(20.0, 0.2) == pytest.approx(30)
     units("one", lambda: {"found": 2})
     # What it did comes in at once: the pace is 21 seconds for a fifth.
-    assert told(21.0, 0.4) == pytest.approx(21 / 0.2 * 0.6 / processes)
+    assert told(21.0, 0.4) == pytest.approx(21 / 0.2 * 0.6 / 2)
 
 
 def test_the_work_is_counted_from_nothing_to_all_of_it() -> None:
@@ -156,3 +102,9 @@ def test_the_work_is_counted_from_nothing_to_all_of_it() -> None:
     assert told == sorted(told)
     assert 0 <= told[0] < 0.1
     assert 0.85 < told[-1] <= 1
+
+
+def test_exported_rows_have_the_numbers_of_the_table(run: Run) -> None:
+    scored, dataset = parse_comparison(run).scored(), SOURCE.load()
+    numbers = scored[ROW].to_numpy() - 1
+    assert np.array_equal(scored[dataset.roles.target], dataset.target.to_numpy()[numbers])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pandas as pd
 import pytest
 
@@ -13,7 +11,7 @@ from fairdash.runs import worker
 from fairdash.runs.launch import start_search
 from fairdash.runs.listing import list_runs
 from fairdash.runs.searches import SearchJob, create_search
-from fairdash.runs.status import CANCELLED, DONE, FAILED
+from fairdash.runs.status import DONE
 from fairdash.runs.store import Run
 from fairdash.training.lam_search import LamSearch, Target, search_lam
 from fairdash.training.search import SearchGrid, SettingsSearch, search_settings
@@ -62,32 +60,3 @@ def test_the_worker_finds_what_the_library_finds_on_the_training_rows_of_the_fir
     pd.testing.assert_frame_equal(found.frame, here.frame)
     assert found.rule == here.rule
     assert "160 rows" in found.rule
-
-
-def test_a_search_can_be_cancelled():
-    search = create_search(SOURCE, replace(LAM, settings=replace(QUICK, n_epochs=100_000)))
-    search.ask_to_cancel()
-    assert worker.main(search.id) == 1
-    assert search.status.state == CANCELLED
-    with pytest.raises(RunError, match="files of this search"):
-        search.read_result()
-
-
-def test_a_search_that_cannot_be_done_says_why():
-    search = create_search(SOURCE, replace(SETTINGS, n_folds=100))
-    assert worker.main(search.id) == 1
-    assert search.status.state == FAILED
-    assert "too few rows" in search.status.message
-
-
-@pytest.mark.parametrize("content", ["", "{", '{"a": 1}', "[]", "\0", '{"kind": "other"}'])
-def test_a_damaged_search_is_a_plain_error(content):
-    search = create_search(SOURCE, SETTINGS)
-    (search.folder / "spec.json").write_text(content)
-    with pytest.raises(RunError, match="damaged"):
-        SearchJob(search.id).spec  # noqa: B018 (reading it is the test)
-
-
-def test_a_search_that_is_not_there_is_said_to_be_gone():
-    with pytest.raises(RunError, match="This search is gone"):
-        SearchJob("0" * 12)

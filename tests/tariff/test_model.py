@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge, TweedieRegressor
 from sklearn.metrics import mean_tweedie_deviance
-from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fairdash as fd
@@ -23,6 +19,7 @@ from fairdash.errors import DataError, OptionError
 from fairdash.tariff.fit import PENALTIES
 from fairdash.tariff.terms import BAND, BREAKPOINT, LEVEL, Factor, Interaction, design
 from fairdash.training.losses import find_loss
+from tests.tiers import few
 
 #: Few steps: in tables of more columns than rows, later ones are decided by what rounding leaves.
 TINY = {"n_breakpoints": 4, "max_iter": 3}
@@ -175,7 +172,7 @@ def test_breakpoints_and_bases_of_ones_own():
     assert zone["B"] != 1
 
 
-@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("penalty", few(PENALTIES, "averages"))
 @pytest.mark.parametrize("objective", ["demographic_parity", "equalized_residuals"])
 def test_the_dependence_falls_with_lambda(penalty, objective):
     table, claims, _, age = policies(600)
@@ -235,7 +232,7 @@ def test_what_is_minimised_is_what_networks_minimise():
             assert objective(model.coef_ + step * direction, model.intercept_) > least
 
 
-@pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie", "squared_error"])
+@pytest.mark.parametrize("loss", few(["poisson", "gamma", "squared_error"], "poisson"))
 @pytest.mark.parametrize("lam", [0, 0.5])
 def test_balanced_premiums_add_up_to_the_target(loss, lam):
     table, claims, years, age = policies()
@@ -251,7 +248,7 @@ def test_balanced_premiums_add_up_to_the_target(loss, lam):
             assert abs(ratio[0] - 1) > 1e-6
 
 
-def weak_policies(n=16_000, seed=1):
+def weak_policies(n=12_000, seed=1):
     """A claim in twenty years, which the columns hardly predict, and age, which shows in most of them."""
     rng = np.random.default_rng(seed)
     age = rng.uniform(18, 85, size=n)
@@ -279,7 +276,7 @@ def _gap(premium, age, years):
 
 def test_where_claims_are_weak_no_large_lambda_is_worse_than_one_flat_premium():
     table, claims, years, age = weak_policies()
-    train, test = np.arange(8000), np.arange(8000, 16_000)
+    train, test = np.arange(6000), np.arange(6000, 12_000)
     flat = np.full(len(test), np.average(claims[train], weights=years[train]))
     loss = find_loss("poisson")
     found = []
@@ -322,7 +319,7 @@ def test_what_does_not_follow_s_stays_while_the_averages_go():
     assert reach(False) > 0.95 * reach(True)
 
 
-@pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie"])
+@pytest.mark.parametrize("loss", few(["poisson", "gamma"], "gamma"))
 def test_balance_does_not_bring_back_what_residuals_have_lost(loss):
     """Premiums that are scaled afterwards have other residuals than those whose dependence was lowered."""
     table, claims, years, age = policies(1000)
@@ -364,45 +361,6 @@ def test_a_weight_is_a_number_of_rows():
     assert repeated.predict(table[weight > 0]) == pytest.approx(premiums, rel=1e-3)
 
 
-def test_s_as_a_column_of_x_equals_s_on_its_own_and_no_factor_looks_at_it():
-    table, claims, _, age = policies()
-    apart = fd.FairTariff(lam=0.5).fit(table, claims, sensitive_features=age)
-    inside = fd.FairTariff(lam=0.5, sensitive_columns=["age"]).fit(table.assign(age=age), claims)
-    assert (apart.predict(table) == inside.predict(table)).all()
-    assert "age" not in set(inside.relativities()["factor"])
-
-
-def test_grid_search_with_metadata_routing():
-    table, claims, years, age = policies(200)
-    with config_context(enable_metadata_routing=True):
-        model = fd.FairTariff(penalty="hgr_spline", tol=1e-2).set_fit_request(
-            sensitive_features=True, sample_weight=True
-        )
-        model.set_score_request(sample_weight=True)
-        search = GridSearchCV(model, {"lam": [0.0, 1.0], "alpha": [1e-3]}, cv=3, error_score="raise")
-        search.fit(table, claims, sensitive_features=age, sample_weight=years)
-    assert search.best_params_["lam"] == 0.0
-
-
-def test_arrays_and_tables_whose_columns_are_numbers():
-    table, claims, _, age = policies()
-    x = table[["bonus", "garage"]].to_numpy(dtype=float)
-    model = fd.FairTariff(lam=0.5, interactions=[(0, 1)]).fit(x, claims, sensitive_features=age)
-    premiums = model.predict(x)
-    assert (model.predict(pd.DataFrame(x)) == premiums).all()
-    assert fd.rate(model.relativities(), x) == pytest.approx(premiums, rel=1e-9)
-
-
-def test_a_constant_column_and_one_without_any_cell_change_nothing():
-    table, claims, _, _ = policies()
-    plain = fd.FairTariff(lam=0).fit(table[["bonus"]], claims)
-    more = table[["bonus"]].assign(same=1.0, empty=np.nan)
-    model = fd.FairTariff(lam=0).fit(more, claims)
-    assert model.predict(more) == pytest.approx(plain.predict(table), rel=1e-3)
-    only = fd.FairTariff(lam=0).fit(more[["same"]], claims)
-    assert only.predict(more) == pytest.approx(np.full(len(more), claims.mean()))
-
-
 def test_what_was_not_there_in_training_counts_as_the_base_and_is_counted():
     table, claims, _, _ = policies()
     model = fd.FairTariff(lam=0).fit(table, claims)
@@ -418,19 +376,14 @@ def test_what_was_not_there_in_training_counts_as_the_base_and_is_counted():
     ("options", "column"),
     [
         ({"penalty": "hgr_nn"}, "penalty"),
-        ({"lam": -1}, "lam"),
         ({"alpha": np.nan}, "alpha"),
-        ({"max_iter": 0}, "max_iter"),
         ({"n_breakpoints": 1}, "n_breakpoints"),
         ({"breakpoints": {"zone": [1, 2]}}, "breakpoints"),
         ({"breakpoints": {"bonus": [2, 1]}}, "breakpoints"),
-        ({"bands": {"bonus": []}}, "bands"),
         ({"bands": {"bonus": [1]}, "breakpoints": {"bonus": [1, 2]}}, "bands"),
         ({"bands": {"height": [1]}}, "bands"),
-        ({"interactions": [("zone", "zone")]}, "interactions"),
         ({"interactions": [("zone", "age")]}, "interactions"),
         ({"base_levels": {"zone": "Z"}}, "base_levels"),
-        ({"base_levels": {"bonus": "much"}}, "base_levels"),
         ({"categorical_features": ["height"]}, "categorical_features"),
     ],
 )
@@ -456,17 +409,6 @@ def test_a_descent_cut_short_warns():
     table, claims, _, age = policies()
     with pytest.warns(ConvergenceWarning, match="did not converge in 2 steps"):
         fd.FairTariff(lam=3, max_iter=2).fit(table, claims, sensitive_features=age)
-
-
-def test_with_its_own_penalty_nothing_needs_torch():
-    program = (
-        "import sys, numpy, fairdash\n"
-        "x = numpy.arange(40.0).reshape(20, 2)\n"
-        "tariff = fairdash.FairTariff(lam=1).fit(x, x[:, 0] % 5, sensitive_features=x[:, 1] % 7)\n"
-        "fairdash.rate(tariff.relativities(), x)\n"
-        "assert 'torch' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_averages_of_classes_and_of_a_number_beside_them_become_one():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import doctest
-import warnings
+from dataclasses import replace
 from importlib import import_module
 from itertools import pairwise
 
@@ -21,7 +21,9 @@ from fairdash.tariff.shape import Shape
 from fairdash.tariff.terms import design
 from fairdash.training.losses import find_loss
 from fairdash.training.splits import random_splits
+from tests.data.tables import dataset_of
 from tests.tariff.test_model import OPTIONS, _target, policies
+from tests.tiers import few
 
 POISSON = find_loss("poisson")
 
@@ -52,7 +54,7 @@ def test_smoothed_relativities_are_nearer_to_a_smooth_truth_and_turn_less_often(
         return 0.8 * np.sin(2.5 * wear)
 
     nearer, fewer = [], []
-    for seed in range(6):
+    for seed in range(4):
         table, claims, years, _ = claims_of(effect, seed=seed)
         away, bends = [], []
         for smooth in (0, "auto"):
@@ -64,7 +66,7 @@ def test_smoothed_relativities_are_nearer_to_a_smooth_truth_and_turn_less_often(
         assert model.smooth_["wear"] > 0
         nearer.append(away[1] < 0.5 * away[0])
         fewer.append(bends[1] < bends[0])
-    assert sum(nearer) >= 5
+    assert sum(nearer) >= 3
     assert all(fewer)
 
 
@@ -73,7 +75,7 @@ def test_a_jump_stays_as_far_as_held_out_rows_tell():
         return 1.0 * (wear > 0.5)
 
     worse = []
-    for seed in range(4):
+    for seed in range(2):
         table, claims, years, _ = claims_of(jump, n=6000, seed=seed)
         new, others, weight, _ = claims_of(jump, n=6000, seed=100 + seed)
         errors = []
@@ -88,7 +90,7 @@ def test_a_jump_stays_as_far_as_held_out_rows_tell():
     assert not any(worse)
 
 
-@pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie", "squared_error"])
+@pytest.mark.parametrize("loss", few(["poisson", "gamma", "squared_error"], "poisson"))
 def test_no_smoothness_is_the_ridge_and_more_of_it_ends_at_a_line(loss):
     table, claims, years, _ = policies()
     y = _target(loss, claims)
@@ -123,9 +125,8 @@ def _blocks(terms):
 HELD = {"bonus": 1, "value": -1}
 
 
-@pytest.mark.parametrize("loss", ["poisson", "gamma", "squared_error"])
-@pytest.mark.parametrize("lam", [0, 0.3, 5])
-@pytest.mark.parametrize("smooth", [0, "auto"])
+@pytest.mark.parametrize("loss", few(["poisson", "gamma", "squared_error"], "poisson", "squared_error"))
+@pytest.mark.parametrize(("lam", "smooth"), [(0, 0), (0.3, "auto")])
 def test_monotone_relativities_are_so_exactly(loss, lam, smooth, tmp_path):
     table, claims, years, age = policies()
     y = _target(loss, claims)
@@ -176,18 +177,6 @@ def test_what_it_costs_is_shown():
     assert "“wear” may only fall. On its training rows" in few.formula()
 
 
-@pytest.mark.parametrize("lam", [0, 0.3])
-def test_what_is_monotone_already_stays_as_it_is(lam):
-    table, claims, years, age = claims_of(lambda wear: 2 * wear)
-    given = {"sensitive_features": age, "sample_weight": years}
-    how = {"lam": lam, "smooth": 3.0, "n_breakpoints": 6, "tol": 1e-8, "random_state": 0}
-    free = fd.FairTariff(**how).fit(table, claims, **given)
-    assert (np.diff(curve(free)[1]) > 0).all()
-    held = fd.FairTariff(monotone={"wear": 1}, **how).fit(table, claims, **given)
-    assert held.predict(table) == pytest.approx(free.predict(table), rel=1e-4)
-    assert held.monotone_cost_.loc["training", "cost"] == pytest.approx(0, abs=1e-6)
-
-
 def test_a_fair_monotone_tariff_is_where_nothing_monotone_is_lower():
     """Against the direction that fairness pulls in: many steps are held, and no small change lowers L + λ Ψ."""
     from fairdash.tariff.glm import fit_glm
@@ -216,41 +205,18 @@ def test_a_fair_monotone_tariff_is_where_nothing_monotone_is_lower():
         assert (stack.value_and_slope(other @ stack._root.T, which)[0] > least - 1e-7).all()
 
 
-def test_splits_take_both_and_shrink_first():
-    table, claims, years, age = claims_of(lambda wear: 2 * wear, n=800)
-    dataset = Dataset(
-        name="claims", features=table, target=pd.Series(claims, name="claims"),
-        sensitive=pd.DataFrame({"age": age}), weight=pd.Series(years, name="years"),
-    )  # fmt: skip
-    splits = random_splits(len(table), n_splits=2, random_state=0)
-    plain, shaped = (
-        fit_tariffs(dataset, splits, lams=(0.0, 0.3), options=FitOptions(loss=POISSON, **how), shrink=True)
-        for how in ({}, {"smooth": "auto", "monotone": {"wear": 1}})
-    )
-    y, weight = claims, years
-    of_plain, of_shaped = (
-        np.mean([POISSON.mean_deviance(y[splits[j].test], p[splits[j].test], weight[splits[j].test])
-                 for p, j in zip(each.predictions, each.members["split"], strict=True)])
-        for each in (plain, shaped)
-    )  # fmt: skip
-    assert of_shaped < of_plain
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         ({"monotone": {"zone": 1}}, r"“zone” is a category.*Leave the column out of monotone"),
         ({"monotone": {"height": 1}}, r"no feature called “height”.*Name columns"),
         ({"monotone": {"bonus": 2}}, r"“bonus” has no direction.*Give \+1"),
-        ({"monotone": {"bonus": "up"}}, r"“bonus” has no direction.*Give \+1"),
-        ({"monotone": {"bonus": True}}, r"“bonus” has no direction.*Give \+1"),
         ({"monotone": {"group": 1}, "categorical_features": ["group"]}, "“group” is a category"),
         ({"monotone": {"bonus": 1}, "interactions": [("bonus", "zone")]}, "“bonus” is in an interaction"),
         ({"monotone": {"garage": 1}, "fixed": {"garage": {True: 1, False: 1.1}}}, "“garage” are fixed"),
         ({"smooth": -1}, "“smooth”.*at least 0"),
-        ({"smooth": "much"}, "“smooth”.*“auto”, a number of at least 0"),
-        ({"smooth": {"bonus": -1}}, "“smooth”.*one a column"),
-        ({"smooth": {"zone": 1}}, "“zone” is no number among the features"),
+        ({"smooth": {"bonus": -1}}, "“smooth”.*one per column"),
+        ({"smooth": {"zone": 1}}, "“zone” is not a numeric feature"),
     ],
 )
 def test_what_cannot_be_shaped_is_named_with_what_to_do(options, said):
@@ -260,17 +226,49 @@ def test_what_cannot_be_shaped_is_named_with_what_to_do(options, said):
     assert [problem.column for problem in caught.value.problems] == [next(iter(options))]
 
 
-def test_columns_named_by_numbers_can_be_monotone_and_claims_may_be_few():
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(200, 2)), np.zeros(200)
-    y[3] = 1.0
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = fd.FairTariff(lam=0, alpha=0.01, monotone={0: -1}).fit(x, y)
-    assert model.smooth_ == {"0": 0, "1": 0}
-    assert (np.diff(curve(model, "0")[1]) <= 0).all()
-
-
 @pytest.mark.parametrize("module", ["shape"])
 def test_the_modules_examples_hold(module):
     assert doctest.testmod(import_module(f"fairdash.tariff.{module}")).failed == 0
+
+
+LAMS = (0.0, 1.0)
+
+
+def weak_claims(n: int = 2000) -> Dataset:
+    """Policies of which one in twelve has a claim; two of four numbers tell a little."""
+    rng = np.random.default_rng(0)
+    age, years = rng.integers(18, 90, n), rng.uniform(0.2, 1.0, n)
+    numbers = pd.DataFrame(rng.normal(size=(n, 3)), columns=["power", "value", "density"])
+    numbers["bonus"] = np.clip(140 - age + rng.normal(0, 15, n), 50, 150)
+    rate = 0.1 * np.exp(0.012 * (numbers["bonus"] - 90) + 0.15 * numbers["power"])
+    claims = rng.poisson(rate * years) / years
+    return dataset_of(numbers, {"claims": claims}, {"age": age.astype(float)}, weight={"years": years})
+
+
+def test_weak_claims_are_foretold_better_at_every_weight() -> None:
+    data, options = weak_claims(), FitOptions(loss=POISSON)
+    y, weight = data.target.to_numpy(), data.weight.to_numpy()
+    splits = random_splits(data.n_rows, n_splits=3, random_state=0)
+    errors = {}
+    for shrink in (False, True):
+        found = fit_tariffs(data, splits, lams=LAMS, options=options, shrink=shrink)
+        tests = [splits[j].test for j in found.members["split"]]
+        each = [
+            POISSON.mean_deviance(y[rows], p[rows], weight[rows])
+            for p, rows in zip(found.predictions, tests, strict=True)
+        ]
+        errors[shrink] = pd.Series(each).groupby(found.members["lam"].to_numpy()).mean()
+    assert (errors[True] < 0.99 * errors[False]).all()
+
+
+def test_test_rows_take_no_part_and_the_same_seed_gives_the_same() -> None:
+    data = weak_claims(600)
+    splits = random_splits(data.n_rows, n_splits=1, random_state=0, validation_share=0.25)
+    poisoned = data.target.copy()
+    poisoned.iloc[splits[0].test] = 50.0
+    one, same, other = (
+        fit_tariffs(each, splits, lams=LAMS, options=FitOptions(loss=POISSON), shrink=True).predictions
+        for each in (data, data, replace(data, target=poisoned))
+    )
+    np.testing.assert_array_equal(one, same)
+    np.testing.assert_array_equal(one, other)

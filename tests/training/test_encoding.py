@@ -65,7 +65,7 @@ def test_what_only_rounding_varies_is_no_feature_and_no_target(embedding):
         assert TargetScale.of(y, LOSSES["squared_error"], None).unit == 1
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_weight_of_two_counts_a_row_twice(seed):
     frame = _frame(seed=seed)
     weight = np.random.default_rng(seed).integers(1, 5, size=len(frame))
@@ -75,26 +75,6 @@ def test_a_weight_of_two_counts_a_row_twice(seed):
     assert weighted.transform(frame) == pytest.approx(FeatureEncoder.fit(repeated).transform(frame), abs=1e-9)
     scaled = FeatureEncoder.fit(frame, sample_weight=0.1 * weight)
     assert scaled.transform(frame) == pytest.approx(weighted.transform(frame), abs=1e-9)
-
-
-def test_unknown_levels_are_counted_and_count_as_missing():
-    frame = _frame()
-    encoder = FeatureEncoder.fit(frame)
-    other = frame.iloc[:5].assign(
-        roof=["turf", None, "turf", "tile", "slate"], zone=[9, 1, 2, None, 3], area=1.0
-    )
-    assert encoder.unknown_levels(other) == {"roof": 2, "zone": 1}
-    assert encoder.unknown_levels(frame) == {}
-    one_hot = encoder.transform(other)[:, 4:]
-    assert one_hot[:, :3].sum(axis=1).tolist() == [0, 0, 0, 1, 1]
-    assert one_hot[:, 3:].sum(axis=1).tolist() == [0, 1, 1, 0, 1]
-
-
-def test_the_order_of_the_columns_does_not_matter_nor_do_others():
-    frame = _frame()
-    encoder = FeatureEncoder.fit(frame)
-    turned = frame[frame.columns[::-1]].assign(other="x")
-    assert (encoder.transform(turned) == encoder.transform(frame)).all()
 
 
 @pytest.mark.parametrize("embedding", list(EMBEDDINGS))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 import torch
 
@@ -68,20 +67,6 @@ def _batches(u, v, n_steps, size=256, seed=9):
         yield u[:, rows], v[:, rows]
 
 
-def test_the_methods_stand_in_the_order_of_the_page():
-    assert list(METHODS) == [
-        "standard",
-        "hgr_nn",
-        "hgr_spline",
-        "cca_spline",
-        "chi2_nn",
-        "chi2_kde",
-        "mine",
-        "pearson",
-    ]
-    assert [method for method in PENALTIES if method not in MULTIVARIATE] == ["chi2_kde"]
-
-
 @every_penalty
 def test_what_is_said_of_the_adversary_is_so(method):
     u, s = _gaussian(0.6, 24)
@@ -123,27 +108,13 @@ def test_the_adversarys_gradient_equals_finite_differences(method):
         assert gradient[1, 0, 0].item() == pytest.approx((values[0] - values[1]) / 2e-6, rel=1e-5, abs=1e-9)
 
 
-@every_penalty
-def test_a_row_of_weight_zero_is_as_good_as_left_out(method, monkeypatch):
-    monkeypatch.setattr(
-        adversarial, "_PAIRS", 40
-    )  # all pairs of the batch: which ones are drawn does not matter
-    u, s = _gaussian(0.6, 30)
-    penalty, v = _penalty(method, s, [1, 2, 3])
-    weight = torch.ones_like(u)
-    weight[:, 4::5] = 0
-    kept = weight[0, :, 0] > 0
-    for value in (penalty, penalty.adversary_objective):
-        assert torch.allclose(value(u, v, weight), value(u[:, kept], v[:, kept]), rtol=1e-3, atol=1e-6)
-
-
 @pytest.mark.parametrize("method", [method for method in PENALTIES if method != "chi2_kde"])
-def test_a_weight_of_two_is_a_row_twice(method, monkeypatch):
+def test_a_weight_of_two_is_a_row_twice_and_of_zero_none(method, monkeypatch):
     """χ²_KDE is left out: its bandwidth narrows with the number of rows, by Kish's formula under weights."""
     monkeypatch.setattr(adversarial, "_PAIRS", 60)
     u, s = _gaussian(0.6, 30)
     penalty, v = _penalty(method, s, [1, 2, 3])
-    times = 1 + torch.arange(30) % 3
+    times = torch.arange(30) % 3
     weight = times.to(u.dtype)[None, :, None].expand_as(u)
     twice = torch.arange(30).repeat_interleave(times)
     for value in (penalty, penalty.adversary_objective):
@@ -152,24 +123,16 @@ def test_a_weight_of_two_is_a_row_twice(method, monkeypatch):
         assert not torch.allclose(value(u, v), repeated, rtol=1e-3)
 
 
-@every_penalty
-def test_the_weights_unit_does_not_matter(method):
-    u, s = _gaussian(0.6, 40)
-    penalty, v = _penalty(method, s, [1, 2, 3])
-    weight = _weights(u)
-    assert torch.allclose(penalty(u, v, weight), penalty(u, v, 1000 * weight), rtol=1e-9)
-    assert torch.allclose(penalty(u, v), penalty(u, v, torch.full_like(u, 3.0)), rtol=1e-9)
-
-
 @WEIGHTED
 @every_penalty
-def test_units_of_u_and_s_do_not_matter(method, weighted):
+def test_units_of_u_s_and_weights_do_not_matter(method, weighted):
     u, s = _gaussian(0.6, 60)
     penalty, v = _penalty(method, s, [1, 2, 3])
     weight = _weights(u) if weighted else None
     other = _encode(method, 0.01 * s - 7)
     assert torch.allclose(v, other, atol=1e-9)
-    assert torch.allclose(penalty(u, v, weight), penalty(100 * u + 3, other, weight), atol=1e-5)
+    dearer = None if weight is None else 1000 * weight
+    assert torch.allclose(penalty(u, v, weight), penalty(100 * u + 3, other, dearer), atol=1e-5)
 
 
 @every_penalty
@@ -201,28 +164,23 @@ def _degenerate(kind, s):
     """Predictions that follow s as far as they vary."""
     one = torch.full_like(s, 0.7)
     return {
-        "constant": one,
         "constant at 1e12": 1.1e12 * one,
         "rounding": torch.where(s > 0, one.nextafter(2 * one), one),
-        "1e-12 around 1": 1 + 1e-12 * s,
         "two values": (s > 0).to(s),
         "1e12": 1e12 * (1 + s),
     }[kind]
 
 
-@WEIGHTED
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize(
-    "kind", ["constant", "constant at 1e12", "rounding", "1e-12 around 1", "two values", "1e12"]
-)
+@pytest.mark.parametrize("kind", ["constant at 1e12", "rounding", "two values", "1e12"])
 @every_penalty
-def test_degenerate_predictions(method, kind, dtype, weighted, monkeypatch):
+def test_degenerate_predictions(method, kind, dtype, monkeypatch):
     # With all pairs, the product of the margins has the weighted margins themselves, not by chance alone.
     monkeypatch.setattr(adversarial, "_PAIRS", 64)
     _, s = _gaussian(0.0, 64, dtype=dtype)
     penalty, v = _penalty(method, s, [1, 2, 3])
     u = _degenerate(kind, s).requires_grad_()
-    weight = _weights(s) if weighted else None
+    weight = _weights(s)
     psi = penalty(u, v, weight)
     (slope,) = torch.autograd.grad(psi.sum(), u)
     assert torch.isfinite(psi).all()
@@ -232,23 +190,20 @@ def test_degenerate_predictions(method, kind, dtype, weighted, monkeypatch):
     elif kind == "two values":
         assert slope.abs().max() > 0
     else:
-        # Below 0 by an adversary that has not climbed yet; single precision leaves 1e-5 in weighted means, and
-        # a spread of 1e-12 is one in double precision.
+        # Below 0 by an adversary that has not climbed yet; single precision leaves 1e-5 in weighted means.
         assert (psi < 1e-3).all()
 
 
 def _awkward(kind, n, generator):
     s = torch.randn(1, n, 1, generator=generator)
     return {
-        "binary": (s > 0).float(),
         "mostly zero": torch.where(s > 1.64, s, 0.0),
         "heavy tail": torch.exp(2 * s),
-        "four values": torch.round(s).clamp(-1, 2),
         "huge": 1e6 + s,
     }[kind]
 
 
-@pytest.mark.parametrize("kind", ["binary", "mostly zero", "heavy tail", "four values", "huge"])
+@pytest.mark.parametrize("kind", ["mostly zero", "heavy tail", "huge"])
 @every_penalty
 def test_awkward_sensitive_features_are_seen(method, kind):
     """Not only finite: the dependence on s reads higher than that on the same s shuffled."""
@@ -266,19 +221,6 @@ def test_awkward_sensitive_features_are_seen(method, kind):
     assert psi.item() > max(shuffled)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@every_penalty
-def test_an_s_that_is_constant_but_for_rounding_has_no_dependence(method, dtype):
-    u, _ = _gaussian(0.0, 64, dtype=dtype)
-    one = torch.full_like(u, 0.3)
-    s = torch.where(u > 0, one.nextafter(2 * one), one)
-    assert len(s.unique()) == 2
-    penalty, v = _penalty(method, s, [1, 2, 3])
-    psi = penalty(u.requires_grad_(), v)
-    assert (psi < 1e-5).all()
-    assert torch.isfinite(torch.autograd.grad(psi.sum(), u)[0]).all()
-
-
 @every_penalty
 def test_one_value_of_s_in_a_batch_has_no_dependence(method):
     """A rare group may be missing from a batch, though not from the training rows."""
@@ -290,21 +232,20 @@ def test_one_value_of_s_in_a_batch_has_no_dependence(method):
     assert torch.isfinite(torch.autograd.grad(psi.sum(), batch)[0]).all()
 
 
-@WEIGHTED
 @every_penalty
-def test_a_stack_equals_its_members_one_by_one(method, weighted):
+def test_a_stack_equals_its_members_one_by_one(method):
     u, s = _gaussian(0.6, 80)
     seeds = [4, 5, 6]
     together, v = _penalty(method, s, seeds)
-    weight = _weights(u) if weighted else None
+    weight = _weights(u)
     psi = together(u, v, weight)
     for k, seed in enumerate(seeds):
         alone, own = _penalty(method, s[k : k + 1], [seed])
-        value = alone(u[k : k + 1], own, None if weight is None else weight[k : k + 1])
+        value = alone(u[k : k + 1], own, weight[k : k + 1])
         assert value.item() == pytest.approx(psi[k].item(), abs=1e-12)
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf, 3e38])
+@pytest.mark.parametrize("bad", [math.nan, 3e38])
 @every_penalty
 def test_a_member_that_diverges_leaves_the_others_alone(method, bad):
     u, s = _gaussian(0.6, 80, dtype=torch.float32)
@@ -345,33 +286,6 @@ def test_independent_batches_stay_at_the_floor(method):
     assert torch.cat(fresh).mean() < 0.5 * strong
 
 
-@every_penalty
-def test_psi_is_positive_and_rises_with_dependence(method):
-    values = []
-    for rho in (0.3, 0.6, 0.9):
-        u, s = _gaussian(rho, 2000, members=4, dtype=torch.float32)
-        penalty, v = _penalty(method, s, [1, 2, 3, 4])
-        _climb(penalty, _batches(u, v, 150))
-        with torch.no_grad():
-            values.append(penalty(u, v).mean().item())
-    assert values[0] > 0
-    assert values == sorted(values)
-    assert values[2] > 1.5 * values[0]
-
-
-@every_penalty
-def test_going_down_the_gradient_lowers_psi(method):
-    u, s = _gaussian(0.7, 256)
-    penalty, v = _penalty(method, s, [1, 2, 3])
-    _climb(penalty, _batches(u, v, 60))
-    psi = penalty(u.requires_grad_(), v)
-    (slope,) = torch.autograd.grad(psi.sum(), u)
-    step = 1e-3 * slope / slope.norm(dim=1, keepdim=True)
-    with torch.no_grad():
-        assert (penalty(u - step, v) < psi).all()
-        assert (penalty(u + step, v) > psi).all()
-
-
 @pytest.mark.parametrize("method", MULTIVARIATE)
 def test_a_link_to_the_second_of_several_columns_is_seen(method):
     u, s = _gaussian(0.8, 2000, members=2, dtype=torch.float32)
@@ -390,8 +304,16 @@ def test_a_link_to_the_second_of_several_columns_is_seen(method):
     ("method", "truth", "close"),
     [
         ("hgr_nn", lambda rho: rho, lambda rho: 0.03),
-        ("mine", lambda rho: -0.5 * math.log(1 - rho**2), lambda rho: 0.05),
-        ("chi2_nn", lambda rho: rho**2 / (1 - rho**2), lambda rho: 0.02 if rho <= 0.4 else 0.15 * 0.5625),
+        # Their formulas are held by test_penalties_values.py.
+        pytest.param(
+            "mine", lambda rho: -0.5 * math.log(1 - rho**2), lambda rho: 0.05, marks=pytest.mark.variant
+        ),
+        pytest.param(
+            "chi2_nn",
+            lambda rho: rho**2 / (1 - rho**2),
+            lambda rho: 0.02 if rho <= 0.4 else 0.15 * 0.5625,
+            marks=pytest.mark.variant,
+        ),
     ],
 )
 def test_the_adversary_alone_recovers_the_gaussian_truth(method, truth, close):
@@ -411,16 +333,8 @@ def test_the_adversary_alone_recovers_the_gaussian_truth(method, truth, close):
         which_split=torch.zeros(len(rho), dtype=torch.long),
         settings=TrainingSettings(),
     )
-    _climb(penalty, (draw(256) for _ in range(600)), n_steps=600)
+    _climb(penalty, (draw(256) for _ in range(500)), n_steps=500)
     with torch.no_grad():
         values = penalty(*draw(8000)).view(len(rhos), repeats).mean(dim=1)
     for value, r in zip(values.tolist(), rhos, strict=True):
         assert value == pytest.approx(truth(r), abs=close(r)), r
-
-
-def test_every_source_and_meaning_is_said():
-    for method in METHODS.values():
-        assert method.meaning.endswith(".")
-        assert method.source
-    assert len({method.title for method in METHODS.values()}) == len(METHODS)
-    assert np.all([method.id == name for name, method in METHODS.items()])

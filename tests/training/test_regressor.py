@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import struct
 import subprocess
@@ -12,20 +11,15 @@ from dataclasses import fields, replace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_validate
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fairdash as fd
 from fairdash.errors import DataError, OptionError, StorageError
 from fairdash.training.methods import METHODS
-from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.settings import BUDGETED, TrainingSettings
-from tests.tiers import METHODS_KEPT, few_methods
+from fairdash.training.settings import TrainingSettings
+from tests.tiers import METHODS_KEPT
 
 TINY = {
     "device": "cpu",
@@ -36,8 +30,6 @@ TINY = {
     "adversary_steps": 3,
     "lr": 0.03,
 }
-PENALISED = [method for method in METHODS if METHODS[method].penalty is not None]
-every_method = pytest.mark.parametrize("method", few_methods(METHODS))
 
 #: Where repeating a row cannot be the same as doubling its weight, even with all rows in one batch.
 WEIGHTS_ARE_NOT_COUNTS = {
@@ -103,41 +95,16 @@ def _table(n=200, seed=0):
     return table, pd.Series(y, name="cost")
 
 
-def test_its_parameters_are_those_of_the_training_settings_and_its_own():
-    parameters = inspect.signature(fd.FairRegressor).parameters
-    own = ["method", "objective", "lam", "sensitive_columns", "random_state", "device", "validation_fraction"]
-    settings = {field.name: field.default for field in fields(TrainingSettings)} | dict.fromkeys(
-        BUDGETED, "auto"
-    )
-    assert list(parameters) == [*own, *settings]
-    assert {name: parameters[name].default for name in settings} == settings
-    assert all(each.kind is inspect.Parameter.KEYWORD_ONLY for each in parameters.values())
-    document = inspect.getdoc(fd.FairRegressor)
-    assert all(name in document for name in parameters)
-
-
 def test_every_setting_reaches_the_training(monkeypatch):
     from fairdash.training import regressor_fit
 
     seen = []
     monkeypatch.setattr(regressor_fit, "train_single", lambda *rows, **given: seen.append(given) or 1 / 0)
     other = TrainingSettings(
-        architecture="scores",
-        hidden=(5, 4),
-        lr=1e-4,
-        weight_decay=0.5,
-        batch_size=16,
-        n_epochs=7,
-        warm_up_epochs=3,
-        adversary_hidden=(3,),
-        adversary_lr=0.2,
-        adversary_steps=2,
-        dropout=0.1,
-        loss="tweedie",
-        tweedie_power=1.2,
-        balance=True,
-        patience=2,
-    )
+        architecture="scores", hidden=(5, 4), lr=1e-4, weight_decay=0.5, batch_size=16, n_epochs=7,
+        warm_up_epochs=3, adversary_hidden=(3,), adversary_lr=0.2, adversary_steps=2, dropout=0.1, loss="tweedie",
+        tweedie_power=1.2, balance=True, patience=2,
+    )  # fmt: skip
     default = TrainingSettings()
     assert all(getattr(other, field.name) != getattr(default, field.name) for field in fields(other))
     x, y, s = _arrays(30)
@@ -148,72 +115,18 @@ def test_every_setting_reaches_the_training(monkeypatch):
     assert seen[0]["settings"] == other
 
 
-def test_clone_and_set_params():
-    model = _model(lam=2.0, sensitive_columns=["age"], hidden=[4, 4])
-    twin = clone(model)
-    assert twin.get_params() == model.get_params()
-    assert twin.set_params(lam=0.5, n_epochs=9).lam == 0.5
-    assert twin.n_epochs == 9
-    assert model.lam == 2.0
-
-
-@every_method
-def test_the_same_random_state_gives_the_same_predictions_and_another_others(method):
+def test_s_as_a_column_of_x_equals_s_on_its_own():
     x, y, s = _arrays()
-    first, again, other = (
-        _model(method=method, random_state=seed).fit(x, y, sensitive_features=s).predict(x)
-        for seed in (3, 3, 4)
-    )
-    assert (first == again).all()
-    assert not np.allclose(first, other, rtol=1e-4)
-    state = _model(method=method, random_state=np.random.RandomState(3))
-    drawn = state.fit(x, y, sensitive_features=s).predict(x)
-    assert not np.allclose(drawn, state.fit(x, y, sensitive_features=s).predict(x), rtol=1e-4)
-
-
-@pytest.mark.parametrize("objective", OBJECTIVES)
-@pytest.mark.parametrize("method", few_methods(PENALISED))
-def test_lambda_zero_is_the_standard_network_to_the_last_bit(method, objective, monkeypatch):
-    """Of the same mini-batches: some methods have larger ones."""
-    x, y, s = _arrays()
-    same = replace(METHODS["standard"], rows_a_step=METHODS[method].rows_a_step)
-    monkeypatch.setattr("fairdash.training.stack.METHODS", METHODS | {"standard": same})
-    standard = _model(method="standard").fit(x, y).predict(x)
-    zero = _model(method=method, objective=objective, lam=0)
-    assert (zero.fit(x, y, sensitive_features=s).predict(x) == standard).all()
-    assert (zero.fit(x, y).predict(x) == standard).all()
-    assert zero.lam_ == 0
-    fair = _model(method=method, objective=objective).fit(x, y, sensitive_features=s)
-    assert not np.allclose(fair.predict(x), standard, rtol=1e-4)
-    assert fair.lam_ == 1.0
-
-
-@pytest.mark.parametrize("method", few_methods(PENALISED))
-def test_predictions_depend_less_on_s(method):
-    x, y, s = _arrays(400)
-    more = {"n_epochs": 60, "warm_up_epochs": 10, "random_state": 1}
-    standard = _model(method="standard", **more).fit(x, y)
-    fair = _model(method=method, lam=5.0, **more).fit(x, y, sensitive_features=s)
-    assert standard.score(x, y) > 0.9
-    before, after = (fd.measure("hgr_spline", model.predict(x), s) for model in (standard, fair))
-    assert before > 0.6
-    assert after < 0.6 * before
-
-
-@every_method
-def test_s_as_a_column_of_x_equals_s_on_its_own(method):
-    x, y, s = _arrays()
-    apart = _model(method=method).fit(x, y, sensitive_features=s)
+    apart = _model().fit(x, y, sensitive_features=s)
     with_s = np.column_stack([x[:, :1], s, x[:, 1:]])
-    inside = _model(method=method, sensitive_columns=[1]).fit(with_s, y)
+    inside = _model(sensitive_columns=[1]).fit(with_s, y)
     assert (apart.predict(x) == inside.predict(with_s)).all()
     assert (apart.n_features_in_, inside.n_features_in_) == (3, 4)
 
 
-@every_method
-def test_the_predictor_does_not_see_the_sensitive_column(method):
+def test_the_predictor_does_not_see_the_sensitive_column():
     table, y = _table()
-    model = _model(method=method, sensitive_columns=["age"]).fit(table, y)
+    model = _model(sensitive_columns=["age"]).fit(table, y)
     assert "age" not in model.predictor_.encoder.columns
     predictions = model.predict(table)
     assert (model.predict(table.assign(age=100 - table["age"])) == predictions).all()
@@ -228,20 +141,18 @@ def test_the_forms_of_s_are_one():
     assert all((other == first).all() for other in others)
 
 
-@pytest.mark.parametrize("method", few_methods(each for each in PENALISED if METHODS[each].multivariate))
-def test_several_sensitive_columns(method):
+def test_several_sensitive_columns():
     x, y, s = _arrays()
     two = pd.DataFrame({"age": s, "height": np.random.default_rng(8).normal(size=len(s))})
-    apart = _model(method=method).fit(x, y, sensitive_features=two)
+    apart = _model().fit(x, y, sensitive_features=two)
     table = pd.DataFrame(x, columns=["a", "b", "c"]).join(two)
-    inside = _model(method=method, sensitive_columns=["age", "height"]).fit(table, y)
+    inside = _model(sensitive_columns=["age", "height"]).fit(table, y)
     assert (apart.predict(x) == inside.predict(table)).all()
-    one = _model(method=method).fit(x, y, sensitive_features=s)
+    one = _model().fit(x, y, sensitive_features=s)
     assert not np.allclose(apart.predict(x), one.predict(x), rtol=1e-6)
 
 
 def test_a_method_for_one_column_refuses_two(monkeypatch):
-    from dataclasses import replace
 
     from fairdash.training import regressor_fit
 
@@ -250,42 +161,6 @@ def test_a_method_for_one_column_refuses_two(monkeypatch):
     x, y, s = _arrays()
     with pytest.raises(OptionError, match="one sensitive column only"):
         _model(method="hgr_nn").fit(x, y, sensitive_features=np.column_stack([s, s]))
-
-
-def test_grid_search_over_lambda_with_metadata_routing():
-    x, y, s = _arrays()
-    weight = np.random.default_rng(2).uniform(0.5, 2, size=len(y))
-    with config_context(enable_metadata_routing=True):
-        model = _model().set_fit_request(sensitive_features=True, sample_weight=True)
-        model.set_score_request(sample_weight=True)
-        search = GridSearchCV(model, {"lam": [0.0, 1.0], "lr": [0.01, 0.03]}, cv=3, error_score="raise")
-        search.fit(x, y, sensitive_features=s, sample_weight=weight)
-        assert search.cv_results_["mean_test_score"].shape == (4,)
-        assert search.best_params_["lam"] == 0.0  # the score is accuracy alone
-        alone = _model(lam=0.0, lr=search.best_params_["lr"]).fit(x, y, sample_weight=weight)
-        assert (search.predict(x) == alone.predict(x)).all()
-        results = cross_validate(
-            model, x, y, cv=3, params={"sensitive_features": s, "sample_weight": weight}, error_score="raise"
-        )
-        assert len(results["test_score"]) == 3
-        pipeline = make_pipeline(StandardScaler(), _model().set_fit_request(sensitive_features=True))
-        piped = pipeline.fit(x, y, sensitive_features=s).predict(x)
-    # The regressor scales by itself: scaling before it changes nothing but roundings.
-    assert piped == pytest.approx(_model().fit(x, y, sensitive_features=s).predict(x), rel=1e-6)
-
-
-def test_the_search_chooses_by_a_score_that_knows_s():
-    table, y = _table(240)
-
-    def fairness(model, rows, target):
-        return -abs(fd.measure("pearson", model.predict(rows), rows["age"]))
-
-    search = GridSearchCV(
-        _model(sensitive_columns=["age"]), {"lam": [0.0, 5.0]}, scoring=fairness, cv=3, error_score="raise"
-    )
-    assert search.fit(table, y).best_params_ == {"lam": 5.0}
-    results = cross_validate(search.best_estimator_, table, y, cv=3, error_score="raise")
-    assert np.isfinite(results["test_score"]).all()
 
 
 def test_weights_count_rows_with_missing_cells_and_categories():
@@ -298,12 +173,11 @@ def test_weights_count_rows_with_missing_cells_and_categories():
     assert model.fit(table.loc[repeated], y[repeated]).predict(table) == pytest.approx(weighted, rel=1e-7)
 
 
-@pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie"])
-def test_losses_with_a_log_link_and_balance(loss):
+def test_a_loss_with_a_log_link_and_balance():
     x, y, s = _arrays()
     y = np.exp((y - y.mean()) / y.std())
     weight = np.random.default_rng(2).uniform(0.5, 2, size=len(y))
-    model = _model(loss=loss, balance=True, dropout=0.1)
+    model = _model(loss="gamma", balance=True, dropout=0.1)
     predictions = model.fit(x, y, sensitive_features=s, sample_weight=weight).predict(x)
     assert (predictions > 0).all()
     assert (weight * predictions).sum() == pytest.approx((weight * y).sum())
@@ -323,12 +197,9 @@ def test_it_predicts_what_the_engine_predicts(monkeypatch):
     import torch
 
     table, y = _table()
-    for options in ({"balance": True}, {"loss": "poisson", "balance": True}):
-        target = y if options.get("loss") is None else y.abs()
-        model = _model(sensitive_columns=["age"], **options).fit(table, target)
-        x = torch.from_numpy(seen["encoder"].transform(table))[None]
-        scaled = seen["trained"].predict(x)[0]
-        assert model.predict(table) == pytest.approx(seen["target_scale"].undo(scaled), rel=1e-9)
+    model = _model(sensitive_columns=["age"], loss="poisson", balance=True).fit(table, y.abs())
+    scaled = seen["trained"].predict(torch.from_numpy(seen["encoder"].transform(table))[None])[0]
+    assert model.predict(table) == pytest.approx(seen["target_scale"].undo(scaled), rel=1e-9)
 
 
 def test_patience_stops_early_on_rows_set_aside():
@@ -369,16 +240,6 @@ def test_unknown_levels_count_as_missing_and_are_counted():
     assert (predictions == model.predict(known)).all()
 
 
-def test_a_table_and_its_array_predict_alike():
-    table, y = _table()
-    model = _model(sensitive_columns=["age"]).fit(table, y)
-    with pytest.warns(UserWarning, match="feature names"):  # scikit-learn's
-        assert (model.predict(table.to_numpy(dtype=object, na_value=None)) == model.predict(table)).all()
-    numbered = table.set_axis(range(table.shape[1]), axis=1)
-    unnamed = _model(sensitive_columns=3).fit(numbered, y)
-    assert (unnamed.predict(numbered) == model.predict(table)).all()
-
-
 @pytest.fixture(scope="module")
 def fitted():
     table, y = _table()
@@ -398,9 +259,6 @@ def test_a_saved_model_predicts_the_same_to_the_last_bit(fitted, tmp_path):
     turned = table[table.columns[::-1]].drop(columns="age")
     assert (loaded.predict(turned) == model.predict(table)).all()
     clone(loaded).fit(table, np.arange(len(table)))
-    loaded.save(tmp_path / "again.safetensors")
-    again = fd.FairRegressor.load(tmp_path / "again.safetensors")
-    assert (again.predict(table) == model.predict(table)).all()
 
 
 @pytest.mark.parametrize("kind", ["numbers", "text", "poisson", "NumPy's options"])
@@ -446,46 +304,26 @@ def _with_header(header, rest):
     return struct.pack("<Q", len(text)) + text + rest
 
 
-def test_a_file_holds_json_and_arrays_and_says_what_made_it(fitted, tmp_path):
-    fitted[0].save(tmp_path / "model")
-    header, _ = _header((tmp_path / "model").read_bytes())
-    about = json.loads(header["__metadata__"]["about"])
-    assert about["fairdash"] == fd.__version__
-    assert set(about["made_with"]) == {"numpy", "scikit-learn", "torch"}
-    assert about["params"]["lam"] == 2.0
-    assert about["categories"] == ["roof", "zone"]
-    assert about["levels"] == [["slate", "straw", "tile"], [1, 2, 3]]
+def _but(change):
+    """A file's content after a change of its header."""
 
+    def changed(content):
+        header, rest = _header(content)
+        change(header["__metadata__"], header)
+        return _with_header(header, rest)
 
-def _newer(content):
-    header, rest = _header(content)
-    header["__metadata__"]["format"] = "fairdash.FairRegressor/3"
-    return _with_header(header, rest)
-
-
-def _foreign(content):
-    header, rest = _header(content)
-    del header["__metadata__"]
-    return _with_header(header, rest)
-
-
-def _other_level(content):
-    header, rest = _header(content)
-    header["__metadata__"]["about"] = header["__metadata__"]["about"].replace("slate", "slade")
-    return _with_header(header, rest)
+    return changed
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_newer, "newer version of fairdash"),
-        (_foreign, "does not hold a model"),
-        (_other_level, "damaged"),
+        (_but(lambda said, _: said.update(format="fairdash.FairRegressor/3")), "newer version of fairdash"),
+        (_but(lambda _, header: header.pop("__metadata__")), "does not hold a model"),
+        (_but(lambda said, _: said.update(about=said["about"].replace("slate", "slade"))), "damaged"),
         (lambda content: content[:-1], "damaged"),
         (lambda content: content[:-5] + bytes([content[-5] ^ 1]) + content[-4:], "damaged"),
-        (lambda content: content[:4], "damaged"),
         (lambda content: b"", "damaged"),
-        (lambda content: b"PK\x03\x04" + content, "damaged"),
     ],
 )
 def test_a_newer_damaged_or_foreign_file_is_refused(change, message, fitted, tmp_path):
@@ -512,24 +350,17 @@ def test_files_that_cannot_be_read_or_written(fitted, tmp_path):
     [
         ({"method": "magic"}, "magic"),
         ({"objective": "justice"}, "justice"),
-        ({"lam": -1.0}, "lam"),
         ({"lam": np.nan}, "lam"),
-        ({"lam": "much"}, "lam"),
         ({"validation_fraction": 1.0}, "validation_fraction"),
-        ({"validation_fraction": 0.0}, "validation_fraction"),
         ({"device": "abacus"}, "device"),
-        ({"hidden": 32}, "hidden"),
         ({"hidden": (3.5,)}, "hidden"),
-        ({"hidden": "deep"}, "hidden"),
         ({"n_epochs": 2.5}, "n_epochs"),
         ({"n_epochs": 4}, "warm_up_epochs"),
         ({"balance": "yes"}, "balance"),
         ({"patience": 0.5}, "patience"),
         ({"lr": None}, "lr"),
         ({"loss": "poison"}, "poison"),
-        ({"loss": 2}, "loss"),
         ({"sensitive_columns": ["height"]}, "height"),
-        ({"sensitive_columns": [9]}, "9"),
         ({"sensitive_columns": [-1]}, "-1"),
         ({"sensitive_columns": [True]}, "True"),
         ({"sensitive_columns": [0, 1, 2]}, "all are sensitive"),
@@ -560,23 +391,15 @@ def _changed(values, at, value):
     ("change", "message"),
     [
         (lambda x, y, s: (x, y, _changed(s, 3, np.nan)), "missing"),
-        (lambda x, y, s: (x, y, _changed(s, 3, np.inf)), "infinite"),
         (lambda x, y, s: (x, y, _changed(s, 3, "secret")), "^(?!.*secret).*numbers are needed"),
         (lambda x, y, s: (x, y, 0 * s), "same value"),
         (lambda x, y, s: (x, 0 * y + 3, s), "target holds the same value"),
         (lambda x, y, s: (x, 1e200 * y, s), "y.*large"),
-        (lambda x, y, s: (_changed(x, (2, 1), 1e200), y, s), "large"),
         (lambda x, y, s: (x, y, s[:-1]), "inconsistent numbers of samples"),
         (lambda x, y, s: (x, y, s[:, None, None]), "shape"),
         (lambda x, y, s: (pd.DataFrame(x, columns=["a", "a", "b"]), y, s), "several columns"),
         (lambda x, y, s: (pd.DataFrame({"a": x[:, 0], "b": np.inf}), y, s), "“b”.*infinite"),
-        (
-            lambda x, y, s: (pd.DataFrame({"a": x[:, 0], "d": pd.Timestamp("2020-01-01")}), y, s),
-            "“d”.*datetime",
-        ),
         (lambda x, y, s: (pd.DataFrame({"a": x[:, 0], "m": ["u", 1] * 15}), y, s), "“m”.*object"),
-        (lambda x, y, s: (pd.DataFrame({"a": x[:, 0] + 1j}), y, s), "“a”.*complex"),
-        (lambda x, y, s: (pd.DataFrame({"t": [None] * 30}, dtype="str"), y, s), "no feature"),
         (lambda x, y, s: (pd.DataFrame(index=range(30)), y, s), "no feature"),
         (lambda x, y, s: (pd.DataFrame({"a": x[:1, 0]}), y[:1], s[:1]), "1 sample"),
     ],
@@ -596,24 +419,3 @@ def test_weights_and_targets_that_cannot_be_used():
         _model().fit(x, y, sensitive_features=s, sample_weight=np.ones(29))
     with pytest.raises(DataError, match="0 or more"):
         _model(loss="poisson").fit(x, y - 100, sensitive_features=s)
-
-
-def test_text_where_numbers_were_learned_is_refused_without_quoting_it():
-    table, y = _table()
-    model = _model(sensitive_columns=["age"]).fit(table, y)
-    with pytest.raises(DataError, match=r"^(?!.*secret).*“claims”: numbers are needed"):
-        model.predict(table.assign(claims=["secret", *table["claims"][1:].astype(str)]))
-    assert np.isfinite(model.predict(table.assign(claims=None))).all()
-    nothing = table.iloc[:1].drop(columns="age").map(lambda cell: None)
-    assert np.isfinite(model.predict(nothing)).all()
-
-
-def test_a_gpu_that_is_not_there_is_said():
-    import torch
-
-    if torch.cuda.is_available():
-        pytest.skip("there is one")
-    x, y, s = _arrays(30)
-    with pytest.warns(UserWarning, match="not there"):
-        model = _model(device="cuda").fit(x, y, sensitive_features=s)
-    assert model.device_ == "cpu"

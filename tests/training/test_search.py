@@ -19,15 +19,10 @@ from fairdash.training.crossvalidation import (
     dependence_out_of_fold,
     standard_error,
 )
-from fairdash.training.device import resolve_device
 from fairdash.training.lam_search import LamSearch, Target, choose_lam, search_lam
-from fairdash.training.methods import METHODS
-from fairdash.training.models import train_models
-from fairdash.training.search import GRIDS, SearchGrid, SettingsSearch, search_settings
+from fairdash.training.search import SearchGrid, SettingsSearch, search_settings
 from fairdash.training.settings import StackedModel, TrainingSettings
-from fairdash.training.splits import Split, random_splits
-from fairdash.training.sweep import initial_seed
-from fairdash.utils.records import from_plain, to_plain
+from fairdash.training.splits import random_splits
 
 QUICK = TrainingSettings(hidden=(8,), adversary_hidden=(8,), batch_size=64, n_epochs=20, warm_up_epochs=2)
 #: Of these only one has a learning rate that gets anywhere.
@@ -41,6 +36,9 @@ LAMS = LamSearch(
     settings=replace(QUICK, lr=2e-2),
     device="cpu",
 )
+
+
+FOLDS = {"objective": "demographic_parity", "random_state": 0, "device": "cpu"}
 
 
 @pytest.fixture(scope="module")
@@ -68,9 +66,6 @@ def poisoned(dataset, rows):
     return replace(dataset, target=target, features=features, sensitive=age)
 
 
-# --- settings ---------------------------------------------------------------------------------------------
-
-
 def test_the_learning_rate_that_gets_somewhere_is_found(found):
     assert found.best.lr == 2e-2
     assert found.frame["hidden"][0] == "8"
@@ -81,19 +76,10 @@ def test_the_learning_rate_that_gets_somewhere_is_found(found):
     assert found.best == replace(QUICK, lr=2e-2, weight_decay=0.0)
 
 
-def test_a_crushing_weight_decay_loses(household):
-    grid = SearchGrid(hidden=((8,),), dropout=(0.0,), lr=(2e-2,), weight_decay=(100.0, 1e-3))
-    result = search_settings(household, replace(SEARCH, method="standard", grid=grid))
-    assert result.best.weight_decay == 1e-3
-    assert result.frame["loss"].iloc[1] == pytest.approx(1, abs=0.1), "crushed, it is the constant model"
-
-
 def test_the_score_weighs_loss_and_excess_dependence_on_held_out_rows(household, found):
     """Everything in a row computed once more, by other means."""
     candidates = [StackedModel("hgr_spline", 1.0, settings) for settings in GRID.candidates(QUICK)]
-    out = cross_validate(
-        household, candidates, objective="demographic_parity", n_folds=3, random_state=0, device="cpu"
-    )
+    out = cross_validate(household, candidates, n_folds=3, **FOLDS)
     y, s = household.target.to_numpy(), household.sensitive.iloc[:, 0].to_numpy()
     best = list(GRID.candidates(QUICK)).index(found.best)
     loss, dependence = [], []
@@ -115,14 +101,8 @@ def test_the_loss_is_the_one_trained_on_weighted_by_exposure(household):
     exposure = rng.uniform(0.1, 1, 300)
     counts = pd.Series(rng.poisson(2 + (exposure > 0.5)).astype(float), name="claims")
     dataset = replace(household, target=counts, weight=pd.Series(exposure, name="exposure"))
-    out = cross_validate(
-        dataset,
-        [StackedModel("standard", 0.0, replace(QUICK, loss="poisson"))],
-        objective="demographic_parity",
-        n_folds=2,
-        random_state=0,
-        device="cpu",
-    )
+    model = StackedModel("standard", 0.0, replace(QUICK, loss="poisson"))
+    out = cross_validate(dataset, [model], n_folds=2, **FOLDS)
     y = counts.to_numpy()
     for f in (0, 1):
         rows, train = out.held_out[f], out.held_out[1 - f]
@@ -154,17 +134,6 @@ def test_a_larger_weight_chooses_the_fairer_candidate(household, monkeypatch, la
     assert frame.set_index("lr")["excess"][2e-2] > 0.5
 
 
-def test_the_standard_method_is_scored_by_its_loss(household):
-    result = search_settings(household, replace(SEARCH, method="standard", lam=5.0))
-    assert result.frame["score"].tolist() == result.frame["loss"].tolist()
-    assert "HGR" not in result.rule
-
-
-def test_no_method_is_judged_by_its_own_penalty():
-    assert METHODS["hgr_nn"].selection_measure == METHODS["chi2_kde"].selection_measure == "hgr_spline"
-    assert METHODS["hgr_spline"].selection_measure == "hgr_kde_scores"
-
-
 def test_rows_left_out_are_never_touched(household):
     split = random_splits(300, n_splits=1, random_state=5)[0]
     there, gone = household, poisoned(household, split.test)
@@ -179,44 +148,15 @@ def test_rows_left_out_are_never_touched(household):
 @pytest.mark.parametrize("patience", [None, 3])
 def test_a_fold_is_not_seen_by_the_model_that_predicts_it(household, patience):
     candidates = [StackedModel("hgr_spline", 1.0, replace(QUICK, patience=patience))]
-    options = {"objective": "demographic_parity", "n_folds": 3, "random_state": 0, "device": "cpu"}
-    clean = cross_validate(household, candidates, **options)
+    clean = cross_validate(household, candidates, n_folds=3, **FOLDS)
     rows = clean.held_out[1]
     # Features stay: they are what is predicted from.
     target, age = household.target.copy(), household.sensitive.copy()
     target.iloc[rows], age.iloc[rows] = 1e6, -1e6
-    dirty = cross_validate(replace(household, target=target, sensitive=age), candidates, **options)
+    dirty = cross_validate(replace(household, target=target, sensitive=age), candidates, n_folds=3, **FOLDS)
     assert np.array_equal(clean.predictions[:, rows], dirty.predictions[:, rows])
     others = np.setdiff1d(np.arange(300), rows)
     assert not np.allclose(clean.predictions[:, others], dirty.predictions[:, others])
-
-
-def test_folds_and_grid_in_stacks_equal_a_loop_of_single_trainings(household):
-    grid = SearchGrid(hidden=((8,), (4, 4)), dropout=(0.0, 0.2), lr=(2e-2,), weight_decay=(0.0, 1e-2))
-    settings = grid.candidates(replace(QUICK, n_epochs=5))
-    together = cross_validate(
-        household,
-        [StackedModel("hgr_nn", 1.0, each) for each in settings],
-        objective="equalized_residuals",
-        n_folds=2,
-        random_state=7,
-        device="cpu",
-    )
-    everything = np.arange(300)
-    splits = [
-        Split(np.setdiff1d(everything, rows), np.empty(0, dtype=int), rows) for rows in together.held_out
-    ]
-    for c, each in enumerate(settings):
-        for f, rows in enumerate(together.held_out):
-            single = train_models(
-                household,
-                splits,
-                [StackedModel("hgr_nn", 1.0, each, f, initial_seed(7, 0))],
-                objective="equalized_residuals",
-                random_state=7,
-                device=resolve_device("cpu"),
-            )
-            assert np.allclose(single.predictions[0, rows], together.predictions[c, rows], rtol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -233,59 +173,6 @@ def test_fewer_rows_are_trained_on_for_as_many_steps(n_rows, on, epochs):
     assert steps == settings.n_epochs * settings.steps_an_epoch(n_rows)
 
 
-@pytest.mark.parametrize("patience", [None, 4])
-def test_folds_that_predict_a_cost_are_trained_for_as_many_steps_as_all_rows(
-    household, monkeypatch, patience
-):
-    from fairdash.training import crossvalidation
-
-    asked = []
-    train = crossvalidation.train_models
-
-    def noted(data, splits, models, **options):
-        asked.extend((each.settings, len(splits[each.split].train)) for each in models)
-        return train(data, splits, models, **options)
-
-    monkeypatch.setattr(crossvalidation, "train_models", noted)
-    settings = replace(QUICK, n_epochs=4, warm_up_epochs=1, batch_size=64, patience=patience)
-    candidates = [StackedModel("hgr_spline", 1.0, settings)]
-    cross_validate(
-        household,
-        candidates,
-        objective="demographic_parity",
-        n_folds=10,
-        random_state=0,
-        device="cpu",
-        for_refit=True,
-    )
-    learned = 300 if patience is None else 240
-    wanted = settings.n_epochs * settings.steps_an_epoch(learned)
-    for each, n_rows in asked:
-        # Whole epochs: within half an epoch of it.
-        assert abs(each.n_epochs * each.steps_an_epoch(n_rows) - wanted) <= each.steps_an_epoch(n_rows) / 2
-
-
-def test_candidates_of_one_architecture_share_a_stack(household, monkeypatch):
-    from fairdash.training import stack
-
-    sizes = []
-    train_stack = stack.train_stack
-
-    def counted(data, members, **options):
-        sizes.append(len(members))
-        return train_stack(data, members, **options)
-
-    monkeypatch.setattr(stack, "train_stack", counted)
-    search_settings(household, replace(SEARCH, settings=replace(QUICK, n_epochs=3, warm_up_epochs=1)))
-    assert sizes == [2 * 3, 2 * 3]
-
-
-def test_the_same_seed_gives_the_same_search(household, found):
-    pd.testing.assert_frame_equal(search_settings(household, SEARCH).frame, found.frame)
-    other = search_settings(household, replace(SEARCH, random_state=1)).frame
-    assert not np.allclose(other["loss"], found.frame["loss"])
-
-
 def test_candidates_that_diverge_never_win(household):
     grid = SearchGrid(hidden=((8,),), dropout=(0.0,), lr=(1e38, 2e-2), weight_decay=(0.0,))
     result = search_settings(household, replace(SEARCH, grid=grid))
@@ -295,27 +182,15 @@ def test_candidates_that_diverge_never_win(household):
         search_settings(household, replace(SEARCH, grid=replace(grid, lr=(1e38,))))
 
 
-def test_the_grids_hold_the_default_settings_and_the_papers_ranges():
-    for grid in GRIDS.values():
-        assert TrainingSettings() in grid.candidates(TrainingSettings())
-    default = GRIDS["default"]
-    assert {len(hidden) for hidden in default.hidden} == {3, 4, 5}
-    assert {min(hidden) for hidden in default.hidden} >= {8, 32}
-    assert all(8 <= units <= 32 for hidden in default.hidden for units in hidden)
-
-
 @pytest.mark.parametrize(
     ("options", "column"),
     [
         ({"method": "magic"}, "method"),
-        ({"objective": "luck"}, "objective"),
         ({"lam": -1.0}, "lam"),
-        ({"n_folds": 1}, "n_folds"),
         ({"n_folds": 200}, "n_folds"),
         ({"grid": "huge"}, "grid"),
         ({"rows": [0, 300]}, "rows"),
         ({"rows": [0.5]}, "rows"),
-        ({"rows": []}, "rows"),
         ({"rows": range(10)}, "n_folds"),
     ],
 )
@@ -323,18 +198,6 @@ def test_a_search_that_makes_no_sense_is_refused_at_its_option(household, option
     with pytest.raises(OptionError) as caught:
         fd.search(household, **{"grid": GRID, **options})
     assert caught.value.problems[0].column == column
-
-
-def test_a_grid_that_makes_no_sense_is_refused():
-    with pytest.raises(OptionError, match="repeated"):
-        SearchGrid(lr=(1e-3, 1e-3))
-    with pytest.raises(OptionError, match="dropout"):
-        SettingsSearch(grid=SearchGrid(dropout=(1.0,)))
-
-
-def test_plans_survive_json():
-    assert from_plain(SettingsSearch, to_plain(SEARCH)) == SEARCH
-    assert from_plain(LamSearch, to_plain(LAMS)) == LAMS
 
 
 @pytest.mark.parametrize("verb", ["settings", "lam"])
@@ -360,9 +223,6 @@ def test_progress_grows_to_one_and_may_cancel(household, verb):
         work(stop)
 
 
-# --- targets ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "target"),
     [
@@ -371,7 +231,6 @@ def test_progress_grows_to_one_and_may_cancel(household, verb):
         (" hgr_rdc <= floor + 0.02 ", Target(kind="excess", measure="hgr_rdc", at_most=0.02)),
         ("mse<=+10%", Target(kind="error", at_most=0.1)),
         ("error ≤ + 2.5 %", Target(kind="error", at_most=0.025)),
-        ("pearson<=1e-1", Target(kind="measure", measure="pearson", at_most=0.1)),
     ],
 )
 def test_targets_are_read_and_written(text, target):
@@ -379,36 +238,11 @@ def test_targets_are_read_and_written(text, target):
     assert Target.parse(str(target)) == target
 
 
-def test_targets_have_words():
-    said = {Target.parse(text).words for text in ("hgr_kde<=.05", "hgr_kde<=floor+.02", "mse<=+10%")}
-    assert said == {
-        "HGR_KDE at most 0.05",
-        "HGR_KDE at most 0.02 above its noise floor",
-        "an error at most 10 % above the standard model's",
-    }
-
-
 @pytest.mark.parametrize(
     "text",
-    [
-        "",
-        "hgr_kde",
-        "hgr_kde>=0.1",
-        "hgr_kde<0.1",
-        "hgr_kde<=",
-        "hgr_kde<=-0.1",
-        "hgr_kde<=1.2.3",
-        "hgr_kde<=0,05",
-        "hgr_kde<=+0.1",
-        "hgr_kde<=10%",
-        "hgr_kde<=nan",
-        "love<=0.1",
-        "hgr_witsenhausen<=0.1",
-        "mse<=10%",
-        "mse<=+10",
-        "mse<=floor+10%",
-        "mse<=+1e999%",
-    ],
+    "|hgr_kde|hgr_kde>=0.1|hgr_kde<=-0.1|hgr_kde<=0,05|hgr_kde<=10%|hgr_kde<=nan|love<=0.1|mse<=+10|mse<=floor+10%".split(
+        "|"
+    ),
 )
 def test_a_target_that_makes_no_sense_is_refused(text):
     with pytest.raises(OptionError) as caught:
@@ -418,18 +252,9 @@ def test_a_target_that_makes_no_sense_is_refused(text):
 
 def front(**columns):
     """A planted front: the error rises with λ and dependence falls to a floor of 0.05."""
-    frame = pd.DataFrame(
-        {
-            "lam": [0.0, 1.0, 2.0, 4.0, 8.0],
-            "loss": [0.40, 0.42, 0.46, 0.60, 0.90],
-            "loss_se": 0.01,
-            "dependence": [0.50, 0.30, 0.15, 0.07, 0.06],
-            "floor": 0.05,
-            "floor_q95": 0.08,
-            "diluted": False,
-            "diverged": False,
-        }
-    ).assign(**columns)
+    frame = pd.DataFrame({"lam": [0.0, 1.0, 2.0, 4.0, 8.0], "loss": [0.40, 0.42, 0.46, 0.60, 0.90]})
+    frame = frame.assign(dependence=[0.50, 0.30, 0.15, 0.07, 0.06], loss_se=0.01, floor=0.05, floor_q95=0.08)
+    frame = frame.assign(**({"diluted": False, "diverged": False} | columns))
     return frame.assign(excess=frame["dependence"] - frame["floor"])
 
 
@@ -457,13 +282,6 @@ def test_the_weight_is_chosen_by_the_rule(target, lam, reached, words):
     assert f"{lam:g}" in chosen[2] or lam == 0
 
 
-def test_a_front_that_is_not_monotone_is_read_row_by_row():
-    frame = front(dependence=[0.5, 0.2, 0.3, 0.1, 0.15], loss=[0.40, 0.45, 0.44, 0.7, 0.6])
-    assert choose_lam(frame, replace(LAMS, target=Target.parse("hgr_kde<=0.3")))[0] == 2.0
-    assert choose_lam(frame, replace(LAMS, target=Target.parse("hgr_kde<=0.2")))[0] == 1.0
-    assert choose_lam(frame, replace(LAMS, target=Target.parse("mse<=+12.5%")))[0] == 1.0
-
-
 def test_weights_that_diverged_are_not_chosen():
     plan = replace(LAMS, target=Target.parse("hgr_kde<=0.3"))
     assert choose_lam(front(diverged=[False, True, False, False, False]), plan)[0] == 2.0
@@ -484,35 +302,9 @@ def test_the_fairest_weight_within_the_error_is_found(household, chosen):
     assert chosen.measure == "hgr_kde_scores"
 
 
-def test_a_bound_on_dependence_is_reached_or_said_not_to_be(household, chosen):
-    frame = chosen.frame.set_index("lam")
-    middle = float((frame["dependence"][0.5] + frame["dependence"][2.0]) / 2)
-    target = Target(kind="measure", measure=chosen.measure, at_most=middle)
-    reached = search_lam(household, replace(LAMS, target=target))
-    assert reached.reached
-    assert reached.frame.set_index("lam")["dependence"][reached.lam] <= middle
-    pd.testing.assert_series_equal(reached.frame["loss"], chosen.frame["loss"])
-    unreachable = search_lam(household, replace(LAMS, target=Target.parse("hgr_kde<=0.001")))
-    assert not unreachable.reached
-    # What is behind the least by less than a standard error is as near, and the smallest error decides.
-    fair = unreachable.frame[unreachable.frame["lam"] > 0].set_index("lam")
-    behind = fair["excess"] - fair["excess"].min()
-    near = behind <= (fair["floor_q95"] - fair["floor"]) / 1.645
-    assert near.nunique() == 2
-    assert unreachable.lam == fair["loss"][near].idxmin()
-    assert "No weight reaches HGR_KDE at most 0.001" in unreachable.rule
-
-
 def test_dependence_is_measured_on_all_held_out_predictions_together(household, chosen):
-    out = cross_validate(
-        household,
-        [StackedModel("hgr_spline", 2.0, LAMS.settings)],
-        objective="demographic_parity",
-        n_folds=3,
-        random_state=0,
-        device="cpu",
-        for_refit=True,
-    )
+    candidate = StackedModel("hgr_spline", 2.0, LAMS.settings)
+    out = cross_validate(household, [candidate], n_folds=3, for_refit=True, **FOLDS)
     s = household.sensitive.iloc[:, 0].to_numpy()
     row = chosen.frame.set_index("lam").loc[2.0]
     assert row["dependence"] == pytest.approx(fd.measure("hgr_kde_scores", out.predictions[0], s), rel=1e-3)
@@ -538,12 +330,6 @@ def test_a_budget_smaller_than_any_weights_cost_is_met_further_down(household, c
     assert (coarse.lam, coarse.reached) == (2.0, False)
     finer = search_lam(household, replace(plan, refine=3))
     assert finer.frame["lam"].tolist() == pytest.approx([0, 0.5, 1, 1.5, 2, 8])
-
-
-def test_the_same_seed_gives_the_same_weight(household, chosen):
-    again = search_lam(household, LAMS)
-    pd.testing.assert_frame_equal(again.frame, chosen.frame)
-    assert again.rule == chosen.rule
 
 
 def test_of_several_sensitive_columns_the_worst_counts(household):
@@ -579,20 +365,14 @@ def test_dependence_that_differs_from_fold_to_fold_is_not_hidden_by_pooling(hous
     noise = np.random.default_rng(0).normal(size=300)
     figures, diluted = of_folds(household, np.stack([turned, age, noise, noise + age / age.std()]), 4)
     assert diluted.tolist() == [True, False, False, False]
-    pooled = dependence_of(
-        household, turned[None], np.arange(300), objective="demographic_parity", measure="pearson",
-        random_state=0,
-    )  # fmt: skip
+    options = {"objective": "demographic_parity", "measure": "pearson", "random_state": 0}
+    pooled = dependence_of(household, turned[None], np.arange(300), **options)
     assert pooled.value[0] < 0.2
     assert 0.9 < figures.value[0] <= 1
     assert figures.floor[0] == pooled.floor[0]
     assert figures.value[1] == pytest.approx(1)
-
-
-def test_small_folds_have_no_say(household):
-    turned = household.sensitive["Age"].to_numpy() * np.where(np.arange(300) % 4 < 2, 1.0, -1.0)
-    _, diluted = of_folds(household, turned[None], 10)
-    assert not diluted.any()
+    # Small folds have no say.
+    assert not of_folds(household, turned[None], 10)[1].any()
 
 
 @pytest.mark.parametrize("measure", ["hgr_kde", "hgr_spline"])
@@ -614,19 +394,10 @@ def test_residuals_are_what_is_measured_under_equalized_residuals(household):
 
 
 @pytest.mark.parametrize(
-    ("options", "column"),
-    [
-        ({"target": "hgr_kde<=lots"}, "target"),
-        ({"method": "standard"}, "method"),
-        ({"lams": []}, "lams"),
-        ({"lams": [-1.0]}, "lams"),
-        ({"lams": [0.0]}, "lams"),
-        ({"refine": -1}, "refine"),
-        ({"n_folds": 1}, "n_folds"),
-        ({"device": "abacus"}, "device"),
-    ],
+    "options",
+    [{"target": "hgr_kde<=lots"}, {"method": "standard"}, {"lams": []}, {"lams": [0.0]}, {"refine": -1}],
 )
-def test_a_look_for_a_weight_that_makes_no_sense_is_refused(household, options, column):
+def test_a_look_for_a_weight_that_makes_no_sense_is_refused(household, options):
     with pytest.raises(OptionError) as caught:
         fd.find_lam(household, **{"target": "mse<=+10%", **options})
-    assert caught.value.problems[0].column == column
+    assert caught.value.problems[0].column == next(iter(options))

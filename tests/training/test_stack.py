@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from fairdash.dependence import independence_floor, measure
-from fairdash.dependence.hgr_nn import standardise
-from fairdash.errors import Cancelled
+from fairdash.nets import StackedMLP
 from fairdash.training.losses import LOSSES
 from fairdash.training.methods import METHODS
 from fairdash.training.minimax import Batch, Batches, MinimaxTrainer, Tables
@@ -18,6 +17,7 @@ from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.penalties.adversarial import HGRPenalty
 from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.stack import StackData, train_stack
+from tests.tiers import few_methods
 
 FAIR = [method for method in METHODS if METHODS[method].penalty is not None]
 SETTINGS = TrainingSettings(
@@ -58,40 +58,22 @@ def test_a_stack_equals_its_members_one_by_one_for_twenty_steps(objective, metho
     for k, member in enumerate(members):
         own = slice(member.split, member.split + 1)
         one = StackData(x=data.x[own], y=data.y[own], s=data.s[own], train=data.train[own])
-        alone = train_stack(
-            one,
-            [replace(member, split=0)],
-            objective=objective,
-            batch_seeds=[[5, 6][member.split]],
-        )
+        seeds = [[5, 6][member.split]]
+        alone = train_stack(one, [replace(member, split=0)], objective=objective, batch_seeds=seeds)
         assert torch.allclose(together[k], _weights(alone)[0], atol=1e-5)
-
-
-def test_same_seed_same_result_and_another_seed_another():
-    data, members = _data(), _models()
-    first, again = _train(data, members), _train(data, members)
-    assert torch.equal(_weights(first), _weights(again))
-    other = _train(data, [replace(member, seed=member.seed + 50) for member in members])
-    assert not torch.allclose(_weights(first), _weights(other), atol=1e-3)
 
 
 @pytest.mark.parametrize(
     ("n", "batch_size", "steps", "rows"),
-    [(100, 32, 3, 100), (1000, 32, 8, 200), (3000, 32, 15, 200), (1000, 250, 4, 250), (20, 32, 1, 20)],
+    [(100, 32, 3, 100), (1000, 32, 8, 200), (3000, 32, 15, 200), (1000, 250, 4, 250)],
 )
 def test_a_method_may_ask_for_larger_batches(n, batch_size, steps, rows):
     """Of 200 rows here: no more steps than small batches have, and at least 8 where they have as many."""
     numbers = torch.arange(float(n))[None, :, None]
     batches = Batches(
-        Batch(numbers, numbers, numbers),
-        train=(torch.arange(n),),
-        batch_size=batch_size,
-        seeds=[1],
-        tables=Tables([0], 1, device="cpu"),
-        dropout=None,
-        hidden=(4,),
-        rows_a_step=200,
-    )
+        Batch(numbers, numbers, numbers), train=(torch.arange(n),), batch_size=batch_size, seeds=[1],
+        tables=Tables([0], 1, device="cpu"), dropout=None, hidden=(4,), rows_a_step=200,
+    )  # fmt: skip
     drawn = torch.stack([batch.y.flatten() for batch in batches.epoch()])
     assert drawn.shape == (steps, rows)
     # All rows come before one comes again.
@@ -125,29 +107,20 @@ def _hgr_penalty(seeds, settings):
 
 def _players(lam, objective="demographic_parity", penalty=True):
     settings = replace(SETTINGS, adversary_steps=1)
-    from fairdash.nets import StackedMLP
-
     predictor = StackedMLP([3, 8, 1], seeds=[3]).double()
     adversary = _hgr_penalty([4], settings).double() if penalty else None
     one = torch.ones(1, dtype=torch.float64)
+    rates = {name: getattr(settings, name) * one for name in ("lr", "weight_decay", "adversary_lr")}
     return MinimaxTrainer(
-        predictor=predictor,
-        penalty=adversary,
-        lam=lam * one,
-        objective=OBJECTIVES[objective],
-        loss=LOSSES["squared_error"],
-        scale=one,
-        lr=settings.lr * one,
-        weight_decay=settings.weight_decay * one,
-        adversary_lr=settings.adversary_lr * one,
-        adversary_steps=settings.adversary_steps,
-    )
+        predictor=predictor, penalty=adversary, lam=lam * one, objective=OBJECTIVES[objective],
+        loss=LOSSES["squared_error"], scale=one, adversary_steps=settings.adversary_steps, **rates,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("objective", list(OBJECTIVES))
-@pytest.mark.parametrize("lam", [0.3, 3.0])
-def test_the_predictors_gradient_is_that_of_error_plus_lambda_psi(objective, lam, monkeypatch):
+def test_the_predictors_gradient_is_that_of_error_plus_lambda_psi(objective, monkeypatch):
     """The gradient that reaches the optimiser equals finite differences of L + λ Ψ in float64."""
+    lam = 3.0
     players = _players(lam, objective)
     batch = _batch()
     x, y, s = batch.x, batch.y, batch.s
@@ -174,24 +147,6 @@ def test_the_predictors_gradient_is_that_of_error_plus_lambda_psi(objective, lam
             assert gradient[index].item() == pytest.approx((above - below) / 2e-6, rel=1e-4, abs=1e-8)
 
 
-def test_the_adversary_climbs_while_the_predictor_is_pushed_down():
-    players = _players(1.0)
-    batch = _batch()
-    s = batch.s
-    with torch.no_grad():
-        u = players.predictor(batch.x)
-    before = players.penalty(u, s).item()
-    for _ in range(20):
-        players._play_adversary(u.clone(), batch)
-    assert players.penalty(u, s).item() > before
-    psi, push = players._play_adversary(u.clone(), batch)
-    assert psi.item() > 0
-    with torch.no_grad():
-        lower = players.penalty(u - 1e-3 * push / push.norm(), s)
-        higher = players.penalty(u + 1e-3 * push / push.norm(), s)
-    assert lower < higher
-
-
 def test_nothing_is_pushed_where_the_adversary_reads_below_zero():
     players = _players(1.0)
     batch = _batch()
@@ -209,42 +164,11 @@ def test_nothing_is_pushed_where_the_adversary_reads_below_zero():
     assert signs == {True, False}
 
 
-@pytest.mark.parametrize(("scale_u", "scale_s"), [(100.0, 1.0), (1.0, 0.01), (0.01, 100.0)])
-def test_the_penalty_does_not_change_with_scale_and_shift(scale_u, scale_s):
-    data = _data()
-    penalty = _hgr_penalty([1, 2], SETTINGS)
-    plain = penalty(data.y, data.s)
-    assert torch.allclose(penalty(data.y * scale_u + 3, data.s * scale_s - 1), plain, atol=1e-4)
-
-
-def test_standardising_has_the_gradient_through_mean_and_variance():
-    x = torch.randn(2, 7, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64) * 3 + 5
-    y = standardise(x)
-    assert torch.allclose(y.mean(dim=1), torch.zeros(2, 1).double(), atol=1e-12)
-    assert torch.allclose(y.var(dim=1, unbiased=False), torch.ones(2, 1).double(), atol=1e-8)
-    assert torch.autograd.gradcheck(standardise, [x.requires_grad_()])
-
-
-def test_a_constant_prediction_has_no_dependence_and_a_finite_gradient():
-    data = _data()
-    penalty = _hgr_penalty([1, 2], SETTINGS)
-    u = torch.full_like(data.y, 0.7, requires_grad=True)
-    psi = penalty(u, data.s)
-    assert psi.abs().max() < 1e-6
-    (slope,) = torch.autograd.grad(psi.sum(), u)
-    assert torch.isfinite(slope).all()
-
-
-@pytest.mark.parametrize("method", FAIR)
+@pytest.mark.parametrize("method", few_methods(FAIR))
 def test_a_huge_lambda_stays_finite_and_reaches_independence_on_the_training_rows(method):
     data = _data(n=512)
     settings = replace(
-        SETTINGS,
-        n_epochs=40,
-        batch_size=128,
-        adversary_steps=5,
-        adversary_hidden=(16, 16),
-        warm_up_epochs=5,
+        SETTINGS, n_epochs=40, batch_size=128, adversary_steps=5, adversary_hidden=(16, 16), warm_up_epochs=5
     )
     models = _models(method, (0.0, 1000.0), settings=settings)
     trained = _train(data, models)
@@ -281,22 +205,6 @@ def test_a_member_that_diverges_stops_alone_at_finite_weights(monkeypatch):
     others = [0, 2, 3]
     assert torch.allclose(_weights(trained)[others], clean[others], atol=1e-6)
     assert np.isfinite(trained.predict(data.x)).all()
-
-
-def test_progress_is_told_and_may_cancel():
-    data, members = _data(), _models()
-    shares, epochs = [], []
-    _train(data, members, on_step=shares.append, on_epoch=lambda *told: epochs.append(told))
-    assert len(shares) == 20
-    assert shares[-1] == 1.0
-    assert [number for number, _, _ in epochs] == [1, 2, 3, 4, 5]
-    assert epochs[0][1].shape == (6,)
-
-    def stop(share):
-        raise Cancelled
-
-    with pytest.raises(Cancelled):
-        _train(data, members, on_step=stop)
 
 
 def test_the_warm_up_trains_without_the_adversary():

@@ -60,24 +60,7 @@ def test_learning_rates_decay_and_dropout_may_differ_in_a_stack():
     assert len({row.round(2).tobytes() for row in together}) == len(kinds)
 
 
-def test_a_stack_refuses_members_of_different_architectures():
-    data = _data(n_splits=1)
-    models = [
-        StackedModel("hgr_nn", 1.0, SETTINGS, 0, 100),
-        StackedModel("hgr_nn", 1.0, replace(SETTINGS, hidden=(4,)), 0, 100),
-    ]
-    with pytest.raises(ValueError, match="unpack"):
-        train_stack(data, models, objective="demographic_parity", batch_seeds=[0])
-
-
-def test_equal_weights_are_no_weights():
-    data = _data()
-    plain = _train(data, SETTINGS).predict(data.x)
-    equal = _train(replace(data, weight=torch.full_like(data.y, 3.0)), SETTINGS).predict(data.x)
-    assert np.allclose(plain, equal, atol=1e-4)
-
-
-@pytest.mark.parametrize("loss", list(LOSSES))
+@pytest.mark.parametrize("loss", few(LOSSES, "squared_error", "gamma"))
 def test_a_weight_counts_a_row_as_often(loss):
     """Full batches, so that a row of weight 2 and two equal rows are the same objective."""
     data = _data(n_splits=1, positive=True)
@@ -96,7 +79,7 @@ def test_a_weight_counts_a_row_as_often(loss):
 @pytest.mark.parametrize("loss", few(LOSSES, "squared_error", "gamma"))
 def test_training_brings_the_loss_under_the_constant_models(loss):
     data = _data(n_splits=1, n=512, positive=True)
-    settings = replace(SETTINGS, loss=loss, n_epochs=40, lr=1e-2, weight_decay=0.0)
+    settings = replace(SETTINGS, loss=loss, n_epochs=20, lr=2e-2, weight_decay=0.0)
     epochs = []
     trained = _train(data, settings, lams=(0.0,), on_epoch=lambda *told: epochs.append(told))
     y, y_pred = data.y.flatten().double().numpy(), trained.predict(data.x)[0]
@@ -109,7 +92,7 @@ def test_training_brings_the_loss_under_the_constant_models(loss):
         assert (y_pred > 0).all()
 
 
-@pytest.mark.parametrize("power", [0, 1, 1.3, 1.5, 1.9, 2])
+@pytest.mark.parametrize("power", [0, 1, 1.3, 2])
 def test_the_deviance_is_scikit_learns(power):
     from sklearn.metrics import mean_tweedie_deviance
 
@@ -123,6 +106,8 @@ def test_the_deviance_is_scikit_learns(power):
     mine = loss.unit_deviance(torch.tensor(eta), torch.tensor(y)).mean().item()
     assert mine == pytest.approx(mean_tweedie_deviance(y, mu, power=power), rel=1e-10)
     assert loss.mean_deviance(y, mu) == pytest.approx(mine, rel=1e-10)
+    assert loss.deviances(y, mu).mean() == pytest.approx(mine, rel=1e-10)
+    assert (loss.deviances(y, mu) >= 0).all()
 
 
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=lambda loss: loss.id)
@@ -140,7 +125,7 @@ def test_a_relative_loss_is_what_the_mean_leaves_unexplained(loss):
     assert loss.relative(np.ones(80), np.ones(80), weight, **options) == 1, "a constant target"
 
 
-@pytest.mark.parametrize("loss", list(LOSSES))
+@pytest.mark.parametrize("loss", few(LOSSES, "squared_error", "gamma"))
 @pytest.mark.parametrize("weight", [False, True])
 def test_balanced_predictions_add_up_to_the_target_on_the_training_rows(loss, weight):
     data = _data(weight=weight, positive=True)
@@ -193,12 +178,3 @@ def test_early_stopping_keeps_the_weights_of_the_best_epoch():
     stopped = error(early)
     longer = _train(data, replace(OVERFITTING, patience=60), lams=(0.0,), method="standard")
     assert error(longer) <= stopped + 1e-6
-
-
-def test_stopping_early_does_not_depend_on_the_rest_of_the_stack():
-    data = _with_validation()
-    settings = replace(OVERFITTING, patience=4, warm_up_epochs=2)
-    both = _train(data, settings, lams=(0.0, 3.0))
-    alone = _train(data, settings, lams=(0.0,))
-    assert both.best_epoch[0] == alone.best_epoch[0]
-    assert np.allclose(both.predict(data.x)[0], alone.predict(data.x)[0], atol=1e-4)

@@ -10,13 +10,12 @@ import pytest
 
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Cancelled, DataError, DeviceError, OptionError
-from fairdash.training import device, stack
+from fairdash.training import stack
 from fairdash.training.device import resolve_device
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.settings import TrainingSettings
-from fairdash.training.splits import folds, random_splits
+from fairdash.training.splits import random_splits
 from fairdash.training.sweep import Sweep, train_sweep
-from fairdash.utils.records import from_plain, to_plain
 
 QUICK = TrainingSettings(hidden=(8,), adversary_hidden=(8,), batch_size=32, n_epochs=4, warm_up_epochs=1)
 
@@ -65,10 +64,8 @@ def test_members_share_seeds_within_a_split_only():
     [
         ({"lams": (-1.0,)}, "lams"),
         ({"lams": (float("nan"),)}, "lams"),
-        ({"lams": ()}, "lams"),
         ({"lams": (1.0, 1.0)}, "lams"),
         ({"lams": (1.0,), "n_splits": 0}, "n_splits"),
-        ({"lams": (1.0,), "methods": ()}, "methods"),
         ({"lams": (1.0,), "methods": ("hgr_nn", "hgr_nn")}, "methods"),
         ({"lams": (1.0,), "methods": ("magic",)}, "method"),
         ({"lams": (1.0,), "objective": "luck"}, "objective"),
@@ -80,29 +77,16 @@ def test_a_plan_that_makes_no_sense_is_refused_at_its_option(options, column):
     assert caught.value.problems[0].column == column
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{"hidden": ()}, {"hidden": (0,)}, {"lr": -1.0}, {"lr": float("nan")}, {"warm_up_epochs": 60}],
-)
+@pytest.mark.parametrize("options", [{"hidden": ()}, {"lr": float("nan")}, {"warm_up_epochs": 60}])
 def test_settings_that_make_no_sense_are_refused(options):
     with pytest.raises(OptionError):
         TrainingSettings(**options)
 
 
-def test_plans_survive_json():
-    plan = Sweep(lams=(0.5, 2.0), objective="equalized_residuals", n_splits=3, settings=QUICK, device="cpu")
-    assert from_plain(Sweep, to_plain(plan)) == plan
-
-
 def test_predictions_are_in_the_targets_units_and_repeatable():
     dataset = small_dataset()
-    plan = Sweep(
-        methods=("standard", "hgr_nn"),
-        lams=(0.0, 1.0),
-        n_splits=2,
-        settings=replace(QUICK, n_epochs=30, lr=1e-2),
-        device="cpu",
-    )
+    settings = replace(QUICK, n_epochs=20, lr=2e-2)
+    plan = Sweep(methods=("standard", "hgr_nn"), lams=(0.0, 1.0), n_splits=2, settings=settings, device="cpu")
     first, again = train_sweep(dataset, plan), train_sweep(dataset, plan)
     assert np.array_equal(first.predictions, again.predictions)
     assert first.predictions.shape == (2 + 4, 200)
@@ -114,13 +98,6 @@ def test_predictions_are_in_the_targets_units_and_repeatable():
     standard = first.members.index[first.members["method"] == "standard"]
     zero = first.members.index[(first.members["method"] == "hgr_nn") & (first.members["lam"] == 0)]
     assert np.array_equal(first.predictions[standard], first.predictions[zero])
-
-
-def test_the_standard_model_does_not_see_the_sensitive_column():
-    dataset = small_dataset()
-    other = replace(dataset, sensitive=pd.DataFrame({"age": np.random.default_rng(9).permutation(200) + 0.0}))
-    plan = Sweep(methods=("standard",), lams=(), n_splits=1, settings=QUICK)
-    assert np.array_equal(train_sweep(dataset, plan).predictions, train_sweep(other, plan).predictions)
 
 
 def test_nothing_is_learned_from_test_rows():
@@ -139,32 +116,11 @@ def test_nothing_is_learned_from_test_rows():
 
 def test_huge_numbers_are_scaled_before_they_become_float32():
     dataset = small_dataset()
-    big = replace(
-        dataset,
-        target=dataset.target * 1e60,
-        features=dataset.features.assign(power=dataset.features["power"] * 1e60),
-    )
+    features = dataset.features.assign(power=dataset.features["power"] * 1e60)
+    big = replace(dataset, target=dataset.target * 1e60, features=features)
     plan = Sweep(methods=("standard",), lams=(), n_splits=1, settings=QUICK)
     a, b = train_sweep(dataset, plan).predictions, train_sweep(big, plan).predictions
     assert np.allclose(a, b / 1e60, rtol=1e-4)
-
-
-def test_stacks_are_cut_without_changing_the_models(monkeypatch):
-    dataset = small_dataset()
-    plan = Sweep(lams=(0.5, 1.0, 2.0), n_splits=2, settings=QUICK)
-    whole = train_sweep(dataset, plan)
-    monkeypatch.setattr(device, "MOST_MODELS_PER_STACK", 4)
-    sizes = []
-    train_stack = stack.train_stack
-
-    def counted(data, members, **options):
-        sizes.append(len(members))
-        return train_stack(data, members, **options)
-
-    monkeypatch.setattr(stack, "train_stack", counted)
-    assert np.allclose(whole.predictions, train_sweep(dataset, plan).predictions, atol=1e-3)
-    # A stack holds one method, and whole splits where they fit.
-    assert sorted(sizes) == [2, 3, 3]
 
 
 def _short_of_memory(monkeypatch, *, largest: int):
@@ -201,15 +157,6 @@ def test_a_stack_whose_halves_do_not_fit_either_is_a_plain_error(monkeypatch):
     assert tried == [4, 2]
 
 
-def test_other_failures_are_not_taken_for_lack_of_memory(monkeypatch):
-    def broken(*_, **__):
-        raise RuntimeError("shapes do not match")
-
-    monkeypatch.setattr(stack, "train_stack", broken)
-    with pytest.raises(RuntimeError, match="shapes"):
-        train_sweep(small_dataset(), Sweep(lams=(1.0,), n_splits=1, settings=QUICK))
-
-
 def test_validation_rows_are_set_aside_and_the_test_rows_stay():
     with_validation, without = (
         random_splits(200, n_splits=2, random_state=0, validation_share=share) for share in (0.25, 0.0)
@@ -219,17 +166,6 @@ def test_validation_rows_are_set_aside_and_the_test_rows_stay():
         assert sorted([*a.train, *a.validation]) == list(b.train)
         assert len(a.validation) == 40
         assert list(b.parts) == ["train", "test"]
-
-
-def test_folds_hold_every_row_once_as_validation():
-    rows = np.arange(10, 113)
-    parts = folds(rows, n_folds=10, random_state=0)
-    assert sorted(np.concatenate([part.validation for part in parts])) == list(rows)
-    for part in parts:
-        assert sorted([*part.train, *part.validation]) == list(rows)
-    for wrong in (1, len(rows) + 1):
-        with pytest.raises(OptionError, match="n_folds"):
-            folds(rows, n_folds=wrong, random_state=0)
 
 
 def test_stopping_early_without_validation_rows_is_refused():
@@ -243,14 +179,8 @@ def test_stopping_early_without_validation_rows_is_refused():
 def test_a_loss_that_does_not_suit_the_target_is_refused_by_name():
     plan = Sweep(lams=(1.0,), n_splits=1, settings=replace(QUICK, loss="gamma"))
     dataset = small_dataset()
-    below = Dataset(
-        name="below",
-        features=dataset.features,
-        target=dataset.target - 100,
-        sensitive=dataset.sensitive,
-    )
     with pytest.raises(DataError, match="cost"):
-        train_sweep(below, plan)
+        train_sweep(replace(dataset, target=dataset.target - 100), plan)
     assert (train_sweep(dataset, plan).predictions > 0).all()
 
 
@@ -258,13 +188,8 @@ def test_exposure_weighs_the_rows():
     """With all weight on some rows, the model is theirs."""
     dataset = small_dataset()
     heavy = np.where(np.arange(200) < 100, 1.0, 1e-6)
-    weighted = Dataset(
-        name="weighted",
-        features=dataset.features,
-        target=dataset.target.where(heavy == 1, 1000.0),
-        sensitive=dataset.sensitive,
-        weight=pd.Series(heavy, name="exposure"),
-    )
+    target, weight = dataset.target.where(heavy == 1, 1000.0), pd.Series(heavy, name="exposure")
+    weighted = replace(dataset, target=target, weight=weight)
     plan = Sweep(methods=("standard",), lams=(), n_splits=1, settings=QUICK)
     assert train_sweep(weighted, plan).predictions.max() < 500
 
@@ -289,14 +214,8 @@ def test_progress_grows_to_one_and_may_cancel():
 
 
 def test_the_encoder_keeps_its_width_and_fills_from_training_rows():
-    frame = pd.DataFrame(
-        {
-            "a": [1.0, 3.0, np.nan, 100.0],
-            "empty in training": [np.nan, np.nan, np.nan, 1.0],
-            "c": pd.Categorical(["x", "y", None, "z"]),
-            "t": ["p", "q", "p", "r"],
-        }
-    )
+    frame = pd.DataFrame({"a": [1.0, 3.0, np.nan, 100.0], "empty in training": [np.nan, np.nan, np.nan, 1.0]})
+    frame = frame.assign(c=pd.Categorical(["x", "y", None, "z"]), t=["p", "q", "p", "r"])
     encoded = FeatureEncoder.fit(frame, rows=np.arange(3)).transform(frame)
     assert encoded.shape == (4, 2 + 3 + 3)
     assert encoded[2, 0] == pytest.approx(0.0)  # the median of 1 and 3 is their mean

@@ -39,7 +39,7 @@ def test_each_stop_shows_what_the_comparison_finds_there(finished_run, objective
 
 
 def test_what_moves_stands_at_the_chosen_stop_as_the_figures_say(finished_run):
-    data = stage(open_page("tradeoff", run=finished_run.id, lam="2"))
+    data = stage(open_page("tradeoff", run=finished_run.id, lam="2.3"))
     at = data["slider"]["at"]
     for move in data["moves"]:
         if move["kind"] != "trace":

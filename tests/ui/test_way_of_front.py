@@ -94,7 +94,7 @@ def test_the_way_of_a_front_is_short(finished_run):
     # A notebook has the same result: its class is no part of what reads a run.
     assert len(files) <= 14, ", ".join(sorted(files))
     assert {"runs/store.py", "reports/comparison.py", "figures/front.py"} <= files, "the tracing sees the way"
-    at = move(at, 2.0)
+    at = move(at, 2.3)
     files, records = way()
     assert records <= {"RunSpec", "Comparison", "Label", "Picture"}, (
         "a move makes neither result nor front anew"
@@ -113,6 +113,6 @@ def test_a_move_of_the_slider_reads_the_runs_spec_at_most_once(finished_run, mon
     at = open_page("tradeoff", run=finished_run.id)
     assert "spec.json" in read, "the counting sees it"
     read.clear()
-    at = move(at, 2.0)
+    at = move(at, 2.3)
     assert "is a blend" in "".join(each.value for each in at.caption)
     assert read.count("spec.json") <= 1

@@ -1,4 +1,4 @@
-"""Example audit that ships with fairdash: a GLM's premiums on pg15training, against the driver's age.
+"""Example audit that ships with fairdash: a GLM's premiums on pg15training, against age and gender.
 
 This folder contains the results as sums over groups of 20 policies or more, without the policies. ``python -m
 benchmarks.audit_example`` reproduces it.

@@ -49,7 +49,7 @@ USES_ITSELF = 0.005
 WITHOUT = "the price from its features"
 WITH = "the price from its features and the sensitive attribute"
 BY_NETWORKS = "the price, by networks in place of trees"
-_NO_FEATURES = "The columns behind it can't be identified: the table has no further informative columns."
+_NO_FEATURES = "The table has no further informative columns, so the columns behind the link are unknown."
 #: Features that a sentence names.
 _MOST_NAMED = 3
 #: A feature that carries less than this of what s explains is not named.

@@ -13,7 +13,7 @@ _SIGNATURES = (
     (b"\xff\xd8\xff", "a JPEG image"),
     (b"GIF8", "a GIF image"),
     (b"%PDF-", "a PDF document"),
-    (b"PK\x03\x04", "an archive within an archive, or an office document that is no .xlsx workbook"),
+    (b"PK\x03\x04", "an archive within an archive, or an office document other than an .xlsx workbook"),
     (b"PK\x05\x06", "an empty zip archive"),
     (b"\x1f\x8b", "a gzip archive within an archive"),
     (b"BZh", "a bzip2 archive"),
@@ -123,7 +123,7 @@ def _check_encoding(content: bytes, encoding: str) -> str:
     if position is not None:
         raise ReadingError.of(
             f"the text is not {encoding_name(name)}",
-            "Choose another encoding, or let it be found.",
+            "Choose another encoding, or let fairdash detect it.",
             lines=[content.count(b"\n", 0, position) + 1],
         )
     return name

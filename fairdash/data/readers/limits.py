@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from fairdash.errors import ReadingError
+from fairdash.utils.memory import most_memory
 from fairdash.utils.text import megabytes
 
 LARGEST_FILE = 200 * 10**6
+#: A Parquet file on this machine: its columns are read one by one, and only those that are wanted.
+LARGEST_PARQUET = 2_000 * 10**6
 MOST_CELLS = 50 * 10**6
+MOST_PARQUET_CELLS = 100 * 10**6
 MOST_COLUMNS = 10_000
-#: Bytes of memory that the reading of a typed table may take.
+PARQUET_MARK = b"PAR1"
+#: Bytes of memory that the reading of a typed table may take, at least; more on a large machine.
 MOST_MEMORY = 1_500 * 10**6
 #: Of them a cell takes its own, those of the number that it becomes and those of the table, and a row its
 #: number and its line: at the least, which texts and missing cells exceed.
@@ -20,35 +25,44 @@ def too_large(what: str) -> ReadingError:
     return ReadingError.of(what, "Take a sample of the rows, or leave columns out.")
 
 
-def check_file(size: int) -> None:
+def check_file(size: int, begins: bytes) -> None:
     """Check a file's size in bytes.
+
+    Parameters
+    ----------
+    begins
+        Its first bytes, or more.
 
     Raises
     ------
     ReadingError
-        More than LARGEST_FILE.
+        More than LARGEST_FILE, or more than LARGEST_PARQUET for a Parquet file.
     """
-    if size > LARGEST_FILE:
-        raise too_large(f"the file has {megabytes(size, decimals=0)}, more than {LARGEST_FILE // 10**6:,}")
+    largest = LARGEST_PARQUET if begins.startswith(PARQUET_MARK) else LARGEST_FILE
+    if size > largest:
+        raise too_large(f"the file has {megabytes(size, decimals=0)}, more than {largest // 10**6:,}")
 
 
-def check_shape(rows: int, columns: int, *, about: str = "") -> None:
+def check_shape(rows: int, columns: int, *, about: str = "", most: int | None = None) -> None:
     """Check a table's rows and columns before its cells are read.
 
     Parameters
     ----------
     about
         Put before the counts where they are an estimate.
+    most
+        Most cells; MOST_CELLS by default.
 
     Raises
     ------
     ReadingError
-        More than MOST_COLUMNS or MOST_CELLS.
+        More than MOST_COLUMNS, or too many cells.
     """
+    most = MOST_CELLS if most is None else most
     if columns > MOST_COLUMNS:
         raise too_large(f"the table has {about}{columns:,} columns, more than {MOST_COLUMNS:,}")
-    if not 0 <= rows * columns <= MOST_CELLS:
-        raise too_large(f"the table has {about}{rows * columns:,} cells, more than {MOST_CELLS:,}")
+    if not 0 <= rows * columns <= most:
+        raise too_large(f"the table has {about}{rows * columns:,} cells, more than {most:,}")
 
 
 def check_memory(rows: int, columns: int) -> None:
@@ -57,10 +71,10 @@ def check_memory(rows: int, columns: int) -> None:
     Raises
     ------
     ReadingError
-        More than MOST_MEMORY.
+        More than MOST_MEMORY, and than a quarter of what a run may take.
     """
-    needed = rows * (_PER_ROW + _PER_CELL * columns)
-    if needed > MOST_MEMORY:
+    needed, most = rows * (_PER_ROW + _PER_CELL * columns), max(MOST_MEMORY, most_memory() // 4)
+    if needed > most:
         raise too_large(
-            f"reading the table takes about {needed / 1e9:,.1f} GB of memory, more than {MOST_MEMORY / 1e9:g}"
+            f"reading the table takes about {needed / 1e9:,.1f} GB of memory, more than {most / 1e9:,.1f}"
         )

@@ -57,7 +57,7 @@ READERS: Mapping[str, Reader] = MappingProxyType(
     }
 )
 _FIRST_BYTES = (
-    (b"PAR1", PARQUET),
+    (limits.PARQUET_MARK, PARQUET),
     *((mark, R_DATA) for mark in R_MARKS),
 )
 
@@ -96,6 +96,7 @@ def read_table(
     number_names: bool = False,
     header_row: int | None = None,
     keep_below: bool = False,
+    columns: Sequence[str] | None = None,
 ) -> tuple[pd.DataFrame, ReadingReport]:
     """Read text, Parquet, Excel, R's .rda, SAS, Stata or SPSS files, compressed (gzip, zip) or not.
 
@@ -113,6 +114,9 @@ def read_table(
     encoding, delimiter, decimal, missing_values, sheet, number_names, header_row, keep_below
         See :class:`~fairdash.data.readers.report.ReadingOptions`; options not given are detected and
         reported.
+    columns
+        Columns to read from a Parquet file, to save time and memory; None for all. Other formats are read
+        whole.
 
     Returns
     -------
@@ -147,13 +151,15 @@ def read_table(
         header_row=header_row,
         keep_below=keep_below,
     )
-    frame, report = read_content(content, options)
+    frame, report = read_content(content, options, columns)
     return frame, replace(report, name=name)
 
 
-def read_content(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
+def read_content(
+    content: bytes, options: ReadingOptions, columns: Sequence[str] | None = None
+) -> tuple[pd.DataFrame, ReadingReport]:
     """Read the bytes of a file; as :func:`read_table`."""
-    check_file(len(content))
+    check_file(len(content), content)
     content, packed = unpack(content, largest=limits.LARGEST_FILE)
     if not content.strip():
         raise empty_file()
@@ -175,7 +181,10 @@ def read_content(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame,
     if options.sheet is not None and kind not in (EXCEL, R_DATA):
         what = FORMATS.get(kind, "a text table")
         raise OptionError.of(f"{what} has no sheets to choose from", "Choose none.")
-    frame, report = READERS[kind](content, options)
+    if kind == PARQUET:
+        frame, report = read_parquet(content, options, columns)
+    else:
+        frame, report = READERS[kind](content, options)
     if packed is not None:
         report = replace(report, notes=(f"Unpacked from {packed}.", *report.notes))
     return frame, report
@@ -217,7 +226,8 @@ def bytes_of(source: str | Path | bytes) -> bytes:
     if isinstance(source, bytes):
         return source
     try:
-        check_file(Path(source).stat().st_size)
+        with Path(source).open("rb") as file:
+            check_file(Path(source).stat().st_size, file.read(len(limits.PARQUET_MARK)))
         return Path(source).read_bytes()
     # ValueError: a NUL in the path. A FairdashError is also a ValueError or an OSError.
     except FairdashError:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from fairdash.utils.text import few
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 #: Bytes that the decoded columns may have: 50 million cells of 16 bytes.
 MOST_BYTES = 800 * 10**6
@@ -34,7 +35,9 @@ _ROW_NUMBERS = "__index_level_"
 R_MARKS = (b"RDX2\nX\n", b"RDX3\nX\n")
 
 
-def read_parquet(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
+def read_parquet(
+    content: bytes, options: ReadingOptions, columns: Collection[str] | None = None
+) -> tuple[pd.DataFrame, ReadingReport]:
     """Read a Parquet file, after a check of the counts in its footer.
 
     Texts count as missing, besides the missing cells that the file has, only where the user says so.
@@ -47,9 +50,9 @@ def read_parquet(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame,
     import pyarrow as pa
 
     try:
-        table, schema, n_rows = _parquet(content, options)
+        table, schema, n_rows = _parquet(content, options, columns)
         if table is not None and table.num_rows != n_rows:
-            raise ValueError("the footer counts other rows than there are")
+            raise ValueError("the footer has the wrong number of rows")
     except ReadingError:
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
@@ -63,16 +66,20 @@ def read_parquet(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame,
     return _finished(table, schema, n_rows, options)
 
 
-def _parquet(content: bytes, options: ReadingOptions) -> tuple[pa.Table | None, pa.Schema, int]:
+def _parquet(
+    content: bytes, options: ReadingOptions, columns: Collection[str] | None
+) -> tuple[pa.Table | None, pa.Schema, int]:
     """Return the columns that can be read, if there are any, the schema of all, and the rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     file = pq.ParquetFile(io.BytesIO(content))
     footer, schema = file.metadata, file.schema_arrow
-    check_shape(footer.num_rows, len(schema))
+    wanted = [k for k, name in enumerate(schema.names) if columns is None or name in columns]
+    schema = pa.schema([schema.field(k) for k in wanted])
+    check_shape(footer.num_rows, len(schema), most=limits.MOST_PARQUET_CELLS)
     check_memory(footer.num_rows, len(schema))
-    size = sum(footer.row_group(k).total_byte_size for k in range(footer.num_row_groups))
+    size = _unpacked_size(footer, columns)
     if size > MOST_BYTES:
         raise too_large(f"the table has {size / 1e6:,.0f} MB when it is unpacked")
     named(schema.names, number=options.number_names)
@@ -93,6 +100,15 @@ def _parquet(content: bytes, options: ReadingOptions) -> tuple[pa.Table | None, 
     # Text that is no UTF-8, and codes that point at nothing.
     table.validate(full=True)
     return table, schema, footer.num_rows
+
+
+def _unpacked_size(footer: pq.FileMetaData, columns: Collection[str] | None) -> int:
+    """Return the bytes that these columns, or all, have when they are unpacked, as the footer counts them."""
+    groups = [footer.row_group(k) for k in range(footer.num_row_groups)]
+    if columns is None:
+        return sum(group.total_byte_size for group in groups)
+    parts = (group.column(j) for group in groups for j in range(group.num_columns))
+    return sum(part.total_uncompressed_size for part in parts if part.path_in_schema in columns)
 
 
 def _plain(schema: pa.Schema) -> list[int]:

@@ -163,7 +163,7 @@ class Barycentre:
         y, sensitive = pair(y_pred, s)
         t = np.asarray(strength, dtype=float)[..., None]
         if not ((t >= 0) & (t <= 1)).all():
-            raise fault("strength", "A strength is not between 0 and 1", "Give 0 (as is) to 1 (fair).")
+            raise fault("strength", "A strength is not between 0 and 1", "Give a number from 0 to 1.")
         where = _between(self.nodes, _scores(self._rank(sensitive)))
         shape = (y - _interpolated(self.centres, where)) / _interpolated(self.spreads, where)
         level, beyond = self._level(shape, where)

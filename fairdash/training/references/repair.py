@@ -53,7 +53,7 @@ class Repair:
         y, columns = np.asarray(y_pred, dtype=float), np.asarray(s, dtype=float)
         t = np.asarray(strength, dtype=float)[..., None]
         if not ((t >= 0) & (t <= 1)).all():
-            raise fault("strength", "A strength is not between 0 and 1", "Give 0 (as is) to 1 (fair).")
+            raise fault("strength", "A strength is not between 0 and 1", "Give a number from 0 to 1.")
         full = y
         for k, each in self.steps:
             full = self._moved(full, columns[:, k], each)

@@ -61,7 +61,7 @@ def show_audit(audit: AuditJob) -> None:
     if status.state == DONE:
         with st.skeleton(height=PICTURES):
             result = audit.read_result()
-        result = _beside_earlier(audit, _choose_attribute(result))
+        result = _beside_earlier(audit, choose_attribute(result))
         show_result(result, title=audit.spec.source.title, audit=audit)
         _show_repair(audit, result)
     else:
@@ -169,7 +169,7 @@ def _show_tables(tables: dict[str, pd.DataFrame], result: AuditResult) -> None:
     show_blocks((each for each in blocks if not (isinstance(each, Picture) and each.id == first)), KEY)
 
 
-def _choose_attribute(result: AuditResult) -> AuditResult:
+def choose_attribute(result: AuditResult) -> AuditResult:
     """Return the result along the attribute that the user looks at; with one attribute, the result."""
     along = result.along
     if len(along) == 1:

@@ -17,7 +17,7 @@ from fairdash.data.roles import Roles
 from fairdash.data.source import CatalogueSource, DatasetSource
 from fairdash.errors import FairdashError
 from fairdash.runs.launch import start_audit
-from fairdash.ui.audit.answers import show_result
+from fairdash.ui.audit.answers import choose_attribute, show_result
 from fairdash.ui.cached import columns_of_classes
 from fairdash.ui.frame import show_problems
 from fairdash.ui.keys import Keys
@@ -51,9 +51,9 @@ def show_example() -> None:
         )
     st.caption(
         "Example: premiums of a GLM without the driver's age, on the French motor policies of a pricing "
-        "game (pg15training)."
+        "game (pg15training), audited along age and gender."
     )
-    show_result(_example(), title=MOTOR.title)
+    show_result(choose_attribute(_example()), title=MOTOR.title)
 
 
 @st.cache_resource(show_spinner=False)

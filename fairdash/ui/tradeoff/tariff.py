@@ -82,15 +82,15 @@ def _answer(comparison: Comparison, tariffs: pd.DataFrame, lam: float) -> str:
     error = "deviance" if front.error == "deviance" else "squared error"
     if lam == 0:
         return (
-            f"At λ = 0 the tariff is a GLM: {error} {chosen[front.error]:.4g} of the average's, "
-            f"{symbol} with {safe(comparison.sensitive_called)} {chosen[measure]:.3f}{beside}. Test rows."
+            f"At λ = 0 the tariff is a GLM. On test rows, its {error} is {chosen[front.error]:.4g} of the "
+            "average's, "
+            f"and its {symbol} with {safe(comparison.sensitive_called)} is {chosen[measure]:.3f}{beside}."
         )
     cost = chosen[front.error] / glm[front.error] - 1
     return (
-        f"At λ = {lam:g} the tariff's {error} is {chosen[front.error]:.4g} of the average's, "
+        f"At λ = {lam:g} the tariff's {error} on test rows is {chosen[front.error]:.4g} of the average's, "
         f"{100 * abs(cost):.2f} % {'above' if cost >= 0 else 'below'} the GLM's, and its {symbol} with "
-        f"{safe(comparison.sensitive_called)} {chosen[measure]:.3f} instead of {glm[measure]:.3f}{beside}. "
-        "Test rows."
+        f"{safe(comparison.sensitive_called)} is {chosen[measure]:.3f} instead of {glm[measure]:.3f}{beside}."
     )
 
 
