@@ -64,8 +64,8 @@ def premium_averages(costs: Costs, *, random_state: int | None = 0) -> pd.DataFr
         premiums["corrective"] = np.where(
             out, corrective_of(best, table, learned=~out), premiums["corrective"]
         )
-    # Its mean is that of costs.
-    premiums["corrective"] += share @ (costs.cost - premiums["corrective"])
+    # Its mean is that of the best estimate.
+    premiums["corrective"] = premiums["corrective"] + share @ (best - premiums["corrective"])
     means = {"unaware": costs.cost, "hyperaware": premiums["corrective"]}
     # What the trees have left of two means given x, and the probabilities of bands given x.
     left = [values - premiums[name] for name, values in means.items()]
