@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from fairdash.auditing.plan import QUESTIONS
 from tests.browser.conftest import SCREENSHOTS
-from tests.browser.steps import chart, choose, come_to_rest, take_screenshots, violations
+from tests.browser.steps import choose, come_to_rest, take_screenshots, violations
 from tests.ui.test_audit_page import policies
 
 pytestmark = pytest.mark.browser
@@ -26,33 +26,7 @@ def taken(page: Page, folder: Path) -> Path:
     return folder
 
 
-def test_the_example_answers_before_anything_is_uploaded(
-    page: Page, browser: Browser, tmp_path: Path
-) -> None:
-    page.emulate_media(color_scheme="light")
-    page.goto("/audit")
-    expect(page.get_by_role("heading", name=re.compile("Independence: shown above"))).to_be_visible()
-    expect(page.get_by_text("Along “Age” the average of “Premium” differs by")).to_be_visible()
-    curve = chart(page, "Average Premium by Age")["curve"]
-    assert curve["y"][0] > curve["y"][-1]
-    come_to_rest(page)
-    assert violations(page) == []
-    take_screenshots(page, "audit-example")
-    page.get_by_text("1. Does the price follow it?").click()
-    come_to_rest(page)
-    assert violations(page) == []
-    folder = taken(page, tmp_path / "evidence")
-    page.emulate_media(color_scheme="dark")
-    # Charts take the scheme at the next look.
-    page.reload()
-    page.get_by_text("1. Does the price follow it?").click()
-    chart(page, "Average Premium by Age")
-    come_to_rest(page)
-    assert violations(page) == []
-    opens_offline(folder / "report.html", browser)
-
-
-def opens_offline(report: Path, browser: Browser) -> None:
+def opens_offline(report: Path, browser: Browser, *, title: str) -> None:
     for width in (1440, 390):
         context = browser.new_context(offline=True, viewport={"width": width, "height": 900})
         page = context.new_page()
@@ -61,7 +35,7 @@ def opens_offline(report: Path, browser: Browser) -> None:
         page.on("console", lambda each: complaints.append(each.text) if each.type == "error" else None)  # noqa: B023
         page.goto(report.as_uri())
         page.wait_for_selector(".plot .main-svg")
-        assert page.locator("h1").inner_text().startswith("Does “Premium” follow “Age”?")
+        assert page.locator("h1").inner_text().startswith(title)
         assert page.locator(".plot").count() == page.locator(".plot .plot-container").count() > 5
         assert (
             page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 1
@@ -72,7 +46,9 @@ def opens_offline(report: Path, browser: Browser) -> None:
         context.close()
 
 
-def test_a_table_of_one_s_own_from_the_file_to_the_evidence(page: Page, tmp_path: Path) -> None:
+def test_a_table_of_one_s_own_from_the_file_to_the_evidence(
+    page: Page, browser: Browser, tmp_path: Path
+) -> None:
     path = tmp_path / "policies.csv"
     policies(450).rename(columns={"<b>premium</b>": "premium"}).to_csv(path, index=False)
     page.goto("/audit")
@@ -100,6 +76,7 @@ def test_a_table_of_one_s_own_from_the_file_to_the_evidence(page: Page, tmp_path
         each.name for each in folder.iterdir()
     }
     assert "Written down" in (folder / "report.html").read_text(encoding="utf-8")
+    opens_offline(folder / "report.html", browser, title="Does “premium” follow “age”?")
     page.reload()
     expect(page).to_have_url(re.compile("audit="))
     expect(page.get_by_text("1. Does the price follow it?")).to_be_visible()

@@ -39,27 +39,26 @@ def server(tmp_path: Path, log: Path) -> Iterator[str]:
         yield address
 
 
-@pytest.mark.parametrize(
-    "attempt",
-    [
-        "socket.create_connection(('192.0.2.1', 80), timeout=1)",
-        "socket.getaddrinfo('example.org', 443)",
-        "socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', ('192.0.2.1', 53))",
-        "urllib.request.urlopen('http://example.org', timeout=1)",
-    ],
-)
-def test_an_attempt_is_refused_and_noted(attempt: str, log: Path) -> None:
-    program = f"import socket, urllib.request\n{attempt}"
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env=os.environ | cut(log),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert "networking is cut" in done.stderr
-    assert len(noted(log, "attempt")) == 1
+ATTEMPTS = """
+import socket, urllib.request
+for attempt in (
+    lambda: socket.create_connection(("192.0.2.1", 80), timeout=1),
+    lambda: socket.getaddrinfo("example.org", 443),
+    lambda: socket.socket(type=socket.SOCK_DGRAM).sendto(b"x", ("192.0.2.1", 53)),
+    lambda: urllib.request.urlopen("http://example.org", timeout=1),
+):
+    try:
+        attempt()
+    except OSError as error:
+        print(error)
+"""
+
+
+def test_an_attempt_is_refused_and_noted(log: Path) -> None:
+    command = [sys.executable, "-c", ATTEMPTS]
+    done = subprocess.run(command, env=os.environ | cut(log), capture_output=True, text=True, check=True)
+    assert done.stdout.count("networking is cut") == 4
+    assert len(noted(log, "attempt")) == 4
 
 
 def test_the_household_data_from_table_to_trade_off(page: Page, server: str, log: Path) -> None:

@@ -49,33 +49,3 @@ def test_a_name_that_was_rebound_gets_a_refusal(page: Page, server: str) -> None
     for road, (status, text) in tried.items():
         assert status == 403, road
         assert "does not have that name" in text
-
-
-def test_a_page_of_another_port_gets_no_websocket_and_no_frame(page: Page, server: str) -> None:
-    port = urlsplit(server).port
-    page.route(
-        "http://localhost:9/", lambda route: route.fulfill(body="<p>elsewhere</p>", content_type="text/html")
-    )
-    page.goto("http://localhost:9/")
-    opened = page.evaluate(
-        """address => new Promise(done => {
-            const socket = new WebSocket(address, ['streamlit']);
-            socket.onopen = () => done('open');
-            socket.onerror = () => done('refused');
-        })""",
-        f"ws://localhost:{port}/_stcore/stream",
-    )
-    assert opened == "refused"
-    page.evaluate(
-        """address => new Promise(done => {
-            const frame = document.createElement('iframe');
-            frame.onload = done;
-            frame.src = address;
-            document.body.append(frame);
-        })""",
-        f"http://localhost:{port}/",
-    )
-    assert page.frames[1].url.startswith("chrome-error:")
-    # Its own name, and the same road.
-    page.goto(f"http://localhost:{port}/")
-    page.get_by_role("heading", name="How fair is a price").wait_for()

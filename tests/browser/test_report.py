@@ -62,7 +62,7 @@ def opened(browser):
 
 
 @pytest.mark.parametrize("width", few([1440, 390], 390))
-def test_every_figure_is_drawn_from_what_is_in_the_file(opened, tmp_path, width):
+def test_every_figure_is_drawn_from_what_is_in_the_file_and_the_slider_moves(opened, tmp_path, width):
     page = opened(write(tmp_path), width)
     drawn = page.evaluate(
         """() => Object.fromEntries([...document.querySelectorAll('.plot')].map(plot => {
@@ -88,16 +88,9 @@ def test_every_figure_is_drawn_from_what_is_in_the_file(opened, tmp_path, width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     SCREENSHOTS.mkdir(exist_ok=True)
     page.screenshot(path=SCREENSHOTS / f"report-{width}.png", full_page=True)
-
-
-@pytest.mark.parametrize("width", few([1440, 390], 390))
-def test_its_slider_moves_without_a_server(opened, tmp_path, width):
-    page = opened(write(tmp_path), width)
     slider, value = page.get_by_role("slider", name="Weight of fairness"), page.locator(".card .value").first
-    before, stops = (
-        value.inner_text(),
-        page.locator("#stage .stage").evaluate("each => each.stage.data.slider.stops"),
-    )
+    before = value.inner_text()
+    stops = page.locator("#stage .stage").evaluate("each => each.stage.data.slider.stops")
     assert page.locator("#stage output").inner_text() == "λ = 2"
     slider.focus()
     slider.press("Home")
@@ -108,16 +101,9 @@ def test_its_slider_moves_without_a_server(opened, tmp_path, width):
     given = page.locator("#stage .stage").evaluate("each => each.stage.data.cards[0].values")
     assert value.inner_text() == given[0] != before
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert violations(page) == []
     page.emulate_media(media="print")
     assert page.locator("#stage").is_hidden()
-    page.emulate_media(media="screen")
-    page.locator("#stage").scroll_into_view_if_needed()
-    page.screenshot(path=SCREENSHOTS / f"report-stage-{width}.png")
-
-
-def test_no_reader_is_shut_out(opened, tmp_path):
-    page = opened(write(tmp_path), 1440)
-    assert violations(page) == []
 
 
 def test_it_prints_with_nothing_cut(opened, tmp_path):
@@ -141,7 +127,7 @@ def test_it_prints_with_nothing_cut(opened, tmp_path):
     assert page.locator(".modebar").first.is_hidden()
 
 
-@pytest.mark.parametrize("name", [EVIL, CLOSING, "n" * 300], ids=["image", "script", "long"])
+@pytest.mark.parametrize("name", [EVIL + CLOSING, "n" * 300], ids=["script", "long"])
 def test_a_hostile_name_does_nothing(opened, tmp_path, name):
     page = opened(write(tmp_path, sensitive=name, target=f"y {name}", title=name), 390)
     assert page.evaluate("window.hacked") is None

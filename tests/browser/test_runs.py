@@ -1,4 +1,4 @@
-"""The Runs page in a browser: by keyboard, away as a file and back in, and on a phone."""
+"""The Runs page in a browser: by keyboard, away as a file and back in, and two runs on one front on a phone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from fairdash.runs.store import Run
 from tests.browser.conftest import SCREENSHOTS, owner_of
 from tests.browser.steps import come_to_rest, violations
 from tests.runs.finished import PLAN, finished
@@ -17,24 +16,20 @@ from tests.runs.finished import PLAN, finished
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture
-def runs(person: str) -> list[Run]:
-    plans = PLAN, replace(PLAN, methods=("standard", "hgr_spline"))
-    found = [finished(plan, owner=owner_of(person)) for plan in plans]
-    for run, name in zip(found, ("first try", "splines"), strict=True):
-        run.rename(name)
-    return found
-
-
-def test_a_run_is_chosen_by_keyboard_taken_away_deleted_and_brought_in(
-    page: Page, runs: list[Run], tmp_path: Path
+def test_a_run_goes_away_by_keyboard_and_comes_in_and_two_stand_on_one_front(
+    page: Page, person: str, tmp_path: Path
 ) -> None:
+    plans = {"first try": PLAN, "splines": replace(PLAN, methods=("standard", "hgr_spline"))}
+    found = [finished(plan, owner=owner_of(person)) for plan in plans.values()]
+    for run, title in zip(found, plans, strict=True):
+        run.rename(title)
+    first = found[0]
     page.goto("/runs")
-    box = page.get_by_role("checkbox", name="first try")
-    box.focus()
+    page.get_by_role("checkbox", name="first try").focus()
     page.keyboard.press("Space")
-    expect(page.get_by_role("textbox", name="Name", exact=True)).to_have_value("first try")
-    expect(page).to_have_url(re.compile(rf"run={runs[0].id}"))
+    name = page.get_by_role("textbox", name="Name", exact=True)
+    expect(name).to_have_value("first try")
+    expect(page).to_have_url(re.compile(rf"run={first.id}"))
     with page.expect_download() as download:
         page.get_by_role("button", name="Export (zip)").click()
     file = tmp_path / download.value.suggested_filename
@@ -42,20 +37,18 @@ def test_a_run_is_chosen_by_keyboard_taken_away_deleted_and_brought_in(
     page.get_by_role("button", name="Delete", exact=True).click()
     page.get_by_role("button", name="Delete permanently").click()
     expect(page.get_by_role("checkbox")).to_have_count(1)
-    assert not runs[0].folder.exists()
+    assert not first.folder.exists()
     page.get_by_text("Import a run").click()
     page.locator("input[type=file]").set_input_files(file)
     expect(page.get_by_text("The run was imported")).to_be_visible()
-    expect(page).to_have_url(re.compile(rf"run={runs[0].id}"))
+    expect(page).to_have_url(re.compile(rf"run={first.id}"))
     page.reload()
-    expect(page.get_by_role("textbox", name="Name", exact=True)).to_have_value("first try")
+    expect(name).to_have_value("first try")
 
-
-def test_two_runs_on_one_front_on_a_phone(page: Page, runs: list[Run]) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto("/runs")
-    for name in ("first try", "splines"):
-        page.get_by_text(name, exact=True).first.click()
+    for each in plans:
+        page.get_by_text(each, exact=True).first.click()
         # Which is A follows from which was chosen first: a busy server must not hear of both at once.
         come_to_rest(page)
     plot = page.locator(".js-plotly-plot")
