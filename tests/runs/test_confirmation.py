@@ -144,7 +144,7 @@ def test_the_verb_opens_them_and_counts():
     assert first.growth == pytest.approx(first.error / first.error_of_standard - 1)
     # The same point again is no other opening; another one is, blends among them.
     assert fd.confirm(result, method="pearson", lam=1.0) is first
-    blend = fd.confirm(result, method="pearson", lam=0.25)
+    blend = fd.confirm(result, method="pearson", lam=0.2)
     assert (blend.number, blend.is_first, len(result.opened)) == (2, False, 2)
     assert from_plain(type(first), to_plain(first)) == first
     with pytest.raises(OptionError, match="no point"):
