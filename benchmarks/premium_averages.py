@@ -77,15 +77,21 @@ def policies(case: str, n: int, seed: int) -> pd.DataFrame:
 
 
 @cache
-def truth(case: str) -> pd.DataFrame:
-    """Average of each premium in each band, at the level of the price: of two million policies."""
-    frame = policies(case, 2_000_000, 10**6)
-    s = frame["band_of"].to_numpy()
-    edges = [0.5] if case == "classes" else np.quantile(s, np.arange(1, BANDS) / BANDS)
-    means = frame[list(PREMIUMS)].groupby(np.searchsorted(edges, s)).mean()
+def _population(case: str) -> pd.DataFrame:
+    """Sums of the premiums at the level of the price, along s, of two million policies."""
+    frame = policies(case, 2_000_000, 10**6).sort_values("band_of", kind="stable", ignore_index=True)
     price = frame["price"].mean()
     # The last by definition, which two million policies miss by a little.
-    return (means / frame["best_estimate"].mean() * price).assign(corrective=price)
+    made = (frame[list(PREMIUMS)] / frame["best_estimate"].mean() * price).assign(corrective=price)
+    return made.cumsum().assign(s=frame["band_of"])
+
+
+def truth(case: str, ends: Sequence[float]) -> pd.DataFrame:
+    """Average of each premium in the bands of s that end there, and in a last one."""
+    sums = _population(case)
+    place = [0, *np.searchsorted(sums["s"], ends, side="right"), len(sums)]
+    whole = np.vstack([np.zeros(len(PREMIUMS)), sums[list(PREMIUMS)].to_numpy()])[place]
+    return pd.DataFrame(np.diff(whole, axis=0) / np.diff(place)[:, None], columns=list(PREMIUMS))
 
 
 def learned(case: str, n: int, seed: int) -> Costs:
@@ -100,9 +106,10 @@ def try_case(case: str, n: int, seed: int) -> list[dict[str, object]]:
     table = costs.table
     band, rows = table.bands(BANDS), []
     found = premium_averages(costs, random_state=seed)
+    true_ones = truth(case, [table.sensitive[band == k].max() for k in range(band.max())])
     for name, own in found.groupby("premium", sort=False):
         value, low, high = (own[each].to_numpy() for each in ("value", "ci_low", "ci_high"))
-        true = truth(case)[name].to_numpy()
+        true = true_ones[name].to_numpy()
         codes = [costs.premiums[str(name)][band == k] for k in range(len(true))]
         fitted = np.array([each.mean() for each in codes])
         error = np.array([each.std() / np.sqrt(len(each)) for each in codes])

@@ -190,8 +190,20 @@ def test_the_page_on_audits_says_how_often_they_were_wrong_and_how_long_they_tak
     assert f"its median over 200 samples is {100 * jump.sufficiency_value:.1f} %. **" in said
     assert f"median of the figure over 200 samples is {100 * tail.sufficiency_value:.1f} %, and" in said
     assert f"says “below” in {tail.sufficiency_below} of them instead" in said
-    assert f"For a straight line it says “below” in {line.sufficiency_below}." in said
+    assert f"For a straight line it says “below” in {line.sufficiency_below} of the 200." in said
     assert f"above 5 % in {tail.residuals_above} of the samples with the surcharge" in said
+
+
+def test_the_page_on_classes_is_made_from_the_committed_results():
+    from benchmarks import class_rivals, class_verdicts
+
+    page = (ROOT / "docs" / "classes.md").read_text(encoding="utf-8")
+    for name, module in (("verdicts", class_verdicts), ("rivals", class_rivals)):
+        (found,) = re.findall(rf"<!-- {name} -->\n(.*?)\n<!-- /{name} -->", page, flags=re.DOTALL)
+        assert found.splitlines() == module.page_lines(pd.read_csv(module.RESULTS))
+    verdicts = pd.read_csv(class_verdicts.RESULTS)
+    assert (verdicts["samples"] == 200).all()
+    assert verdicts[["no gap: above", "at δ: above", "at δ: below", "no gap: found"]].to_numpy().max() <= 16
 
 
 def test_the_tutorial_goes_from_a_file_to_a_filed_tariff():

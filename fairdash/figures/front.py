@@ -116,13 +116,15 @@ def front_without_marks(
     words.sort(key=lambda each: each.x if each.text[0] in "↑↓" else math.inf)
     if noise_at is not None:
         words.insert(0, Label(x=noise_at[0], y=noise_at[1], text=NOISE_NOTE, colour=theme.text))
-    others = [each for each in test["method"].unique() if each != method]
-    for k, other in enumerate(others):
+    paths = {id: rows.sort_values("lam") for id, rows in test.groupby("method", sort=False)}
+    points = {id: trained[trained["method"] == id] for id in paths}
+    for k, other in enumerate(each for each in paths if each != method):
         look: Values = {"colour": OTHERS[k % len(OTHERS)], "symbol": SYMBOLS[k % len(SYMBOLS)]}
-        look |= {"dash": DASHES[k % len(DASHES)]}
-        figure.add_traces(_path(test, trained, other, **look, theme=theme))
+        look |= {"dash": DASHES[k % len(DASHES)], "name": PATHS[str(other)].title, "theme": theme}
+        figure.add_traces(_path(paths[other], points[other], **look))
     figure.add_traces(_splits(splits, theme))
-    figure.add_traces(_path(test, trained, method, colour=theme.chosen, theme=theme, with_errors=True))
+    look = {"colour": theme.chosen, "name": PATHS[method].title, "theme": theme, "with_errors": True}
+    figure.add_traces(_path(paths[method], points[method], **look))
     # Their places depend on the marks.
     path = own[["x", "y"]].to_numpy().tolist()
     return figure.update_layout(meta={"labels": [asdict(each) for each in words], "path": path})
@@ -194,26 +196,11 @@ def runs_front_figure(
     shown: list[pd.DataFrame] = []
     for k, (run, rows) in enumerate(paths):
         own = _on_axes(rows.sort_values("lam"), error, measure)
-        apart = own[told_apart(own, "x")]
         name = f"{run.letter}: {PATHS[str(own['method'].iloc[0])].title}"
-        look: Values = {"name": escaped(name), "colour": colours[k % len(colours)], "theme": theme}
-        path = line(
-            apart["x"],
-            apart["y"],
-            name=f"{escaped(name)}: path",
-            colour=look["colour"],
-            width=2,
-            dash=dashes[k % len(dashes)],
-            hover="",
-        )
-        points = _points(
-            own[own["share"] == 0],
-            **look,
-            symbol=symbols[k % len(symbols)],
-            beside=f"<br>{escaped(run.title)}",
-            with_errors=True,
-        )
-        figure.add_traces([path, points])
+        look: Values = {"symbol": symbols[k % len(symbols)], "dash": dashes[k % len(dashes)]}
+        look |= {"name": escaped(name), "colour": colours[k % len(colours)], "theme": theme}
+        trained = own[own["share"] == 0].assign(best=True)
+        figure.add_traces(_path(own, trained, **look, with_errors=True, about=f"<br>{escaped(run.title)}"))
         shown.append(own)
         labels.append(_label(own.iloc[-1], name, theme.text))
     table = pd.concat(shown)
@@ -268,64 +255,43 @@ def _names_of_paths(test: pd.DataFrame, theme: Theme) -> list[Label]:
 
 
 def _path(
-    test: pd.DataFrame,
+    path: pd.DataFrame,
     trained: pd.DataFrame,
-    method: str,
     *,
+    name: str,
     colour: str,
     theme: Theme,
     symbol: str = "circle",
     dash: str = "solid",
     with_errors: bool = False,
+    about: str = "",
 ) -> list[dict[str, Any]]:
-    """A method's line through points that noise tells apart, its best trained points, and those beaten."""
-    name, own = PATHS[method].title, trained[trained["method"] == method]
-    path, width = test[test["method"] == method].sort_values("lam"), 2.5 if with_errors else 1.5
-    path = path[told_apart(path, "x")]
-    way = line(path["x"], path["y"], name=f"{name}: path", colour=colour, width=width, dash=dash, hover="")
-    look: Values = {"name": name, "colour": colour, "symbol": symbol, "with_errors": with_errors}
-    kinds = ((own[own["best"]], "", ""), (own[~own["best"]], BEATEN, ", beaten by another point"))
-    return [way] + [
-        _points(rows, theme=theme, fill=fill, beside=beside, **look)
-        for rows, fill, beside in kinds
-        if len(rows)
+    """A line through points that noise tells apart, the best trained points, and those beaten."""
+    path, width = path[told_apart(path, "x")], 2.5 if with_errors else 1.5
+    traces = [
+        line(path["x"], path["y"], name=f"{name}: path", colour=colour, width=width, dash=dash, hover="")
     ]
-
-
-def _points(
-    rows: pd.DataFrame,
-    *,
-    name: str,
-    colour: str,
-    symbol: str,
-    theme: Theme,
-    with_errors: bool,
-    fill: str = "",
-    beside: str = "",
-) -> dict[str, Any]:
-    """Trained weights of a method, filled otherwise where `fill` says so; `beside` follows their name."""
-    bars: Values = {}
-    if with_errors:
-        bars = {
-            f"error_{axis}": errors(
-                rows[f"{axis}_se"].fillna(0.0), colour=faded(colour, 0.35), thickness=1, width=0
-            )
-            for axis in ("x", "y")
-        }
-    return dots(
-        rows["x"],
-        rows["y"],
-        name=f"{name}{beside}" if fill else name,
-        colour=fill or colour,
-        symbol=symbol,
-        size=9 if with_errors else 7,
-        marker={"line": {"width": 1, "color": colour if fill else theme.text}},
-        customdata=_told(rows, "lam", "n_splits", "x_floor", "x_se"),
-        hover=f"<b>{name}, λ = %{{customdata[1]:g}}</b>{beside}<br>mean of %{{customdata[2]}} splits"
-        "<br>dependence %{x:.3f} ± %{customdata[4]:.3f} (floor %{customdata[3]:.3f})"
-        "<br>error %{customdata[0]}",
-        **bars,
-    )
+    for rows, fill, end in (
+        (trained[trained["best"]], "", ""),
+        (trained[~trained["best"]], BEATEN, ", beaten by another point"),
+    ):
+        look: Values = {"colour": fill or colour, "symbol": symbol, "size": 9 if with_errors else 7}
+        look |= {"marker": {"line": {"width": 1, "color": colour if fill else theme.text}}}
+        for axis in ("x", "y") if with_errors else ():
+            bar, faint = rows[f"{axis}_se"].fillna(0.0), faded(colour, 0.35)
+            look[f"error_{axis}"] = errors(bar, colour=faint, thickness=1, width=0)
+        points = dots(
+            rows["x"],
+            rows["y"],
+            name=f"{name}{end}",
+            customdata=_told(rows, "lam", "n_splits", "x_floor", "x_se"),
+            hover=f"<b>{name}, λ = %{{customdata[1]:g}}</b>{about}{end}<br>mean of %{{customdata[2]}} splits"
+            "<br>dependence %{x:.3f} ± %{customdata[4]:.3f} (floor %{customdata[3]:.3f})"
+            "<br>error %{customdata[0]}",
+            **look,
+        )
+        traces += [points] if len(rows) else []
+    return traces
 
 
 def _told(rows: pd.DataFrame, *columns: str) -> list[list[Any]]:

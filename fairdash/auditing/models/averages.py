@@ -27,7 +27,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.auditing.gaps import reach_of_all
-from fairdash.auditing.models.premiums import N_NODES, PREMIUMS, Costs
+from fairdash.auditing.models.premiums import N_NODES, PREMIUMS, Costs, corrective_of, folds_of
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.conditional_means import N_FOLDS, as_given, ridge_out_of_fold, spline_functions
 from fairdash.dependence.ranks import quantiles
@@ -58,6 +58,14 @@ def premium_averages(costs: Costs, *, random_state: int | None = 0) -> pd.DataFr
     _, band = np.unique(table.bands(BANDS), return_inverse=True)
     one = np.eye(band.max() + 1)[band]
     premiums = dict(costs.premiums)
+    # A row that is in its own law ranks too near the middle.
+    best = premiums["best_estimate"]
+    for out in folds_of(table):
+        premiums["corrective"] = np.where(
+            out, corrective_of(best, table, learned=~out), premiums["corrective"]
+        )
+    # Its mean is that of the best estimate.
+    premiums["corrective"] = premiums["corrective"] + share @ (best - premiums["corrective"])
     means = {"unaware": costs.cost, "hyperaware": premiums["corrective"]}
     # What the trees have left of two means given x, and the probabilities of bands given x.
     left = [values - premiums[name] for name, values in means.items()]
@@ -115,9 +123,12 @@ def _hyperaware(costs: Costs, band: Index, one: Array, g: Array) -> Array:
     table, share, made = costs.table, costs.table.share, costs.premiums
     best, corrective, mean = (made[name] for name in ("best_estimate", "corrective", "hyperaware"))
     p, at = share @ one, (np.arange(_LEVELS) + 0.5) / _LEVELS
-    laws = np.array([_law(best[band == k], table.weight[band == k], at) for k in range(len(p))])
+    # The law of μ given s: about a straight line in each band.
+    centre = _along_s(best, table, band)
+    around = best - centre
+    laws = np.array([_law(around[band == k], table.weight[band == k], at) for k in range(len(p))])
     slopes = np.gradient(laws, at, axis=1)
-    common, slope = p @ laws, p @ slopes
+    common, slope = share @ centre + p @ laws, p @ slopes
     rank = np.interp(corrective, common, at)
     level, cell = ((rank * count).astype(np.intp).clip(0, count - 1) for count in (_LEVELS, _CELLS))
     # The mean of g_b given U, and given U and s.
@@ -129,10 +140,22 @@ def _hyperaware(costs: Costs, band: Index, one: Array, g: Array) -> Array:
     grid = (at * _CELLS).astype(np.intp)
     step = (rank[:, None] <= at) - at
     law = np.einsum("nl,nlb->nb", step * slope, given_both[:, grid][band])
-    law += (laws[band] - step * slopes[band]) @ given_rank[grid]
+    law += (centre[:, None] + laws[band] - step * slopes[band]) @ given_rank[grid]
     law /= _LEVELS
     debiased = one * mean[:, None] + g * (corrective - mean)[:, None]
     return np.asarray(debiased + alpha * (costs.cost - best)[:, None] + law - share @ law)
+
+
+def _along_s(values: Array, table: AuditTable, band: Index) -> Array:
+    """Straight lines of values (n,) along s, one in each band, (n,)."""
+    made = np.empty(table.n)
+    for k in np.unique(band):
+        rows = band == k
+        weight, s = table.weight[rows], table.sensitive[rows]
+        away = s - np.average(s, weights=weight)
+        slope = float(weight @ (away * values[rows])) / max(float(weight @ away**2), 1e-300)
+        made[rows] = np.average(values[rows], weights=weight) + slope * away
+    return made
 
 
 def _law(values: Array, weight: Array, at: Array) -> Array:

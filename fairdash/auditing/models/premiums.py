@@ -326,15 +326,17 @@ def _trees_for(y: Array) -> Learner:
     return OF_A_COST if y.min() >= 0 else OF_A_MEAN
 
 
-def corrective_of(best: Array, table: AuditTable) -> Array:
+def corrective_of(best: Array, table: AuditTable, *, learned: Rows | None = None) -> Array:
     """Return values with the same law at every s, by the rank of `best` (n,) among rows with that s.
 
     The law given s is that of rows near in s (:func:`fairdash.training.references.fit_barycentre`), nearer
-    than suits a smooth curve: trees have steps.
+    than suits a smooth curve: trees have steps. `learned` (n,) marks the rows that laws are learned from; all
+    by default.
     """
+    rows = np.ones(table.n, dtype=bool) if learned is None else learned
     bandwidth = _NEARER * 1.06 * math.sqrt(1 / 12) * table.n_distinct**-0.2
-    of_s = {"sample_weight": table.weight, "bandwidth": bandwidth, "classes": bool(table.classes)}
-    fitted = fit_barycentre(best, table.sensitive, **of_s)
+    of_s = {"sample_weight": table.weight[rows], "bandwidth": bandwidth, "classes": bool(table.classes)}
+    fitted = fit_barycentre(best[rows], table.sensitive[rows], **of_s)
     return np.clip(fitted.predict(best, table.sensitive), best.min(), best.max())
 
 
