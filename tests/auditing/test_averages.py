@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from benchmarks.premium_averages import CASES, learned, try_case
+from benchmarks.premium_averages import learned, try_case
 from fairdash.auditing.models.averages import BANDS, premium_averages
-from tests.tiers import few
 
 
 def test_two_of_the_averages_by_hand():
@@ -29,9 +29,10 @@ def test_two_of_the_averages_by_hand():
 
 
 @pytest.mark.variant
-@pytest.mark.parametrize("case", few(CASES, "claims", "no link"))
-def test_limits_hold_the_truth(case):
-    rows = [row for seed in range(24) for row in try_case(case, 1_000, seed)]
-    for premium in {row["premium"] for row in rows}:
-        # 95 %: fewer than 19 of 24 in one sample of a thousand.
-        assert sum(row["held"] for row in rows if row["premium"] == premium) >= 19, premium
+def test_limits_hold_the_truth():
+    rows = pd.DataFrame([row for seed in range(40, 64) for row in try_case("claims", 2_000, seed)])
+    held = rows.groupby("premium")[["held", "held_fitted"]].sum()
+    # Of 24 samples at 95 %, one in a thousand has fewer than 19.
+    assert (held["held"] >= 19).all()
+    # Averages of the fitted premiums, with the error of their sampling alone, miss it more often.
+    assert held["held"].sum() > held["held_fitted"].sum()

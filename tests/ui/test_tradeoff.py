@@ -17,14 +17,17 @@ from fairdash.evaluation import (
     told_apart,
 )
 from fairdash.figures.front import NOISE_NOTE
+from fairdash.jobs.steps import at_once
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point, fronts_of
 from fairdash.reports.tables import in_full
 from fairdash.reports.words import who_pays
 from fairdash.runs import worker
 from fairdash.runs.listing import list_runs
-from fairdash.runs.store import create_run
+from fairdash.runs.status import RUNNING, RunStatus
+from fairdash.runs.store import Run, create_run
 from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.sweep import preview_of, quicker
 from fairdash.utils.text import number
 from tests.serving import until
 from tests.tiers import few
@@ -287,3 +290,27 @@ def test_features_are_those_of_the_nearest_trained_model(finished_run):
         (drawn,) = [each for each in traces if each["name"] == "λ = 2.3" and each["mode"] == "markers"]
         shown = dict(zip(drawn["y"], numbers(drawn["x"]), strict=True))
         assert shown == pytest.approx(own[kind].mean().to_dict())
+
+
+def test_beside_a_long_run_a_quicker_one_is_offered(monkeypatch):
+    plan = replace(PLAN, methods=("standard", "hgr_spline", "pearson"), n_splits=4)
+    run = create_run(SOURCE, plan, first=preview_of(PLAN))
+    worker.first_look(run, worker.Reporter(run, ends=False), at_once)
+    left = 900.0
+    at_work = property(lambda _: RunStatus(state=RUNNING, doing="training", fraction=0.1, seconds_left=left))
+    with monkeypatch.context() as patched:
+        patched.setattr(Run, "status", at_work)
+        at = open_page("tradeoff", run=run.id)
+        assert not at.exception
+        (button,) = [each for each in at.button if "Instead" in each.label]
+        assert re.fullmatch(r"Instead: Fair spline network alone, 3 splits, about [4-7] min.*", button.label)
+        left = 60.0
+        assert not [each for each in open_page("tradeoff", run=run.id).button if "Instead" in each.label]
+        left = 900.0
+        button.click().run()
+    assert run.is_cancelled()
+    (quick,) = [each for each in list_runs().runs if each.id != run.id]
+    assert (quick.spec.plan.methods, quick.spec.plan.n_splits) == (("standard", "hgr_spline"), 3)
+    assert quicker(quick.spec.plan) is None
+    quick.ask_to_cancel()
+    until(lambda: quick.status.is_over)
