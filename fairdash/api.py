@@ -59,9 +59,9 @@ def sweep(
     objective, n_splits, random_state, validation_share, device
         As in :class:`fairdash.training.sweep.Sweep`.
     settings
-        The default loss depends on the target (:func:`fairdash.training.defaults.suggested_loss`; balanced if
-        it has a log link), and the default schedule on the number of training rows
-        (:func:`fairdash.training.settings.budget_of`). Settings that you pass are used unchanged.
+        The default loss depends on the target (:func:`fairdash.training.defaults.suggested_loss`), and
+        predictions are balanced if it has a log link. The default schedule depends on the number of training
+        rows (:func:`fairdash.training.settings.budget_of`). Settings that you pass are used unchanged.
     split
         A key of :data:`fairdash.training.split_kinds.SPLITS`: ``"random"``, ``"group"`` or ``"time"`` (train
         on earlier rows, test on later ones). By default ``"group"`` if there are groups.
@@ -216,7 +216,7 @@ def confirm(result: SweepResult, *, method: str, lam: float, objective: str | No
     result
         Result of :func:`sweep`.
     method, lam
-        The selected point: a trained weight, or a blend between two; λ = 0 is the standard model.
+        The selected point: a model trained at one weight λ, or a blend of two; λ = 0 is the standard model.
     objective
         Objective of the test; by default the objective of training.
 

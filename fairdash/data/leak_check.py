@@ -82,11 +82,11 @@ def check_data(
     """Check for leaks: columns that reveal the target.
 
     There are two levels. *Certain* leaks are copies of the target (exact, ranked, rounded, affine, coded),
-    columns whose missing cells, zeros or other values follow its zeros, and dates that bound the exposure;
-    fairdash leaves them out unless you restore them. You should check *suspect* columns: a column that alone
-    explains most of the target's explained variance although the other columns contradict a causal role, row
-    numbers that follow the target, and averages of the target over at most 20 rows. A column related to the
-    sensitive attribute is not a leak, and neither is an existing price.
+    columns in which missing cells, zeros or another value stand exactly where the target is zero, and dates
+    that begin or end the exposure. fairdash leaves them out unless you restore them. You should check
+    *suspect* columns: a column that alone explains most of the target's explained variance although the other
+    columns contradict a causal role, row numbers that follow the target, and averages of the target over at
+    most 20 rows. A column related to the sensitive attribute is not a leak, and neither is an existing price.
 
     Parameters
     ----------

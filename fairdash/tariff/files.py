@@ -95,7 +95,7 @@ def read_tariff(path: str | PathLike[str]) -> pd.DataFrame:
     Raises
     ------
     OptionError
-        The file has another extension.
+        The file’s extension is not supported.
     StorageError
         The file can't be read, exceeds the size limit of uploads, or contains no table of relativities.
 

@@ -98,8 +98,9 @@ class FairTariff(RegressorMixin, BaseEstimator):
         such a column. Levels may be numbers; None means a missing cell. Every cell of the column needs a
         relativity, and the loss needs a log link.
     alpha
-        Weight of the squared coefficients, as in scikit-learn's ``TweedieRegressor`` for a target with mean 1
-        (squared error: variance 1). It keeps coefficients of levels without claims finite.
+        Weight of the squared coefficients, as in scikit-learn's ``TweedieRegressor`` for a target scaled to
+        mean 1, or to variance 1 if the loss is squared error. It keeps coefficients of levels
+        without claims finite.
     smooth
         Weight γ ≥ 0 of the squared second differences between neighbouring breakpoints or bands, on the scale
         of η and in addition to `alpha` (Eilers and Marx 1996): one number for all columns, or a map of
@@ -391,7 +392,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         Raises
         ------
         OptionError
-            The file has another extension.
+            The file’s extension is not supported.
         StorageError
             The file can't be written.
         """

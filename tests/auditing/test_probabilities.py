@@ -83,7 +83,7 @@ def test_an_audit_says_what_holds_and_what_does_not(tmp_path) -> None:
     assert result.plan.columns.sensitive == "p_a"
     said = result.answers[0].text
     assert "if price and class are unrelated among rows of equal probability" in said
-    assert "no class deviates from its probabilities beyond noise" in said
+    assert "each class is as frequent as its probabilities say" in said
     assert set(result.tables["class_probabilities"]["class"]) == set(NAMES)
     assert list(blocks_of(result.tables, result, theme=LIGHT))
     result.save(tmp_path / "evidence.zip")

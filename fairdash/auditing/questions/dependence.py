@@ -285,7 +285,8 @@ def along_probabilities(
         tables["calibration_of_classes"] = found = calibration(p, table.known, names)
         off = [str(name) for name in found["class"][found["p_value"] <= LEVEL]]
         said = (
-            f"In {n_known:,} rows with a known class, no class deviates from its probabilities beyond noise."
+            f"In {n_known:,} rows with a known class, each class is as frequent as its probabilities say, "
+            "but for noise."
         )
         if off:
             known = table.known

@@ -271,7 +271,7 @@ def ask_for_reading(upload: Upload, known: ReadingOptions) -> ReadingOptions:
             "Marks of missing cells, separated by spaces",
             "" if known.missing_values is None else " ".join(known.missing_values) or NO_MARK,
             placeholder=" ".join(MISSING_MARKS) if kind in (TEXT, EXCEL) else FOUND,
-            help=f"Write {NO_MARK} if only empty cells are missing.",
+            help=f"Enter {NO_MARK} if only empty cells count as missing.",
             key=KEY("marks", key),
         )
         # Not the widget's default: a click on a problem may have ticked it.
