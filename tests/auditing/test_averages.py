@@ -32,7 +32,7 @@ def test_two_of_the_averages_by_hand():
 def test_limits_hold_the_truth():
     rows = pd.DataFrame([row for seed in range(1_000, 1_024) for row in try_case("claims", 2_000, seed)])
     held = rows.groupby("premium")[["held", "held_fitted"]].sum()
-    # Of 24 samples at 95 %, one in a thousand has fewer than 19.
-    assert (held["held"] >= 19).all()
+    # 90 to 95 % in samples so small (docs/audit.md); of 24 at 90 %, one in a thousand has fewer than 16.
+    assert (held["held"] >= 16).all()
     # Averages of the fitted premiums, with the error of their sampling alone, miss it more often.
     assert held["held"].sum() > held["held_fitted"].sum()
