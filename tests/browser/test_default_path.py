@@ -83,8 +83,7 @@ def walk(page: Page, name: str) -> Path:
         "several methods by default"
     )
     lam = to_the_largest(page)
-    # Where nothing is learned no front is drawn.
-    if not page.get_by_text("No curve is drawn").count():
+    if name != "noise":
         assert any(each.endswith("path") for each in chart(page, "What fairness costs"))
         # What the tool is for: the fair model's averages no longer follow the sensitive attribute.
         averages = chart(page, "Average prediction by age")
