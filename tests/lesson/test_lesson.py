@@ -209,7 +209,8 @@ def test_home_lesson_and_trade_off_say_the_same_error_in_the_same_words() -> Non
     shown = dict(zip(("title", "value", "below"), four_numbers(comparison)[0], strict=False))
     assert shown["title"] == "Test error"
     assert shown["value"].endswith(" €")
-    assert "%" not in shown["value"] + shown["below"]
+    # The unit first, and the share of the average's error under it.
+    assert re.fullmatch(r"[\d.]+ % of the average's; standard model: [\d.]+ €", shown["below"])
 
 
 def test_the_texts_follow_the_scenes_and_their_numbers() -> None:

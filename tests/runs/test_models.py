@@ -234,4 +234,4 @@ def test_with_early_stopping_the_plans_share_of_rows_tells_when(tmp_path):
     features = SOURCE.load().features
     assert np.array_equal(model.predict(features), expected.predict(features))
     assert json.loads(opened(content)["model.json"])["data"]["rows_set_aside_to_stop_early"] == 50
-    assert b"but 50 used for early stopping" in opened(content)["README.txt"]
+    assert b"but 50 that told when to stop" in opened(content)["README.txt"]

@@ -159,7 +159,7 @@ def read_content(
     content: bytes, options: ReadingOptions, columns: Sequence[str] | None = None
 ) -> tuple[pd.DataFrame, ReadingReport]:
     """Read the bytes of a file; as :func:`read_table`."""
-    check_file(len(content), content)
+    check_file(len(content), content[: len(limits.PARQUET_MARK)])
     content, packed = unpack(content, largest=limits.LARGEST_FILE)
     if not content.strip():
         raise empty_file()
