@@ -17,27 +17,30 @@ from fairdash.dependence import REGISTRY
 from fairdash.evaluation.assess import (
     DEFAULT_MEASURE,
     DEFAULT_MEASURES,
+    MOST_ROWS,
     N_PERMUTATIONS,
     assess_predictions,
+    permutations_behind_floor,
 )
 from fairdash.evaluation.result import Gain, ReferenceResult, SweepResult, gain_over_mean
-from fairdash.evaluation.tradeoff_curve import PARTS, assess_curve
-from fairdash.evaluation.work import WorkEstimate
+from fairdash.evaluation.tradeoff_curve import PARTS, assess_curve, curve_points
+from fairdash.evaluation.work import Work
 from fairdash.jobs.steps import Found, Unit, at_once, within
 from fairdash.tariff.plan import fit_path, lams_of_tariffs, tariffs_of_plan
 from fairdash.tariff.repaired import repaired_prices
 from fairdash.training.baselines import LINEAR, TREES, train_baselines
 from fairdash.training.crossvalidation import LEARNING_RATE
+from fairdash.training.defaults import training_rows
 from fairdash.training.device import TITLES
 from fairdash.training.methods import FAIR_TARIFF, METHODS
-from fairdash.training.models import TrainedModels
+from fairdash.training.models import TrainedModels, seconds_of
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.pilot import find_lams
 from fairdash.training.references import DEFAULT_STRENGTHS
 from fairdash.training.references.trained import train_references
 from fairdash.training.settings import weight_decay_of
 from fairdash.training.split_kinds import check_groups
-from fairdash.training.splits import Split
+from fairdash.training.splits import TEST_SHARE, Split
 from fairdash.training.sweep import STANDARD, Sweep, SweepProgress, train_sweep
 from fairdash.utils.classes import attributes_of
 
@@ -104,7 +107,7 @@ def execute_sweep(
         is_small = rows is None and FAIR_TARIFF not in plan.methods
         n_permutations = PREVIEW_PERMUTATIONS if is_small else SAMPLE_PERMUTATIONS
     with_references = references and not is_preview and _has_references(dataset)
-    work = WorkEstimate(dataset, plan, n_permutations, is_preview=is_preview, references=with_references)
+    work = work_of_plan(dataset, plan, n_permutations, is_preview=is_preview, references=with_references)
     plan = with_lams_found(
         dataset, plan, progress=lambda doing, at: progress(doing, work.done("pilot", at)), unit=unit
     )
@@ -214,6 +217,34 @@ def reference_prices(
     # Rows set aside are shown by nothing.
     predictions[:, plan.set_aside(dataset)] = np.nan
     return ReferenceResult(frame, predictions, members, parts.splits, price)
+
+
+def work_of_plan(
+    dataset: Dataset,
+    plan: Sweep,
+    n_permutations: int = N_PERMUTATIONS,
+    *,
+    is_preview: bool = False,
+    references: bool = False,
+) -> Work:
+    """Estimate the work of a plan on these rows; arguments as in :func:`execute_sweep`."""
+    models, n = plan.models(), dataset.n_rows
+    test, has_weight = max(min(round(TEST_SHARE * n), MOST_ROWS), 1), dataset.weight is not None
+    orders = permutations_behind_floor(test, n_permutations, has_weight=has_weight)
+    of_tariffs = FAIR_TARIFF in plan.methods
+    return Work(
+        n,
+        plan.n_splits,
+        training=None if of_tariffs else seconds_of(models, training_rows(n)),
+        models=len(models) // plan.n_splits,
+        blends=sum(not each.is_trained for each in curve_points(plan.lams)) * (len(plan.methods) - 1),
+        orders=orders * (1 + has_weight),
+        is_tuned=plan.tune,
+        is_piloted=plan.find_lams,
+        confirms=plan.confirmation_share > 0 and not is_preview,
+        is_preview=is_preview,
+        with_references=references,
+    )
 
 
 def _has_references(dataset: Dataset) -> bool:

@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from fairdash.data.dataset import Dataset
-from fairdash.evaluation.assess import (
-    MOST_JUDGED_ROWS,
-    MOST_ROWS,
-    N_PERMUTATIONS,
-    permutations_behind_floor,
-)
-from fairdash.evaluation.tradeoff_curve import points_of_plan
-from fairdash.training.defaults import training_rows
-from fairdash.training.methods import FAIR_TARIFF
-from fairdash.training.models import seconds_of
+from fairdash.evaluation.assess import MOST_JUDGED_ROWS, MOST_ROWS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.splits import TEST_SHARE
-from fairdash.training.sweep import Sweep
 
 #: A core that is not slow takes so much of :func:`fairdash.training.models.seconds_of`.
 _OF_A_SLOW_CORE = 0.5
@@ -28,48 +17,54 @@ _BESIDE, _MEASURED, _PERMUTED, _JUDGED = 6e-5, 6e-6, 1.5e-6, 1.5e-6
 _REFERENCES = 0.1
 
 
-class WorkEstimate:
-    """Estimated work of a plan on a data set's rows, part by part.
+class Work:
+    """Estimated work of a run, part by part.
 
     Parameters
     ----------
-    n_permutations
-        Permutations behind a floor, at most.
-    is_preview, references
-        As in :func:`fairdash.evaluation.execute_sweep.execute_sweep`.
+    n_rows, n_splits
+        Rows that it sees, and its splits.
+    training
+        Seconds that its networks take a slow core, as :func:`fairdash.training.models.seconds_of` has them;
+        None where it fits tariffs instead.
+    models, blends
+        Models of a split, and places between them that are measured.
+    orders
+        Permutations behind a floor, both ways of the weights.
+    is_tuned, is_piloted, confirms, is_preview, with_references
+        Parts of the run.
     """
 
     def __init__(
         self,
-        dataset: Dataset,
-        plan: Sweep,
-        n_permutations: int = N_PERMUTATIONS,
+        n_rows: int,
+        n_splits: int,
         *,
-        is_preview: bool = False,
-        references: bool = False,
+        training: float | None,
+        models: int,
+        blends: int,
+        orders: int,
+        is_tuned: bool,
+        is_piloted: bool,
+        confirms: bool,
+        is_preview: bool,
+        with_references: bool,
     ) -> None:
-        n_rows, n_splits, has_weight = dataset.n_rows, plan.n_splits, dataset.weight is not None
-        all_models, of_tariffs = plan.models(), FAIR_TARIFF in plan.methods
-        models = len(all_models) // n_splits
-        blends = sum(not each.is_trained for each in points_of_plan(plan)) * (len(plan.methods) - 1)
         beside = _BESIDE * n_rows * n_splits
-        slow = seconds_of(all_models, training_rows(n_rows))
-        own = beside if of_tariffs else slow * _OF_A_SLOW_CORE
-        own *= 1 + (plan.confirmation_share > 0 and not is_preview) / n_splits
-        test = max(TEST_SHARE * n_rows, 1)
+        own = beside if training is None else training * _OF_A_SLOW_CORE
+        own *= 1 + confirms / n_splits
+        test = TEST_SHARE * n_rows
         rows = min(test, MOST_ROWS)
-        orders = permutations_behind_floor(round(rows), n_permutations, has_weight=has_weight)
-        orders *= 1 + has_weight
         measured = rows * (_MEASURED * (3 * models + 2 * blends) + _PERMUTED * orders * models)
         judged = _JUDGED * min(test, MOST_JUDGED_ROWS) * (models + blends)
         self._seconds: dict[str, float] = {
-            "pilot": _PILOT * own * plan.find_lams,
-            "tuning": _TUNING * own * plan.tune,
+            "pilot": _PILOT * own * is_piloted,
+            "tuning": _TUNING * own * is_tuned,
             "training": own,
             "beside": beside * (not is_preview),
             "measuring": len(OBJECTIVES) * n_splits * (measured + judged),
         }
-        if references:
+        if with_references:
             self._seconds["references"] = sum(self._seconds.values()) * _REFERENCES / (1 - _REFERENCES)
 
     @property

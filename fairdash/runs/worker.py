@@ -142,8 +142,7 @@ def _work(job: SomeJob, work: Work[SomeJob], unit: Unit, reporter: Reporter) -> 
 
 def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
     """Compute the preview of a run that begins with one."""
-    from fairdash.evaluation.execute_sweep import execute_sweep
-    from fairdash.evaluation.work import WorkEstimate
+    from fairdash.evaluation.execute_sweep import execute_sweep, work_of_plan
 
     spec = run.spec
     if spec.first is None or run.look is not None:
@@ -160,7 +159,7 @@ def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
     result = execute_sweep(dataset, spec.first, is_preview=True, share=spec.first_share, progress=on_progress)
     if is_other_work:
         processes = 2 if _is_worth_it(dataset, spec.plan) else 1
-        reporter.estimate = WorkEstimate(dataset, spec.plan).seconds / processes
+        reporter.estimate = work_of_plan(dataset, spec.plan).seconds / processes
         reporter.begin("starting on all rows", fraction=spec.share_of_first)
     reporter.keep(lambda: run.write_result(result, first=True))
 

@@ -143,9 +143,9 @@ def _offer_quicker(run: Run) -> None:
     left, quick = status.seconds_left, quicker(spec.plan)
     if left is None or left < LONG or quick is None or run.is_cancelled():
         return
-    from fairdash.evaluation.work import WorkEstimate
+    from fairdash.evaluation.execute_sweep import work_of_plan
 
-    own, whole = (WorkEstimate(dataset_of(spec.source), each).seconds for each in (quick, spec.plan))
+    own, whole = (work_of_plan(dataset_of(spec.source), each).seconds for each in (quick, spec.plan))
     # It begins anew, with all of its work left.
     seconds = own / whole * left / (1 - status.fraction)
     (fair,) = (METHODS[method].title for method in quick.methods if method != STANDARD)
