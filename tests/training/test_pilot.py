@@ -81,7 +81,7 @@ def test_given_weights_and_a_standard_model_alone_need_no_pilot():
         plan = default_plan(dataset, device="cpu", settings=QUICK, **asked)
         assert not plan.find_lams
         assert with_lams_found(dataset, plan) == plan
-    with pytest.raises(OptionError, match="no grid"):
+    with pytest.raises(OptionError, match="not a grid"):
         default_plan(dataset, lams="all")
 
 
