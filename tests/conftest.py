@@ -64,7 +64,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _has_processes(item: pytest.Item) -> bool:
     """Whether it waits for a browser, a server, a worker or pip, which a busy machine can hold up."""
-    return bool(item.get_closest_marker("browser")) or {"jobs", "runs", "fresh"} & set(item.path.parts) != set()
+    return (
+        bool(item.get_closest_marker("browser")) or {"jobs", "runs", "fresh"} & set(item.path.parts) != set()
+    )
 
 
 @pytest.fixture(autouse=True)
