@@ -188,7 +188,7 @@ def _stand_by(lane: str, parent: int | None) -> None:
     """
     quiet_since = looked = there_since = time.monotonic()
     is_away = False
-    hand = _Hand(lane)
+    hand = _Hand()
     while time.monotonic() - quiet_since < SECONDS_TO_WAIT:
         time.sleep(SECONDS_BETWEEN_LOOKS)
         if parent is not None and os.getppid() != parent:
@@ -200,7 +200,8 @@ def _stand_by(lane: str, parent: int | None) -> None:
                 continue
             looked = time.monotonic()
             queue.beat(queue.worker_at(lane))
-            hand.lend()
+            if lane == queue.LONG:
+                hand.lend()
             if is_away:
                 log.warning("the database is back")
                 is_away = False
@@ -217,8 +218,7 @@ def _stand_by(lane: str, parent: int | None) -> None:
 class _Hand:
     """A helper process that an idle worker lends to another machine's run, one run at a time."""
 
-    def __init__(self, lane: str) -> None:
-        self.lane = lane
+    def __init__(self) -> None:
         self.run = ""
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -226,7 +226,7 @@ class _Hand:
         """Help with a run of another machine, as long as there is one and nothing to do here."""
         from fairdash.runs.worker import start_helper
 
-        other = queue.of_another_machine(self.lane, seconds=SECONDS_BEFORE_A_HAND)
+        other = queue.of_another_machine(queue.LONG, seconds=SECONDS_BEFORE_A_HAND)
         if other == self.run:
             return
         if self.process is not None:

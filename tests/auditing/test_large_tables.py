@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import fairdash as fd
@@ -54,3 +57,10 @@ def test_a_parquet_file_that_is_too_large_is_read_by_its_named_columns(
     assert main(["audit", *asked]) == 2
     assert main(["audit", *asked, "--feature", "other"]) == 1
     assert "12,000 cells" in capsys.readouterr().err
+
+
+def test_named_columns_of_a_parquet_file_whose_names_repeat_are_the_right_ones() -> None:
+    buffer = io.BytesIO()
+    pq.write_table(pa.Table.from_arrays([pa.array([k] * 2) for k in range(4)], names=list("xaya")), buffer)
+    frame, _ = fd.read_table(buffer.getvalue(), number_names=True, columns=["a", "y"])
+    assert frame.iloc[0].to_dict() == {"a": 1, "y": 2, "a (2)": 3}

@@ -92,7 +92,7 @@ def _parquet(
     # Flat columns are named by their path alone; a dot in a name would else mean a nested one.
     # By a name that repeats they would come in another order: then all are read, and the plain ones kept.
     if len(set(schema.names)) < len(schema.names):
-        table = file.read(use_threads=False).select(plain)
+        table = file.read(use_threads=False).select([wanted[k] for k in plain])
     else:
         table = file.read(columns=[schema.names[k] for k in plain], use_threads=False)
         if table.num_columns != len(plain):
