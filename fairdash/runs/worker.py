@@ -415,8 +415,7 @@ def help_with(run_id: str) -> int:
 
     limit_memory()
     run = open_job(run_id)
-    # A lock would make the folder of a run that there is not.
-    if not isinstance(run, Run) or not (run.folder / SPEC).is_file():
+    if not isinstance(run, Run):
         return 0
     try:
         with FileLock(run.folder / HELPER, timeout=0, is_singleton=False):

@@ -13,7 +13,7 @@ import pytest
 from fairdash.evaluation.result import SweepResult
 from fairdash.jobs.steps import Checkpoints, Found
 from fairdash.runs import worker
-from fairdash.runs.store import Run, create_run
+from fairdash.runs.store import create_run
 from tests.jobs.test_lanes import LONGER, assert_equal, processes, undisturbed, units
 from tests.runs.test_runs import ENDLESS, SOURCE
 from tests.serving import until
@@ -57,13 +57,6 @@ def test_two_processes_at_a_run_find_what_one_finds(undisturbed: SweepResult) ->
     assert len(asked) - len(computed) >= 2, "what the second has found is not computed again"
     assert_equal(run.read_result(), undisturbed)
     assert not processes(MODULE)
-
-
-def test_nobody_helps_with_what_is_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_end_with_parent", "limit_memory"):
-        monkeypatch.setattr(worker, name, lambda: None)
-    assert worker.help_with("0" * 12) == 0
-    assert not Run("0" * 12).folder.exists()
 
 
 @pytest.mark.skipif(
