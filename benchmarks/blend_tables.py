@@ -25,7 +25,7 @@ def page() -> str:
         "This page is made by `python -m benchmarks.blend_tables` from `benchmarks/results/`, which "
         "`python -m benchmarks.blends` reproduces.",
         "",
-        "Between two trained weights λ, the trade-off page blends the predictions of the two models. This "
+        "Between two trained weights λ, the trade-off page blends the predictions of both models. This "
         "page compares blends at ten positions with models trained at the same λ from the same initial "
         "weights. The objective is demographic parity, with the default settings. The figures are means "
         f"over the test rows of {table['n_splits'].iloc[0]} random splits, with corrected standard errors. "
@@ -33,8 +33,9 @@ def page() -> str:
         "on the same rows.",
         "",
         "The last column is the error of the blends minus the error of the trained model. The error of the "
-        "blends is taken where their front has the same excess as the trained model. Below 0 the blends are "
-        "better. A dash means that the front never has this excess, or that it does not fall between the two "
+        "blends is taken where their front has the same excess as the trained model. If the difference is "
+        "negative, the blends are better. A dash means that the front never has this excess, or that it "
+        "does not fall between the two "
         "neighbours. The λ of a blend is its position on the slider. A model trained at this λ may have a "
         "different dependence.",
         "",
@@ -76,7 +77,7 @@ def _at_the_same_excess(rows: pd.DataFrame) -> str:
     text = (
         "At the same excess, the error of the blends minus the error of the trained model is between "
         f"{best['matched_difference']:+.5f} (λ = {best['lam']:g}) and {worst['matched_difference']:+.5f} "
-        f"(λ = {worst['lam']:g}). The median over the {len(found)} λ where the two can be matched is "
+        f"(λ = {worst['lam']:g}). The median over the {len(found)} λ at which the two can be matched is "
         f"{difference.median():+.5f}. At {len(near)} of these λ, the difference is within two standard errors"
     )
     if len(beyond) == 0:

@@ -187,10 +187,12 @@ def test_the_page_on_audits_says_how_often_they_were_wrong_and_how_long_they_tak
     jump, tail, line = (
         by.loc[each] for each in (("± 20 %", 3_000), ("5 %, the top 3 %", 20_000), ("5 %, a line", 20_000))
     )
-    assert f"its median over 200 samples is {100 * jump.sufficiency_value:.1f} %. **" in said
-    assert f"median of the figure over 200 samples is {100 * tail.sufficiency_value:.1f} %, and" in said
-    assert f"says “below” in {tail.sufficiency_below} of them instead" in said
-    assert f"For a straight line it says “below” in {line.sufficiency_below} of the 200." in said
+    assert f"the median over 200 samples is {100 * jump.sufficiency_value:.1f} %. **" in said
+    assert (
+        f"median of the measured value over 200 samples is {100 * tail.sufficiency_value:.1f} %. The" in said
+    )
+    assert f"says “below” in {tail.sufficiency_below} of the samples, instead" in said
+    assert f"For a straight line, it says “below” in {line.sufficiency_below} sample" in said
     assert f"above 5 % in {tail.residuals_above} of the samples with the surcharge" in said
 
 

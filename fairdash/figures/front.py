@@ -110,7 +110,7 @@ def front_without_marks(
             figure.add_shape(line_across(level, colour=REFERENCE, dash="dash"), layer="below")
         arrow = _arrow(level, axes)
         beside = f" ± {level_se:.2g}" if math.isfinite(level_se) and not arrow else ""
-        text = f"{arrow}least error of independence: {with_unit(f'{level:.3g}{beside}', unit)}"
+        text = f"{arrow}lowest error under independence: {with_unit(f'{level:.3g}{beside}', unit)}"
         words.insert(0, Label(x=axes[0][1], y=_within(level, axes), text=text, colour=theme.quiet))
     # What stands at the edge has the fewest places: it chooses first, from the left.
     words.sort(key=lambda each: each.x if each.text[0] in "↑↓" else math.inf)

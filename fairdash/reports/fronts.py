@@ -67,7 +67,7 @@ MOST = 3
 #: A number and its standard error, NaN where there is none.
 Estimate = tuple[float, float]
 UNKNOWN: Estimate = (math.nan, math.nan)
-#: Row of the references with the least error of independence.
+#: Row of the references with the lowest error under independence.
 WHOLE_BARYCENTRE = "method == 'barycentre' and lam == 1"
 
 

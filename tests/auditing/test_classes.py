@@ -64,7 +64,7 @@ def test_an_audit_of_two_classes_runs_to_the_end() -> None:
     assert found.verdict == "above"
     assert found.curve["class"].tolist() == ["F", "M"]
     assert "lowest at F of “sex”" in found.answers[1].sentence
-    assert "holds classes, which have no order" in found.answers[8].text
+    assert "classes of “sex” have no order" in found.answers[8].text
     assert "direction" not in set(found.measures["measure"])
 
 

@@ -92,7 +92,7 @@ def test_flips_are_those_by_hand_and_the_planted_proxy_is_named(rows):
     table = result.tables["flips"].set_index("column")
     assert table.loc["postcode", "mean_change"] * result.mean_price == pytest.approx(expected, abs=1e-9)
     assert set(table.index) == set(COLUMNS)
-    assert "“postcode” has the largest effect" in result.answers[-1].sentence
+    assert "“postcode” changes the price most" in result.answers[-1].sentence
     assert abs(table.loc["power", "mean_change"]) < 0.1 * table.loc["postcode", "mean_change"]
     # One customer: each column against its own values among all.
     moved = result.tables["customer_columns"].set_index("column")["change"]

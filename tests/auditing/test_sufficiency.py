@@ -79,7 +79,7 @@ def test_the_audit_says_level_and_autocalibration_apart():
     verdict = result.verdicts.set_index("criterion")["verdict"]
     assert "above" not in (verdict["sufficiency"], verdict["equalized_residuals"])
     (answer,) = (each for each in result.answers if each.question == 5)
-    assert "Among those who pay the same" in answer.sentence
+    assert "Among customers who pay the same" in answer.sentence
     said = " ".join(answer.more)
     assert f"Cost is {100 * ratio:.1f} % of the price" in said
     assert "Low prices are too high and high prices too low" in said

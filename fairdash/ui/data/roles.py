@@ -36,7 +36,7 @@ PARTS = (
         "prediction",
         "Existing prediction or price",
         NO_COLUMN,
-        "It is evaluated like the models, which never use it.",
+        "fairdash evaluates it like the models. No model uses it.",
     ),
     ("row_id", "Row id", NO_COLUMN, "An identifier, such as a policy number, which the models never use."),
     (
