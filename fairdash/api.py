@@ -85,8 +85,8 @@ def sweep(
         Also train prices that use s (:func:`references`). This needs a single sensitive attribute and at most
         30,000 rows.
     progress
-        Called with a :class:`fairdash.training.sweep.SweepProgress`: the current step in words, and the
-        share completed; it may raise :class:`fairdash.errors.Cancelled` to stop.
+        Function that gets a :class:`fairdash.training.sweep.SweepProgress`: the current step in words, and
+        the share completed. It may raise :class:`fairdash.errors.Cancelled` to stop.
 
     Returns
     -------
@@ -288,7 +288,8 @@ def search(
     groups
         As in :func:`sweep`: folds keep groups together.
     progress
-        Called with the share done, 0 to 1; it may raise :class:`fairdash.errors.Cancelled` to stop.
+        Function that gets the share completed, from 0 to 1. It may raise :class:`fairdash.errors.Cancelled`
+        to stop.
 
     Returns
     -------
@@ -357,7 +358,8 @@ def find_lam(
     groups
         As in :func:`sweep`: folds keep groups together.
     progress
-        Called with the share done, 0 to 1; it may raise :class:`fairdash.errors.Cancelled` to stop.
+        Function that gets the share completed, from 0 to 1. It may raise :class:`fairdash.errors.Cancelled`
+        to stop.
 
     Returns
     -------

@@ -70,8 +70,8 @@ def audit(
         out and counted. If there are more than 2,000,000 rows, fairdash draws 2,000,000 at random, in whole
         groups if there are `groups`.
     price, sensitive
-        Column with the price or prediction π, per unit of exposure, and column with the sensitive attribute
-        s. Several attributes are audited one after another, with Holm's correction.
+        Columns with the price or prediction π, per unit of exposure, and with the sensitive attribute s.
+        Several attributes are audited one after another, with Holm's correction.
     model
         Model of the price: a function from a frame to prices (n,), an object with ``predict``, or an ONNX
         file (path or bytes; pickles are never loaded). `price` then names the model's price, by default
@@ -85,7 +85,7 @@ def audit(
     exposure
         Column of row weights, used in all means.
     outcome, expected_cost
-        Columns of claims or cost Y, and of your own expected cost, per unit of exposure.
+        Columns with claims or cost Y, and with your own expected cost, per unit of exposure.
     controls
         Columns of legitimate factors, numeric or not.
     criterion

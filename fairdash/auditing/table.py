@@ -231,7 +231,7 @@ class AuditTable:
         features = pd.DataFrame({name: as_feature(frame[name]) for name in made_of}, index=frame.index)
         complete = used.notna().all(axis=1)
         notes = [
-            f"{counted(int(count), 'row')} are left out, because “{name}” is missing."
+            f"fairdash leaves out {counted(int(count), 'row')} in which “{name}” is missing."
             for name, count in used.isna().sum().items()
             if count
         ]
@@ -239,7 +239,7 @@ class AuditTable:
             idle = complete & (used[columns.exposure] == 0)
             complete &= ~idle
             if idle.any():
-                notes.append(f"{counted(int(idle.sum()), 'row')} are left out, because the exposure is 0.")
+                notes.append(f"fairdash leaves out {counted(int(idle.sum()), 'row')} with no exposure.")
         probabilities, known = probabilities_of(frame, columns, complete.to_numpy())
         used = used[complete].reset_index(drop=True)
         classes: tuple[str, ...] = ()

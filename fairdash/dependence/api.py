@@ -99,7 +99,7 @@ def measure_many(
     v : (K, n) array, (n,) when all pairs share it, or (K, n, d) where the measure is multivariate
     sample_weight : (n,) or (K, n) array, optional
     groups : (n,) array, optional
-        As in :func:`measure`, shared by all pairs.
+        Options as in :func:`measure`, for all pairs.
     random_state
         Seed used for every pair, so a value does not depend on the rest of the stack.
     **options

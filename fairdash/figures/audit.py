@@ -111,7 +111,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         ),
         "classes": AuditFigure(
             title="Average {price} of each class of {sensitive}",
-            subtitle="95 % intervals, each class by itself; line: all rows",
+            subtitle="95 % interval of each class. Line: mean of all rows",
             x="{price}",
             y="",
             of_a_row=34,
@@ -254,7 +254,8 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             draw=traces.missing,
         ),
         "reliability": AuditFigure(
-            title="{price} from the 10th to the 90th percentile of {sensitive}, corrected for errors",
+            title="Change of {price} from the 10th to the 90th percentile of {sensitive}, corrected for "
+            "errors",
             subtitle=f"{_OF_MEAN}. 1: the attribute as measured",
             x="reliability",
             y="% of the mean price",

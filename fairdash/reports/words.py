@@ -205,8 +205,8 @@ def of_choice(comparison: Comparison, choice: Choice, goal: str) -> str:
         else f"Not reached here: {goal}. The nearest is {point.title}"
     )
     return (
-        f"{begin}. On test rows {symbol} is {comparison.shown(measure, point)} (validation rows: "
-        f"{number(float(own[measure]))}); against the standard model "
+        f"{begin}. On test rows {symbol} is {comparison.shown(measure, point)}, and on validation rows "
+        f"{number(float(own[measure]))}. Compared with the standard model, "
         f"{error_between(comparison, Point(choice.method, 0.0), point)}."
     )
 

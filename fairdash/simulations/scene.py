@@ -272,8 +272,9 @@ SCENES: tuple[Example, ...] = (
         id="small_groups",
         measure="fairquant",
         button="groups of four rows",
-        look_at="There is no link, yet the gap between the 50 quantile groups is far from 0. With four rows "
-        "per group it measures the noise in V. Only the noise floor shows it.",
+        look_at="There is no link, yet the gap between the 50 quantile groups is far from 0. Each group "
+        "has only four rows, so the gap measures the noise in V. The noise floor shows this, "
+        "because it is equally high.",
         scene=Scene(pattern=NO_LINK, noise=5.0, n=200, seed=3),
     ),
     Example(

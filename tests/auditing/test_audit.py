@@ -143,7 +143,7 @@ def test_halves_that_are_too_small_choose_no_points():
     result = fd.audit(frame, price="premium", sensitive="age", outcome="claims", questions=[1, 2, 3])
     assert "gap" not in set(result.measures["measure"])
     assert "10th and 90th percentile" in result.answers[2].sentence
-    assert any("Too few rows" in note for note in result.notes)
+    assert any("too few rows" in note for note in result.notes)
 
 
 @pytest.mark.parametrize("kind", ["zeros", "lognormal", "huge", "tiny", "two"])
@@ -190,7 +190,11 @@ def test_a_price_that_s_gives_without_noise():
         ({"claims": [7e3] + [0.0] * 199}, {}, "nonzero in only 1 row"),
         ({"premium": -3.0}, {}, "above zero"),
         ({"age": 30.0}, {}, "same value"),
-        ({"age": np.nan}, {}, "needs 100 complete rows, and there are 0. Left out: 200 rows in which “age”"),
+        (
+            {"age": np.nan},
+            {},
+            "needs 100 complete rows, and there are 0. fairdash leaves out 200 rows in which “age”",
+        ),
     ],
 )
 def test_what_cannot_be_audited_is_said_with_the_way_out(change, roles, words):
@@ -205,8 +209,8 @@ def test_rows_with_missing_cells_are_left_out_and_counted():
     result = fd.audit(frame, **ROLES, questions=[1])
     assert result.n == 389
     assert result.notes[:2] == (
-        "Left out: 10 rows in which “age” is missing.",
-        "Left out: 1 row with no exposure.",
+        "fairdash leaves out 10 rows in which “age” is missing.",
+        "fairdash leaves out 1 row with no exposure.",
     )
 
 

@@ -138,7 +138,7 @@ def test_two_attributes_are_crossed_and_small_cells_are_one() -> None:
     assert crossed["rows"].sum() == found.n
     assert set(crossed["group"]) == {"F", "M"}
     assert "crossed" in found.answers[1].tables
-    assert "In the" in found.answers[1].text
+    assert "Across the" in found.answers[1].text
     (figure, _) = audit_figure("crossed", crossed, found.view, theme=LIGHT)
     assert any(each.name == "sex: F" for each in figure.data)
     assert "crossed" not in found.others[0].tables

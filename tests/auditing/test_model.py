@@ -72,7 +72,7 @@ def test_the_command_line_takes_a_file(rows, tmp_path, monkeypatch, capsys):
                  "--customer", "7", "--out", "evidence.zip"]) == 1  # fmt: skip
     said = capsys.readouterr().out
     assert "11. What does the model do?" in said
-    assert "The customer of row 7 pays" in said
+    assert "The customer in row 7 pays" in said
     assert "flips.csv" in zipfile.ZipFile("evidence.zip").namelist()
 
 

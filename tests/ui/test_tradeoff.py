@@ -232,7 +232,7 @@ def test_a_point_is_chosen_on_validation_rows_and_reported_on_test_rows(finished
         assert lam == knee(found.front.validation, DEFAULT_MEASURE, error="mse").lam
     assert lam > 0
     point = Point("hgr_nn", lam)
-    shown = f"HGR_spline is {found.shown(DEFAULT_MEASURE, point)} (validation rows: "
+    shown = f"HGR_spline is {found.shown(DEFAULT_MEASURE, point)}, and on validation rows "
     assert shown in text
     assert number(validation.loc[lam, DEFAULT_MEASURE]) in text.partition(shown)[2]
     (go,) = [button for button in at.button if button.label == "Show this point"]

@@ -250,7 +250,7 @@ def _customer(
     ).sort_values("change", key=np.abs, ascending=False, ignore_index=True)
     facts = {"price": price, "mean_near_in_s": float(beside.mean()), "mean_of_all": everyone}
     told = (
-        f"The customer of row {label} pays {amount(price)}; the customers nearest in “{name}” pay "
+        f"The customer in row {label} pays {amount(price)}. The customers closest in “{name}” pay "
         f"{amount(facts['mean_near_in_s'])} on average, and {percent(lower)} of them pay less."
     )
     if len(moved):

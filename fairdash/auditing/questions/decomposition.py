@@ -206,7 +206,7 @@ def in_words(
         return f"{gap} Expected cost changes even more, by {cost}. The difference is {more}."
     noise = ", which may be noise" if can_be_noise else ""
     return (
-        f"{gap} Expected cost would justify a change of {cost}. The rest, {within(left, mean)}, is "
+        f"{gap} Expected cost would justify a change of {cost}. The difference, {within(left, mean)}, is "
         f"unexplained{noise}."
     )
 

@@ -282,7 +282,7 @@ def along_probabilities(
     n_known, known = int((table.known >= 0).sum()), None
     if n_known < FEWEST_KNOWN:
         said = (
-            f"{counted(n_known, 'row')} have a known class. Testing whether the probabilities are "
+            f"The class is known in {counted(n_known, 'row')}. Testing whether the probabilities are "
             f"calibrated takes {FEWEST_KNOWN}. If they are not calibrated, the intervals and the bounds are "
             "wrong."
         )

@@ -267,8 +267,8 @@ def household_answer(result: StudyResult, table: pd.DataFrame, objective: str) -
         f"building age. Its error is {standard['mse']:.3f} of the variance, and the same absolute cost of "
         "fairness is a smaller share of it. "
         + (
-            "The surface is nearly a function of age. Any non-constant prediction from it follows age, so "
-            "no weight brings it near independence. "
+            "The surface is nearly a function of age. Every prediction that uses the surface follows age, "
+            "so no weight leads to independence. "
             if objective == "demographic_parity"
             else ""
         )

@@ -299,8 +299,8 @@ def show_missed(result: StudyResult, found: Count, objective: str) -> None:
     own = choices[(choices["method"] == method) & (choices["objective"] == objective)]
     st.markdown(
         f"{method_title(method)}: error {own['validation_mse'].mean():.3f} on the held-out rows of the "
-        f"cross-validation that chose λ, and {error.ours:.3f} ± {error.error:.3f} on the test "
-        f"rows; the paper's Fair HGR NN {error.paper:.3f}."
+        f"cross-validation that chose λ, and {error.ours:.3f} ± {error.error:.3f} on the test rows. The "
+        f"paper's Fair HGR NN has {error.paper:.3f}."
     )
     if not missed:
         st.markdown("Every fairness value of this objective is at or below that of the paper's Fair HGR NN.")
@@ -327,8 +327,8 @@ def show_tries(name: str) -> None:
             "A fifth of each split's training rows served as test rows. The actual test rows were not used. "
             "“Error expected” comes from the cross-validation that chose λ, “error found” from that fifth. "
             "The other figures are scored as in the paper, as means over the splits. A margin of ½ keeps "
-            "the expected error half its standard error below the paper's. Cells give the number of values "
-            "at or below the paper's Fair HGR NN, at an error at or below its error."
+            "the expected error half its standard error below the paper's. Cells count the values at or "
+            "below those of the paper's Fair HGR NN, if the error is at or below its error too."
         )
         shown = pd.DataFrame(
             {

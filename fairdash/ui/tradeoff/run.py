@@ -134,7 +134,7 @@ def _follow_refining(run: Run, seen: str) -> None:
     rows = "all rows, " if run.spec.first_share < 1 else ""
     st.info(
         f"**Preview:** {seen}. A refined run with {rows}{plan.n_splits} splits and {', '.join(methods)} is "
-        "under way. The page updates by itself.",
+        "in progress. The page updates by itself.",
         icon=":material/hourglass_top:",
     )
     show_progress(run)
