@@ -35,8 +35,7 @@ def page() -> str:
         "The last column is the error of the blends minus that of the trained model. The blends' error is "
         "read at the point of their front that has the same excess as the trained model. If the difference "
         "is "
-        "negative, the blends are better. A dash means that the front never has this excess, or that it "
-        "does not fall between the two "
+        "negative, the blends are better. A dash means that no such point exists between the two "
         "neighbours. The λ of a blend is its position on the slider. A model trained at this λ may have a "
         "different dependence.",
         "",

@@ -68,7 +68,7 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
         what, hint = f"“{columns.coverage}” is not one of the features", "Add it to the features."
         checks.require(given and (there_is or columns.coverage in columns.controls), "coverage", what, hint)
     allowed = {columns.price, columns.outcome, columns.expected_cost, columns.candidate}
-    hint = "Name the exposure, and only price, outcome, expected cost or candidate as totals."
+    hint = "Name the exposure. Only price, outcome, expected cost and candidate can be totals."
     for name in columns.totals:
         divides = columns.exposure is not None and name in allowed
         checks.require(divides, "totals", f"The column “{name}” can't be divided by an exposure", hint)

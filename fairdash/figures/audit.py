@@ -247,7 +247,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         "segments": AuditFigure(title="Segments affected most", **_SEGMENTS),
         "missing_by_price": AuditFigure(
             title="Rows in which {sensitive} is missing, by {price}",
-            subtitle="Bands of about equal exposure; these rows are left out",
+            subtitle="Bands of about equal exposure. The audit leaves these rows out",
             x="{price}",
             y="share of the exposure",
             alt="a line.",

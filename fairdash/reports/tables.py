@@ -244,7 +244,9 @@ def spread(comparison: Comparison) -> Table:
         rows,
         "The table gives the average and, in brackets, the standard deviation over the test rows of the "
         "first split."
-        + (f" The figure shows a random sample of {MOST_ROWS:,} of them." if len(s) > MOST_ROWS else ""),
+        + (
+            f" The figure shows a random sample of {MOST_ROWS:,} of these rows." if len(s) > MOST_ROWS else ""
+        ),
     )
 
 

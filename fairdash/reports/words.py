@@ -54,7 +54,7 @@ def dependence(comparison: Comparison, point: Point | None = None) -> str:
         return f"{begin} {what} depends on {s} {figures}."
     if comparison.mean(comparison.measure, point) < comparison.mean(comparison.measure, comparison.a):
         than = "before" if comparison.a.is_standard else f"at {comparison.called(comparison.a)}"
-        still = f"depends less on {s} than {than}, but still does"
+        still = f"still depends on {s}, but less than {than}"
         return f"{begin} {what} {still} {figures}."
     than = f"no less than with {_the(comparison, comparison.a)}"
     return f"{begin} {what} depends on {s} {than} {figures}."

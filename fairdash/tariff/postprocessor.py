@@ -143,7 +143,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         y : array, shape (n,)
             Target; needed for an unfitted estimator, and for ``"equalized_residuals"``.
         sensitive_features : array, Series or DataFrame, shape (n,) or (n, d)
-            Numbers or classes; alternatively, name columns of X in `sensitive_columns`.
+            Numbers or classes. You can name columns of X in `sensitive_columns` instead.
         sample_weight : array, shape (n,)
             Row weights: 0 leaves a row out.
         groups : array, shape (n,)
