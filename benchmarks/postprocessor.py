@@ -61,11 +61,11 @@ def data_sets(n: int) -> Iterator[Dataset]:
     yield fd.load_dataset("household", n=2_000)
     for name, table in tables(n):
         if name in ("material", "freMPL1"):
-            yield _dataset({"material": "pg15training"}.get(name, name), table)
+            yield dataset_of({"material": "pg15training"}.get(name, name), table)
     yield fd.load_dataset("crime")
 
 
-def _dataset(name: str, table: Table) -> Dataset:
+def dataset_of(name: str, table: Table) -> Dataset:
     return Dataset(
         name=name,
         features=table.features,
