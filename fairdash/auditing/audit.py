@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from types import MappingProxyType
 from typing import Any
@@ -14,11 +15,13 @@ import pandas as pd
 from fairdash.auditing.data import Answered, AuditData, Measured, Progress
 from fairdash.auditing.evidence import AuditResult, environment, hash_of_rows
 from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED, holm, verdict_at
-from fairdash.auditing.models.model_answers import MODEL_PRICE, ask_model, priced
-from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, plan_of
+from fairdash.auditing.models.model_answers import MODEL_PRICE, ask_model, content_of, priced
+from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, ModelFile, plan_of
 from fairdash.auditing.result import Answer
 from fairdash.auditing.table import AuditTable, only_shown
 from fairdash.data.dataset import draw_of_groups
+from fairdash.storage import sha256
+from fairdash.utils.records import to_plain
 from fairdash.utils.text import percent
 
 #: Rows that are audited, at most; a mean price of so many has a standard error of a thousandth of its spread.
@@ -173,7 +176,12 @@ def carry_out(
     model, model_columns, customer
         As in :func:`audit`.
     """
-    pricing = None
+    pricing, origin = None, dict(origin or {})
+    if isinstance(model, (str, bytes, PathLike)):
+        model = content_of(model)
+        label = customer if customer is None or type(customer) is int else str(customer)
+        kept = ModelFile(sha256=sha256(model), columns=tuple(model_columns or ()), customer=label)
+        origin["model"] = to_plain(kept)
     if model is not None:
         frame, pricing = priced(frame, model, columns=model_columns, name=plan.columns.price)
     names = plan.columns.each
@@ -205,15 +213,16 @@ def carry_out(
     for k, (second, verdicts) in enumerate(zip(seconds, decide(seconds), strict=True)):
         data = replace(firsts[k].data, second=replace(second, result=conclude(second, verdicts)))
         firsts[k] = replace(firsts[k], data=data).go_on(OF_BOTH_PRICES)
-    origin = {**(origin or {}), "rows_sha256": hash_of_rows(frame, plan.columns)}
+    origin["rows_sha256"] = hash_of_rows(frame, plan.columns)
     results = [
         conclude(each, verdicts, origin) for each, verdicts in zip(firsts, decide(firsts), strict=True)
     ]
-    tell("Done", 0.0)
     result = replace(together(results, plan), made_with=environment())
-    if pricing is None:
-        return result
-    return ask_model(result, everyone, pricing, columns=model_columns, customer=customer)
+    if pricing is not None:
+        asking = partial(tell, "Changing one input of the model at a time", 0.0)
+        result = ask_model(result, everyone, pricing, columns=model_columns, customer=customer, tell=asking)
+    tell("Done", 0.0)
+    return result
 
 
 def _drawn(frame: pd.DataFrame, plan: AuditPlan) -> tuple[pd.DataFrame, tuple[str, ...]]:

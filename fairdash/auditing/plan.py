@@ -89,6 +89,30 @@ class Columns:
         return (*self.numbers().values(), *several, *filter(None, alone))
 
 
+@dataclass(frozen=True, kw_only=True)
+class ModelFile:
+    """ONNX file whose price is audited, as evidence and stored audits name it.
+
+    Parameters
+    ----------
+    sha256
+        Hash of the file.
+    columns
+        Its input columns, in order; empty for all of the table's.
+    customer
+        Label of the row whose price is explained.
+    """
+
+    sha256: str
+    columns: tuple[str, ...] = ()
+    customer: int | str | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of :func:`fairdash.audit`, besides the file."""
+        return {"model_columns": self.columns or None, "customer": self.customer}
+
+
 def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Columns:
     """Return roles as :class:`Columns`; a single factor, total or feature may be given as a string.
 

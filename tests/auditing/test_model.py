@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -74,6 +76,14 @@ def test_the_command_line_takes_a_file(rows, tmp_path, monkeypatch, capsys):
     assert "11. What does the model do?" in said
     assert "The customer in row 7 pays" in said
     assert "flips.csv" in zipfile.ZipFile("evidence.zip").namelist()
+    # The evidence names the model and its options: the same file gives the same bytes.
+    again = json.loads(zipfile.ZipFile("evidence.zip").read("plan.json"))["command"]
+    assert again == "fairdash audit FILE --plan plan.json --model MODEL.onnx --out again.zip"
+    repeated = ["audit", "rows.csv", "--plan", "evidence.zip"]
+    assert main([*repeated, "--model", "model.onnx", "--out", "again.zip"]) == 1
+    assert Path("again.zip").read_bytes() == Path("evidence.zip").read_bytes()
+    assert main(repeated) == 2
+    assert "Name its file" in capsys.readouterr().err
 
 
 def test_flips_are_those_by_hand_and_the_planted_proxy_is_named(rows):
@@ -124,14 +134,14 @@ class _Planted:
         return (pytest.fail, ("a pickle was loaded",))
 
 
-def test_hostile_files_are_refused_in_words(tmp_path, monkeypatch):
+def test_hostile_files_are_refused_in_words(rows, tmp_path, monkeypatch):
     for content in (b"", b"PK\x03\x04 no model", pickle.dumps(_Planted()), onnx_bytes()[:-40]):
         with pytest.raises(StorageError, match="refused"):
-            onnx_model(content, COLUMNS)
+            fd.audit(rows, model=content, **ASKED)
     monkeypatch.setattr("fairdash.auditing.models.model_answers.LARGEST", 50)
     (tmp_path / "large.onnx").write_bytes(onnx_bytes())
     with pytest.raises(StorageError, match="larger"):
-        onnx_model(tmp_path / "large.onnx", COLUMNS)
+        fd.audit(rows, model=tmp_path / "large.onnx", **ASKED)
 
 
 def endless_bytes():

@@ -90,7 +90,8 @@ def show_result(result: AuditResult, *, title: str, audit: AuditJob | None = Non
         with st.expander(f"**{answer.question}.** {safe(answer.title)}"):
             st.markdown(unbroken(safe(" ".join((answer.sentence, *answer.more)))))
             _show_tables(tables, result)
-            if audit is not None and answer.question == 8:
+            # A front is trained beside a price that is a column.
+            if audit is not None and audit.spec.model is None and answer.question == 8:
                 _show_alternatives(audit, result.plan.columns)
     if result.since is not None:
         with st.expander("What has changed since the last audit?", expanded=True):
