@@ -415,8 +415,7 @@ _MEASURES = (
         one="a straight line in one column; below 1 with more columns (a coin that is the product of "
         "two others gives 0.76)",
         fails_when="There are many columns, which dilute a link with one of them. Or there are few rows: "
-        "noise then gives 0.1 or more. The run time grows with the square of the number of "
-        "rows.",
+        "noise then gives 0.1 or more. The run time grows with the square of the number of rows.",
         source="Terms with u of the joint distance covariance (c = 1) of Chakraborty and Zhang (2019)",
         implementation="kernels:joint_distance_correlation",
         floats_per_row=40,
@@ -431,8 +430,7 @@ REGISTRY: Mapping[str, Measure] = MappingProxyType({one.id: one for one in _MEAS
 WAYS: Mapping[str, str] = MappingProxyType(
     {
         "corrected by evidence": "corrected for the contribution of noise. It uses flexible functions only "
-        "if the rows support them. A weak link can give 0, so the test decides "
-        "whether there is a link",
+        "if the rows support them. A weak link can give 0, so the test decides whether there is a link",
         "corrected": "corrected for the contribution of noise, and 0 below a threshold",
         "": "cross-fitted: estimated on held-out rows",
     }

@@ -241,8 +241,7 @@ def limits(comparison: Comparison) -> list[str]:
             "fairquant" in comparison.front.measures
         ),
         "The splits overlap, so they carry less information than the same number of new samples. Standard "
-        "errors are "
-        "corrected for this overlap (Nadeau and Bengio 2003).": len(comparison.result.splits) > 1,
+        "errors are corrected for this overlap (Nadeau and Bengio 2003).": len(comparison.result.splits) > 1,
         "Points between two trained λ are blends: weighted averages of the two models' predictions. They "
         "are evaluated like trained models, but no model was trained at their λ. Their floors are "
         "interpolated from those of their neighbours.": True,

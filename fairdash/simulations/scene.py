@@ -203,11 +203,10 @@ SCENES: tuple[Example, ...] = (
         id="heavy_tails",
         measure="hgr_kde",
         button="heavy tails",
-        look_at="There is no link, yet HGR_KDE is above 0.5. In the tails of both variables a single "
-        "row fills the kernel, so its U predicts its V. Only the noise floor, which is equally high, shows "
-        "that this is noise. We selected this draw. Most draws give about 0.1, and one in twenty gives "
-        "more than 0.5. "
-        "Estimators on ranks ignore the tails.",
+        look_at="There is no link, yet HGR_KDE is above 0.5. In the tails of both variables a single row "
+        "fills the kernel, so its U predicts its V. Only the noise floor, which is equally high, shows that "
+        "this is noise. We selected this draw. Most draws give about 0.1, and one in twenty gives more than "
+        "0.5. Estimators on ranks ignore the tails.",
         scene=Scene(pattern=NO_LINK, noise=2.0, n=200, heavy_tails=True, seed=336),
         also=("chi2_kde",),
     ),
@@ -233,10 +232,9 @@ SCENES: tuple[Example, ...] = (
         measure="hgr_spline",
         button="forty waves",
         look_at="The exact value is nearly 1. Smooth splines (open diamond) can't follow forty waves and "
-        "stay at the noise floor, as do all other estimators of this value. HGR_spline also tries "
-        "functions with steps of eight rows, and gives about half of the exact value here. With so "
-        "few rows this is partly luck: half of such draws give less than 0.15. With 1,000 rows "
-        "HGR_spline gives about 0.8.",
+        "stay at the noise floor, as do all other estimators of this value. HGR_spline also tries functions "
+        "with steps of eight rows, and gives about half of the exact value here. With so few rows this is "
+        "partly luck: half of such draws give less than 0.15. With 1,000 rows HGR_spline gives about 0.8.",
         scene=Scene(pattern=VERY_FAST, noise=0.5, seed=3),
     ),
     Example(

@@ -95,12 +95,11 @@ def _segments_in_words(most: pd.DataFrame, count: int, data: AuditData) -> str:
         return f"None of {counted(count, 'segment')} with 20 rows or more differs by more than noise."
     against = "that of rows alike in this column" if data.cost is None else "what cost justifies"
     return (
-        f"Of {counted(count, 'segment')} with 20 rows or more, the one with "
-        f"“{data.table.columns.sensitive}” {data.table.s_range(first['s_low'], first['s_high'])} and "
-        f"“{first['column']}” {first['level']} ({counted(int(first['rows']), 'row')}) is affected most. Its "
-        f"price minus {against} is {data.table.money(first['per_head'])} "
-        f"({data.table.money(first['per_head_low'])} to {data.table.money(first['per_head_high'])}) "
-        f"{data.table.a_unit_of_exposure}."
+        f"Of {counted(count, 'segment')} with 20 rows or more, the one with “{data.table.columns.sensitive}” "
+        f"{data.table.s_range(first['s_low'], first['s_high'])} and “{first['column']}” {first['level']} "
+        f"({counted(int(first['rows']), 'row')}) is affected most. Its price minus {against} is "
+        f"{data.table.money(first['per_head'])} ({data.table.money(first['per_head_low'])} to "
+        f"{data.table.money(first['per_head_high'])}) {data.table.a_unit_of_exposure}."
     )
 
 

@@ -80,10 +80,9 @@ REFERENCES: Mapping[str, Reference] = by_id(
         id="barycentre",
         title="Reference (uses s): Wasserstein barycentre",
         label="uses s: barycentre",
-        meaning="Starts from a model that uses s. Each prediction keeps its rank among people with the "
-        "same s, and gets the value at this rank in one common distribution. This is the smallest "
-        "change, in mean square, that makes predictions independent of s. A partial strength makes "
-        "part of the change.",
+        meaning="Starts from a model that uses s. Each prediction keeps its rank among people with the same "
+        "s, and gets the value at this rank in one common distribution. This is the smallest change, in mean "
+        "square, that makes predictions independent of s. A partial strength makes part of the change.",
         limits="It needs everyone's s to set a price. A model trained on one measure can have a lower "
         "error at the same value of this measure, even without s, because it lowers only the "
         "dependence that this measure detects. At independence it can't.",

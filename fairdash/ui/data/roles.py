@@ -176,9 +176,8 @@ def ask_for_rate(
         begin,
         key=KEY("rate", key, target, exposure, clicks),
         help="For counts and sums over an exposure period, such as the claims of a policy that ran for part "
-        "of a year. Rows are weighted by exposure either way. With a Poisson loss, modelling the rate "
-        "equals modelling the counts with exposure as an offset. Switch this off if the target is "
-        "already a rate.",
+        "of a year. Rows are weighted by exposure either way. With a Poisson loss, modelling the rate equals "
+        "modelling the counts with exposure as an offset. Switch this off if the target is already a rate.",
     )
 
 

@@ -198,7 +198,6 @@ def _cap_in_words(comparison: Comparison, table: pd.DataFrame, most: float) -> s
         "Values are means over the test rows of the splits, with noise floors in brackets. The gap is the "
         f"largest difference between average {audited}, divided by the mean premium. We first scale today's "
         f"price to the tariff's income (times {number(brought)}), so changes are relative to the general "
-        "level. Of "
-        f"{exposure}, {held[0]} are capped at −{most:g} % and {held[1]} at +{most:g} %. The others pay the "
-        f"tariff times {number(level)}. Total income is the same before and after."
+        f"level. Of {exposure}, {held[0]} are capped at −{most:g} % and {held[1]} at +{most:g} %. The others "
+        f"pay the tariff times {number(level)}. Total income is the same before and after."
     )

@@ -107,8 +107,7 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
             "Fair tariffs beside the networks",
             key=TARIFF,
             help="A tariff is an additive model that you can file as a table of relativities. Tariffs are "
-            "fitted at the same weights λ; at λ = 0 they are a GLM. On by default for counts and "
-            "costs.",
+            "fitted at the same weights λ; at λ = 0 they are a GLM. On by default for counts and costs.",
         )
         lams = ask_for_lams()
         split = ask_for_split(dataset)
