@@ -154,7 +154,7 @@ def compared(rows: pd.DataFrame) -> dict[str, object]:
     wanted = standard["dependence"].mean(axis=1)
     for share in SHARES:
         found = {
-            key: crossing(path.sort_values("lam"), share * wanted[key[0]], "error", "dependence")
+            key: crossing(path.sort_values("lam"), share * wanted[key[0]])
             for key, path in rows.groupby(["split", "schedule"])
         }
         pairs = pd.Series(found).unstack()

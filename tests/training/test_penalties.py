@@ -194,6 +194,17 @@ def test_degenerate_predictions(method, kind, dtype, monkeypatch):
         assert (psi < 1e-3).all()
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_constant_has_no_link_left_by_rounding(weighted):
+    _, s = _gaussian(0.0, 256, dtype=torch.float32)
+    penalty, v = _penalty("hgr_spline", s, [1, 2, 3])
+    u = torch.full_like(s, 0.7).requires_grad_()
+    psi = penalty(u, v, _weights(s) if weighted else None)
+    (slope,) = torch.autograd.grad(psi.sum(), u)
+    assert (psi == 0).all()
+    assert (slope == 0).all()
+
+
 def _awkward(kind, n, generator):
     s = torch.randn(1, n, 1, generator=generator)
     return {

@@ -131,6 +131,8 @@ class _Kernels(torch.autograd.Function):
 
 #: Added to the covariance of the bumps: with a constant U nothing else is left.
 _TINY = 1e-6
+#: Ψ² of a constant U is rounding, about 1e-10 in single precision. LAPACK can fail on such matrices.
+_NO_LINK = 1e-8
 
 
 @dataclass(frozen=True)
@@ -246,14 +248,15 @@ class _CanonicalCorrelation(torch.autograd.Function):
         m = torch.linalg.solve_triangular(lower_b, half.transpose(1, 2), upper=False)  # (K, q, bumps)
         square = torch.bmm(m.transpose(1, 2), m)
         sound = torch.isfinite(square).all(dim=2).all(dim=1)
-        values, vectors = torch.linalg.eigh(torch.where(sound[:, None, None], square, 0.0))
+        linked = sound & (square.diagonal(dim1=1, dim2=2).sum(dim=1) > _NO_LINK)
+        values, vectors = torch.linalg.eigh(torch.where(linked[:, None, None], square, 0.0))
         psi = torch.where(sound, values[:, -1].clamp_min(0.0).sqrt(), torch.nan)
 
         alpha = torch.linalg.solve_triangular(lower.transpose(1, 2), vectors[:, :, -1:], upper=True)
         beta = torch.linalg.solve_triangular(
             lower_b.transpose(1, 2), torch.bmm(m, vectors[:, :, -1:]), upper=True
         )
-        beta = beta / psi.clamp_min(1e-12)[:, None, None]
+        beta = torch.where(linked[:, None, None], beta / psi.clamp_min(1e-12)[:, None, None], 0.0)
         ctx.save_for_backward(*moments, psi, alpha, beta)
         return psi
 
