@@ -1,7 +1,7 @@
 """Training on classes and on mixed attributes beside Fairlearn: error at equal dependence.
 
     pip install fairlearn
-    FAIRDASH_DATA=… OMP_NUM_THREADS=1 python -m benchmarks.class_rivals [--rows 4000] [--splits 5]
+    FAIRDASH_DATA=… OMP_NUM_THREADS=1 python -m benchmarks.class_rivals [--rows 2500] [--splits 5] [--first 0]
 
 Tables: a simulated one shaped like Adult (is income above 50,000 $; sex, four races, age and sex) and
 material claims of pg15training (gender, age, both), drawn at random. Sensitive columns are never features.
@@ -21,14 +21,15 @@ Writes results/class_rivals.csv: error on test rows (÷ the average's) where a p
 and 25 % of the trees' own dependence, a straight line between two strengths; means over the splits that come
 down so far (`reached`), with 95 % intervals of Nadeau and Bengio. Dependence is HGR (splines) of all columns
 of an attribute, the largest of several attributes. `least` is the lowest dependence of the path.
+It runs in parts: see benchmarks.parts.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +40,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression
 
 import fairdash as fd
-from benchmarks.postprocessor import SHARES, STRENGTHS, TARIFF_LAMS, crossing, with_interval
+from benchmarks import parts
+from benchmarks.postprocessor import STRENGTHS, TARIFF_LAMS, crossing, equal_rows
 from benchmarks.tariff_rivals import tables
 from fairdash.data.dataset import Dataset
 from fairdash.tariff.plan import tariffs_of_plan
@@ -180,20 +182,21 @@ def dependence(u: np.ndarray, attributes: pd.DataFrame) -> float:
     return max(float(fd.measure("hgr_spline", u, attributes[name])) for name in attributes)
 
 
-def paths(dataset: Dataset, n_splits: int) -> tuple[pd.DataFrame, float]:
-    """Error and dependence on test rows, a row a way, strength and split; test ÷ training rows."""
+def paths(dataset: Dataset, n_splits: int, first: int) -> pd.DataFrame:
+    """Error and dependence on test rows, a row a way, strength and split; `first` is their seed."""
     plan = default_plan(
         dataset,
         methods=("standard", "hgr_spline"),
         lams=LAMS,
         n_splits=n_splits,
+        random_state=first,
         confirmation=0.0,
         tune=False,
         tariff=True,
     )
     splits, loss = plan.splits(dataset), plan.settings.loss_function
     trained = train_sweep(dataset, plan, confirms=False)
-    repaired, prices = repaired_prices(dataset, splits, loss=loss, strengths=STRENGTHS)
+    repaired, prices = repaired_prices(dataset, splits, loss=loss, strengths=STRENGTHS, random_state=first)
     tariffs = tariffs_of_plan(dataset, plan, splits, lams=TARIFF_LAMS)
     found = [
         (each.method, each.lam, each.split, told)
@@ -211,30 +214,23 @@ def paths(dataset: Dataset, n_splits: int) -> tuple[pd.DataFrame, float]:
     rows = []
     for method, t, j, told in found:
         test = splits[j].test
-        row = {"method": "hgr_spline" if method == "standard" else method, "lam": t, "split": j}
+        row = {"method": "hgr_spline" if method == "standard" else method, "lam": t, "split": first + j}
         row["error"] = loss.relative(y, told, weight, rows=test, train=splits[j].train)
         rows.append(row | {"dependence": dependence(told[test], attributes.iloc[test])})
-    return pd.DataFrame(rows), len(splits[0].test) / len(splits[0].train)
+    return pd.DataFrame(rows).assign(table=dataset.name, ratio=len(splits[0].test) / len(splits[0].train))
 
 
-def rows_of(dataset: Dataset, n_splits: int) -> Iterator[dict[str, object]]:
-    frame, ratio = paths(dataset, n_splits)
-    own = frame[(frame["method"] == "repair") & (frame["lam"] == 0)]["dependence"].mean()
-    for method, of_method in frame.groupby("method", sort=False):
-        each = [path.sort_values("lam") for _, path in of_method.groupby("split")]
-        for share in SHARES:
-            wanted = share * own
-            if method == "reductions_scores":
-                # A grid of classifiers is no path: the best on the test rows, which favours it.
-                best = [path["error"][path["dependence"] <= wanted].min() for path in each]
-            else:
-                best = [crossing(path, wanted, "error", "dependence") for path in each]
-            found = np.array(best)
-            found = found[np.isfinite(found)]
-            row: dict[str, object] = {"table": dataset.name, "way": method, "share": share}
-            row |= {"dependence": wanted, "reached": len(found), "splits": n_splits}
-            row |= with_interval(found, "error", ratio)
-            yield row | {"least": np.mean([path["dependence"].min() for path in each])}
+def error_at(path: pd.DataFrame, wanted: float) -> float:
+    if path["method"].iloc[0] == "reductions_scores":
+        # A grid of classifiers is no path: the best on the test rows, which favours it.
+        return float(path["error"][path["dependence"] <= wanted].min())
+    return crossing(path, wanted)
+
+
+def results_of(rows: pd.DataFrame) -> pd.DataFrame:
+    tables = rows.groupby("table", sort=False)
+    found = [{"table": table} | row for table, own in tables for row in equal_rows(own, error_at)]
+    return pd.DataFrame(found).round(5)
 
 
 def page_lines(table: pd.DataFrame) -> list[str]:
@@ -255,15 +251,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--rows", type=int, default=2_500)
     parser.add_argument("--splits", type=int, default=5)
-    options = parser.parse_args(argv)
+    parser.add_argument("--first", type=int, default=0, help="number of the first split, and its seed")
     for category in (UserWarning, FutureWarning, ConvergenceWarning):
         warnings.simplefilter("ignore", category)
-    rows: list[dict[str, object]] = []
-    for dataset in data_sets(options.rows):
-        started = time.process_time()
-        rows += rows_of(dataset, options.splits)
-        print(dataset.name, f"{time.process_time() - started:.0f} s of computing", flush=True)
-        pd.DataFrame(rows).round(5).to_csv(RESULTS, index=False)
+
+    def work(options: argparse.Namespace) -> parts.Work:
+        for dataset in data_sets(options.rows):
+            yield dataset.name, partial(paths, dataset, options.splits, options.first)
+
+    parts.run(parser, argv, work, results_of, RESULTS, by="table")
 
 
 if __name__ == "__main__":

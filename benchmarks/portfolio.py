@@ -1,109 +1,223 @@
-"""Large and weak tables: a budget of steps beside a fixed schedule, and where the weights of a pilot lie.
+"""Large and weak tables: a budget of steps beside a fixed schedule, and where the default weights lie.
 
-    OMP_NUM_THREADS=1 python -m benchmarks.portfolio [--data crime motor claims] [--rows 20000 60000]
+    FAIRDASH_DATA=… OMP_NUM_THREADS=1 python -m benchmarks.portfolio [--data crime] [--splits 10]
+    python -m benchmarks.portfolio --data claims_150k --first-split 2 --splits 2 --out parts/claims_150k_2.csv
+    python -m benchmarks.portfolio --combine parts/*.csv
 
-Standard network and Fair spline network, the same splits and weights λ under both schedules; error is the
-loss divided by the constant's on test rows, dependence HGR_KDE on test rows beside its floor. CPU seconds are
-those of tuning and training. Needs FAIRDASH_DATA. Writes results/portfolio.csv.
+Standard network and Fair spline network, both schedules on the same splits and at the same default weights λ;
+each finds its weight decay on validation rows as its version does. The fixed schedule is that of 9ba3690:
+batches of 256, 60 epochs and 10 of warm-up; up to some 5,000 rows the budget is the same. Processes can share
+the work, a set or a range of its splits each. Each writes a row a split, schedule, method and λ: the loss on
+test rows divided by the constant's, and HGR (splines, corrected) with its floor.
+
+Writes results/portfolio.csv, a row a data set. `excess`: the budget's error ÷ the fixed schedule's − 1, of
+the standard model and where each path first comes down to 75, 50 and 25 % of the standard models' dependence:
+a straight line between two weights, over the splits in which both come down so far (`reached`); means with
+95 % intervals of Nadeau and Bengio. `between`: how many of the default weights have a mean dependence below
+the standard model's and above the floor. `opening_at`: the share of the way from the standard model's
+dependence to the floor that the page's first point has gone; a third to two thirds is the middle. The last
+rows are means over all sets, and over those with claims, with intervals of Student's t over the sets.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+from scipy import stats
 
 import fairdash as fd
 from benchmarks.large_table import claims
+from benchmarks.postprocessor import crossing, dataset_of, with_interval
+from benchmarks.tariff_rivals import tables
 from fairdash.data.building import build_dataset
 from fairdash.data.dataset import Dataset
 from fairdash.data.roles import Roles
+from fairdash.evaluation import DEFAULT_MEASURE
 from fairdash.evaluation.assess import assess_predictions
 from fairdash.evaluation.execute_sweep import with_lams_found
-from fairdash.training.sweep import Sweep, default_plan, train_sweep
+from fairdash.reports.fronts import middle_weight
+from fairdash.training.sweep import STANDARD, Sweep, default_plan, train_sweep
 
 RESULTS = Path(__file__).parent / "results" / "portfolio.csv"
 #: What every table was trained by before the budget.
 FIXED = {"batch_size": 256, "n_epochs": 60, "warm_up_epochs": 10}
+SCHEDULES = ("fixed", "budget")
+#: Of the larger real tables as many rows are drawn.
+ROWS = 30_000
+SHARES = (0.75, 0.5, 0.25)
+PERMUTATIONS = 39
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", nargs="*", default=["crime", "household", "motor", "claims"])
-    parser.add_argument("--rows", nargs="+", type=int, default=[20_000, 60_000], help="of simulated claims")
-    parser.add_argument("--splits", type=int, default=5)
-    options = parser.parse_args()
-    found = []
-    for dataset in _data_sets(options.data, options.rows):
-        plan = default_plan(
-            dataset,
-            methods=("standard", "hgr_spline"),
-            n_splits=options.splits,
-            confirmation=0.0,
-            tariff=False,
-        )
-        plan = with_lams_found(dataset, plan)
-        fixed = replace(plan, settings=replace(plan.settings, **FIXED))
-        for schedule, each in (("fixed", fixed), ("budget", plan)):
-            found.append(_measured(dataset, each).assign(schedule=schedule))
-            print(found[-1].to_string(index=False), flush=True)
-    pd.concat(found, ignore_index=True).to_csv(RESULTS, index=False)
+def simulated(n: int) -> Dataset:
+    table = claims(n)
+    features = [c for c in table if c not in ("IDpol", "ClaimNb", "Exposure", "DrivAge")]
+    roles = Roles(
+        target="ClaimNb", sensitive=("DrivAge",), features=tuple(features), weight="Exposure", rate=True
+    )
+    return build_dataset(table, roles, name=f"claims of {n:,} rows")
 
 
-def _data_sets(names: list[str], rows: list[int]) -> Iterator[Dataset]:
-    for name in names:
-        if name != "claims":
-            yield fd.load_dataset(name)
-            continue
-        for n in rows:
-            table = claims(n)
-            features = [c for c in table if c not in ("IDpol", "ClaimNb", "Exposure", "DrivAge")]
-            roles = Roles(
-                target="ClaimNb",
-                sensitive=("DrivAge",),
-                features=tuple(features),
-                weight="Exposure",
-                rate=True,
-            )
-            yield build_dataset(table, roles, name=f"claims of {n:,} rows")
+def real(wanted: str) -> Dataset:
+    return next(dataset_of(name, table) for name, table in tables(ROWS) if name == wanted)
 
 
-def _measured(dataset: Dataset, plan: Sweep) -> pd.DataFrame:
-    """A row a method and λ, means over the splits."""
+DATA: dict[str, Callable[[], Dataset]] = {
+    "crime": lambda: fd.load_dataset("crime"),
+    "household": lambda: fd.load_dataset("household"),
+    "counties": lambda: fd.load_dataset("census_county"),
+    "motor_frequency": lambda: fd.load_dataset("motor", target="frequency", n=ROWS),
+    "motor_cost": lambda: fd.load_dataset("motor", target="cost", n=ROWS),
+    # The other claims of the same table: of bodily injury, in 1 of 20 policies.
+    "pg15training": lambda: real("bodily"),
+    "freMPL1": lambda: real("freMPL1"),
+    "claims_5k": lambda: simulated(5_000),
+    "claims_20k": lambda: simulated(20_000),
+    "claims_60k": lambda: simulated(60_000),
+    "claims_150k": lambda: simulated(150_000),
+}
+
+
+def measured(name: str, *, first_split: int, n_splits: int) -> Iterator[pd.DataFrame]:
+    """A frame a split and schedule: a row a model."""
+    dataset = DATA[name]()
+    plan = default_plan(dataset, methods=(STANDARD, "hgr_spline"), n_splits=1, confirmation=0.0, tariff=False)
+    # The weights of every split are those that the page would give the table.
+    plan = with_lams_found(dataset, plan)
+    fixed = replace(plan, tune=True, settings=replace(plan.settings, **FIXED))
+    for split in range(first_split, first_split + n_splits):
+        for schedule, each in zip(SCHEDULES, (fixed, plan), strict=True):
+            frame = models_of(dataset, replace(each, random_state=split))
+            yield frame.assign(data=name, rows=dataset.n_rows, split=split, schedule=schedule)
+
+
+def models_of(dataset: Dataset, plan: Sweep) -> pd.DataFrame:
+    """Error, dependence and floor of the models of one split."""
     begun = time.process_time()
     trained = train_sweep(dataset, plan)
     seconds = time.process_time() - begun
+    loss = plan.settings.loss_function
     frame = assess_predictions(
         dataset,
         trained.predictions,
         trained.members,
         trained.splits,
         objective=plan.objective,
-        loss=plan.settings.loss_function,
-        measures=("hgr_kde",),
-        random_state=0,
-        n_permutations=39,
+        loss=loss,
+        measures=(DEFAULT_MEASURE,),
+        random_state=plan.random_state,
+        n_permutations=PERMUTATIONS,
         parts=("test",),
     )
-    error = "deviance" if plan.settings.loss_function.power else "mse"
-    means = (
-        frame.rename(columns={error: "error"})
-        .groupby(["method", "lam"], as_index=False)[["error", "hgr_kde", "hgr_kde_floor"]]
-        .mean()
+    names = {
+        "deviance" if loss.power else "mse": "error",
+        DEFAULT_MEASURE: "dependence",
+        f"{DEFAULT_MEASURE}_floor": "floor",
+    }
+    (split,) = trained.splits
+    return (
+        frame[["method", "lam", *names]]
+        .rename(columns=names)
+        .assign(
+            opening=middle_weight(plan),
+            claims=bool(loss.power),
+            batch=plan.settings.batch_size,
+            epochs=plan.settings.n_epochs,
+            test_to_train=len(split.test) / len(split.train),
+            cpu_s=seconds,
+        )
     )
-    means = means.sort_values(["method", "lam"], ascending=[False, True]).round(4)
-    settings = plan.settings
-    return means.assign(
-        data=dataset.name,
-        rows=dataset.n_rows,
-        batch=settings.batch_size,
-        epochs=settings.n_epochs,
-        cpu_s=round(seconds, 1),
-    )
+
+
+def compared(rows: pd.DataFrame) -> dict[str, object]:
+    """The row of a data set."""
+    ratio = float(rows["test_to_train"].iloc[0])
+    budget = rows[rows["schedule"] == "budget"]
+    row: dict[str, object] = {
+        "data": rows["data"].iloc[0],
+        "claims": bool(rows["claims"].iloc[0]),
+        "rows": rows["rows"].iloc[0],
+        "splits": rows["split"].nunique(),
+        "batch": budget["batch"].iloc[0],
+        "epochs": budget["epochs"].iloc[0],
+    }
+    for schedule, own in rows.groupby("schedule"):
+        row[f"cpu_s_{schedule}"] = own.groupby("split")["cpu_s"].first().mean()
+    standard = rows[rows["lam"] == 0].pivot(index="split", columns="schedule", values=["error", "dependence"])
+    excess = {"standard": (standard["error"]["budget"] / standard["error"]["fixed"] - 1).to_numpy()}
+    wanted = standard["dependence"].mean(axis=1)
+    for share in SHARES:
+        found = {
+            key: crossing(path.sort_values("lam"), share * wanted[key[0]], "error", "dependence")
+            for key, path in rows.groupby(["split", "schedule"])
+        }
+        pairs = pd.Series(found).unstack()
+        excess[f"at_{100 * share:.0f}"] = (pairs["budget"] / pairs["fixed"] - 1).to_numpy()
+    for at, values in excess.items():
+        there = values[np.isfinite(values)]
+        row[f"reached_{at}"] = len(there)
+        row |= with_interval(there, f"excess_{at}", ratio)
+    means = budget.groupby("lam")[["dependence", "floor"]].mean()
+    floor, path = means["floor"].mean(), means["dependence"]
+    top, opening = path.loc[0.0], budget["opening"].iloc[0]
+    row["weights"] = len(path) - 1
+    row["between"] = int(((path < top) & (path > floor)).sum())
+    row["opening"] = opening
+    row["dependence"], row["floor"] = top, floor
+    row["opening_at"] = (top - path.loc[opening]) / (top - floor)
+    return row
+
+
+def summary(parts: Sequence[Path]) -> pd.DataFrame:
+    """A row a data set, and the means over sets."""
+    rows = pd.concat([pd.read_csv(part) for part in parts], ignore_index=True)
+    table = pd.DataFrame([compared(own) for _, own in rows.groupby("data", sort=False)])
+    table = table.sort_values("data", key=lambda data: data.map(list(DATA).index)).reset_index(drop=True)
+    ends = [name.removeprefix("reached_") for name in table if name.startswith("reached_")]
+    for title, own in (("all", table), ("all with claims", table[table["claims"]])):
+        last: dict[str, object] = {"data": title}
+        for at in ends:
+            values = own[f"excess_{at}"].dropna()
+            off = stats.t.ppf(0.975, len(values) - 1) * values.sem() if len(values) > 1 else np.nan
+            mean = values.mean()
+            last |= {
+                f"excess_{at}": mean,
+                f"excess_{at}_low": mean - off,
+                f"excess_{at}_high": mean + off,
+            }
+        table = pd.concat([table, pd.DataFrame([last])], ignore_index=True)
+    return table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--data", nargs="+", default=list(DATA), choices=list(DATA))
+    parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--first-split", type=int, default=0)
+    parser.add_argument("--out", type=Path, help="write the models' rows here, and no summary")
+    parser.add_argument("--combine", nargs="+", type=Path, help="summarise such files and train nothing")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", UserWarning)  # levels that training rows of a split don't have
+    parts = options.combine
+    if not parts:
+        parts = [options.out or RESULTS.with_name("portfolio_models.csv")]
+        found: list[pd.DataFrame] = []
+        for name in options.data:
+            for frame in measured(name, first_split=options.first_split, n_splits=options.splits):
+                found.append(frame)
+                print(frame.round(4).to_string(index=False), flush=True)
+                # What is there stays if the rest is not waited for.
+                pd.concat(found, ignore_index=True).to_csv(parts[0], index=False)
+    if options.combine or not options.out:
+        table = summary(parts)
+        print(table.T.to_string())
+        table.round(4).to_csv(RESULTS, index=False)
 
 
 if __name__ == "__main__":

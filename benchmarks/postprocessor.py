@@ -1,6 +1,6 @@
 """Repaired trees beside networks, tariffs and two ways that need s, at three equal dependences.
 
-    FAIRDASH_DATA=… python -m benchmarks.postprocessor [--rows 3000] [--splits 5] [--only crime]
+    FAIRDASH_DATA=… python -m benchmarks.postprocessor [--rows 3000] [--splits 10] [--first 0] [--only crime]
 
 Tables: Crime, household (simulated), material claims of pg15training, claims of freMPL1 (the latter two drawn
 at random). The ways, a path by strength each:
@@ -17,14 +17,15 @@ Writes results/postprocessor.csv. Rows of kind “equal”: error on test rows (
 first comes down to 75, 50 and 25 % of the trees' own dependence, a straight line between two strengths; means
 over the splits that come down so far (`reached`), with 95 % intervals of Nadeau and Bengio. Rows of kind
 “strength”: error and dependence (HGR, splines, corrected) of the three repairs at each alpha.
+It runs in parts: see benchmarks.parts.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import SplineTransformer
 
 import fairdash as fd
+from benchmarks import parts
 from benchmarks.tariff_rivals import Table, tables
 from fairdash.data.dataset import Dataset
 from fairdash.evaluation import DEFAULT_MEASURE
@@ -59,11 +61,11 @@ def data_sets(n: int) -> Iterator[Dataset]:
     yield fd.load_dataset("household", n=2_000)
     for name, table in tables(n):
         if name in ("material", "freMPL1"):
-            yield _dataset({"material": "pg15training"}.get(name, name), table)
+            yield dataset_of({"material": "pg15training"}.get(name, name), table)
     yield fd.load_dataset("crime")
 
 
-def _dataset(name: str, table: Table) -> Dataset:
+def dataset_of(name: str, table: Table) -> Dataset:
     return Dataset(
         name=name,
         features=table.features,
@@ -104,19 +106,20 @@ def other_ways(dataset: Dataset, split: Split, loss: Loss) -> Iterator[tuple[str
         yield FACTORS, 0.0, price
 
 
-def paths(dataset: Dataset, n_splits: int) -> tuple[pd.DataFrame, str, float]:
-    """Test figures, a row a way, strength and split; which column is the error; test ÷ training rows."""
+def paths(dataset: Dataset, n_splits: int, first: int) -> pd.DataFrame:
+    """Error and dependence on test rows, a row a way, strength and split; `first` is their seed."""
     plan = default_plan(
         dataset,
         methods=("standard", "hgr_spline"),
         lams=LAMS,
         n_splits=n_splits,
+        random_state=first,
         confirmation=0.0,
         tune=False,
     )
     splits, loss = plan.splits(dataset), plan.settings.loss_function
     trained = train_sweep(dataset, plan, confirms=False)
-    repaired, prices = repaired_prices(dataset, splits, loss=loss, strengths=STRENGTHS)
+    repaired, prices = repaired_prices(dataset, splits, loss=loss, strengths=STRENGTHS, random_state=first)
     members, predictions = [trained.members, repaired], [trained.predictions, prices]
     if plan.tariff:
         tariffs = tariffs_of_plan(dataset, plan, splits, lams=TARIFF_LAMS)
@@ -138,14 +141,18 @@ def paths(dataset: Dataset, n_splits: int) -> tuple[pd.DataFrame, str, float]:
         parts=("test",),
         objective="demographic_parity",
     )
+    error = "deviance" if loss.power else "mse"
+    frame = frame.rename(columns={error: "error", DEFAULT_MEASURE: "dependence"})
     frame["method"] = frame["method"].replace("standard", "hgr_spline")
-    ratio = len(splits[0].test) / len(splits[0].train)
-    return frame, "deviance" if loss.power else "mse", ratio
+    frame = frame[["method", "lam", "split", "error", "dependence"]]
+    return frame.assign(
+        table=dataset.name, split=first + frame["split"], ratio=len(splits[0].test) / len(splits[0].train)
+    )
 
 
-def crossing(path: pd.DataFrame, wanted: float, error: str, dependence: str = DEFAULT_MEASURE) -> float:
+def crossing(path: pd.DataFrame, wanted: float) -> float:
     """Error where a path by strength first comes down to a dependence; NaN if it does not."""
-    d, e = path[dependence].to_numpy(), path[error].to_numpy()
+    d, e = path["dependence"].to_numpy(), path["error"].to_numpy()
     if d[0] <= wanted:
         return float(e[0])
     for k in range(1, len(d)):
@@ -155,27 +162,40 @@ def crossing(path: pd.DataFrame, wanted: float, error: str, dependence: str = DE
     return float("nan")
 
 
-def rows_of(dataset: Dataset, n_splits: int) -> Iterator[dict[str, object]]:
-    frame, error, ratio = paths(dataset, n_splits)
-    own = frame[(frame["method"] == "repair") & (frame["lam"] == 0)][DEFAULT_MEASURE].mean()
-    for method, of_method in frame.groupby("method", sort=False):
+def equal_rows(
+    rows: pd.DataFrame, at: Callable[[pd.DataFrame, float], float] = crossing
+) -> Iterator[dict[str, object]]:
+    """A row a way and share of one table; `at` finds a path's error at a dependence."""
+    own = rows[(rows["method"] == "repair") & (rows["lam"] == 0)]["dependence"].mean()
+    ratio = float(rows["ratio"].iloc[0])
+    for method, of_method in rows.groupby("method", sort=False):
+        found = [path.sort_values("lam") for _, path in of_method.groupby("split")]
+        least = np.mean([path["dependence"].min() for path in found])
         for share in SHARES:
-            found = np.array(
-                [
-                    crossing(path.sort_values("lam"), share * own, error)
-                    for _, path in of_method.groupby("split")
-                ]
-            )
-            found = found[np.isfinite(found)]
-            row: dict[str, object] = {"table": dataset.name, "kind": "equal", "way": method, "share": share}
-            row |= {"dependence": share * own, "reached": len(found), "splits": n_splits}
-            yield row | with_interval(found, "error", ratio)
-        if str(method).startswith("repair"):
-            for t, each in of_method.groupby("lam"):
-                row = {"table": dataset.name, "kind": "strength", "way": method, "share": t}
-                row |= {"reached": len(each), "splits": n_splits}
-                row |= with_interval(each[DEFAULT_MEASURE].to_numpy(), "dependence", ratio)
-                yield row | with_interval(each[error].to_numpy(), "error", ratio)
+            errors = np.array([at(path, share * own) for path in found])
+            errors = errors[np.isfinite(errors)]
+            row: dict[str, object] = {"way": method, "share": share, "dependence": share * own}
+            row |= {"reached": len(errors), "splits": len(found), "least": least}
+            yield row | with_interval(errors, "error", ratio)
+
+
+def strength_rows(rows: pd.DataFrame) -> Iterator[dict[str, object]]:
+    for (method, t), each in rows.groupby(["method", "lam"], sort=False):
+        if method.startswith("repair"):
+            row: dict[str, object] = {"way": method, "share": t, "reached": len(each), "splits": len(each)}
+            for name in ("dependence", "error"):
+                row |= with_interval(each[name].to_numpy(), name, float(each["ratio"].iloc[0]))
+            yield row
+
+
+def results_of(rows: pd.DataFrame) -> pd.DataFrame:
+    found = [
+        {"table": table, "kind": kind} | row
+        for table, own in rows.groupby("table", sort=False)
+        for kind, made in (("equal", equal_rows(own)), ("strength", strength_rows(own)))
+        for row in made
+    ]
+    return pd.DataFrame(found).round(5)
 
 
 def with_interval(values: np.ndarray, name: str, ratio: float) -> dict[str, object]:
@@ -193,21 +213,15 @@ def with_interval(values: np.ndarray, name: str, ratio: float) -> dict[str, obje
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--rows", type=int, default=3_000)
-    parser.add_argument("--splits", type=int, default=5)
-    parser.add_argument("--only", help="name of one table: the rows of the others stay as they are")
-    options = parser.parse_args(argv)
+    parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0, help="number of the first split, and its seed")
     warnings.simplefilter("ignore", UserWarning)  # levels that training rows of a split don't have
-    rows: list[dict[str, object]] = []
-    if options.only:
-        kept = pd.read_csv(RESULTS)
-        rows = kept[kept["table"] != options.only].to_dict("records")
-    for dataset in data_sets(options.rows):
-        if options.only not in (None, dataset.name):
-            continue
-        started = time.process_time()
-        rows += rows_of(dataset, options.splits)
-        print(dataset.name, f"{time.process_time() - started:.0f} s of computing", flush=True)
-        pd.DataFrame(rows).round(5).to_csv(RESULTS, index=False)
+
+    def work(options: argparse.Namespace) -> parts.Work:
+        for dataset in data_sets(options.rows):
+            yield dataset.name, partial(paths, dataset, options.splits, options.first)
+
+    parts.run(parser, argv, work, results_of, RESULTS, by="table")
 
 
 if __name__ == "__main__":

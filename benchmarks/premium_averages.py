@@ -1,6 +1,6 @@
 """How often do intervals for the averages of the five premiums hold the truth, which has closed forms?
 
-    OMP_NUM_THREADS=1 python -m benchmarks.premium_averages [--seeds 200] [--first 1000] [--rows 2000]
+    OMP_NUM_THREADS=1 python -m benchmarks.premium_averages [--case classes] [--seeds 1000 1200] [--rows 2000]
 
 s is normal, or of two classes; x goes with it, z does not. The expected cost is exp(0.3 x + 0.2 s + 0.2 z).
 
@@ -10,20 +10,20 @@ s is normal, or of two classes; x goes with it, z does not. The expected cost is
 
 Writes results/premium_averages.csv: of each premium, how often the limits hold in all bands at once (`held`),
 their mean width, how far values are off on average, and the same of averages of the fitted premiums with the
-error of their sampling alone (`held_fitted`, `off_fitted`).
+error of their sampling alone (`held_fitted`, `off_fitted`). It runs in parts: see benchmarks.parts.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from benchmarks import parts
 from fairdash.auditing.models.averages import BANDS, premium_averages
 from fairdash.auditing.models.premiums import PREMIUMS, Costs, learn_costs
 from fairdash.auditing.plan import columns_of
@@ -117,6 +117,8 @@ def try_case(case: str, n: int, seed: int) -> list[dict[str, object]]:
             {
                 "case": case,
                 "premium": name,
+                "seed": seed,
+                "rows": n,
                 "held": bool(((low <= true) & (true <= high)).all()),
                 "off": float(np.abs(value - true).mean()),
                 "off_fitted": float(np.abs(fitted - true).mean()),
@@ -127,21 +129,28 @@ def try_case(case: str, n: int, seed: int) -> list[dict[str, object]]:
     return rows
 
 
+def results_of(rows: pd.DataFrame) -> pd.DataFrame:
+    """Means over the seeds, a row a case and premium."""
+    grouped = rows.groupby(["case", "premium"], sort=False)
+    made = grouped.mean().drop(columns="seed").round(4).assign(seeds=grouped.size())
+    return made.astype({"rows": int}).reset_index()
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=200)
-    # The estimator was chosen while seeds below were looked at.
-    parser.add_argument("--first", type=int, default=1_000, help="seed of the first table")
+    # The estimator was chosen while seeds below 1,000 were looked at.
+    seeds = {"nargs": 2, "metavar": ("FIRST", "END"), "default": (1_000, 1_200)}
+    parser.add_argument("--seeds", type=int, help="of the first table, and after the last", **seeds)
     parser.add_argument("--rows", type=int, default=2_000)
-    options = parser.parse_args(argv)
-    rows: list[dict[str, object]] = []
-    for case in CASES:
-        started = time.process_time()
-        for seed in range(options.first, options.first + options.seeds):
-            rows += try_case(case, options.rows, seed)
-        print(case, f"{time.process_time() - started:.0f} s of computing", flush=True)
-        table = pd.DataFrame(rows).groupby(["case", "premium"], sort=False).mean()
-        table.assign(seeds=options.seeds, rows=options.rows).round(4).to_csv(RESULTS)
+
+    def work(options: argparse.Namespace) -> parts.Work:
+        def measured(case: str) -> pd.DataFrame:
+            found = [try_case(case, options.rows, seed) for seed in range(*options.seeds)]
+            return pd.DataFrame([row for rows in found for row in rows])
+
+        return ((case, partial(measured, case)) for case in CASES)
+
+    parts.run(parser, argv, work, results_of, RESULTS, by="case")
 
 
 if __name__ == "__main__":
