@@ -40,7 +40,7 @@ def costs(n: int = 300) -> pd.DataFrame:
     return pd.DataFrame({"age": age, "power": power, "bonus": bonus, "cost": cost})
 
 
-def claims(n: int = 600) -> pd.DataFrame:
+def claims(n: int = 400) -> pd.DataFrame:
     """Claims over a part of a year, which follow power and bonus."""
     frame, rng = costs(n).drop(columns="cost"), np.random.default_rng(2)
     years = rng.uniform(0.2, 1, n).round(2)

@@ -27,6 +27,7 @@ def test_every_page_fits_a_phone(page: Page, scheme: str) -> None:
         (Study("gaussians", Scene(n=2000, seed=0)), gaussian_study(n=50, **few_rows)),
     ):
         carried_out(study, progress)
+    page.set_default_timeout(240_000)
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": 390, "height": 844})
     for name in PAGES:
