@@ -31,7 +31,7 @@ pytestmark = pytest.mark.browser
 SECONDS_TO_LOOK, SECONDS_TO_REFINE, SECONDS_TO_REFIT = 120, 600, 120
 
 
-def costs(n: int = 300) -> pd.DataFrame:
+def costs(n: int = 500) -> pd.DataFrame:
     """A cost that follows power and bonus, and so age."""
     rng = np.random.default_rng(0)
     age, power = rng.integers(18, 90, n), rng.integers(4, 15, n)
@@ -40,7 +40,7 @@ def costs(n: int = 300) -> pd.DataFrame:
     return pd.DataFrame({"age": age, "power": power, "bonus": bonus, "cost": cost})
 
 
-def claims(n: int = 400) -> pd.DataFrame:
+def claims(n: int = 600) -> pd.DataFrame:
     """Claims over a part of a year, which follow power and bonus."""
     frame, rng = costs(n).drop(columns="cost"), np.random.default_rng(2)
     years = rng.uniform(0.2, 1, n).round(2)
