@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from types import MappingProxyType
 from typing import Any
@@ -14,11 +15,13 @@ import pandas as pd
 from fairdash.auditing.data import Answered, AuditData, Measured, Progress
 from fairdash.auditing.evidence import AuditResult, environment, hash_of_rows
 from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED, holm, verdict_at
-from fairdash.auditing.models.model_answers import MODEL_PRICE, ask_model, priced
-from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, plan_of
+from fairdash.auditing.models.model_answers import MODEL_PRICE, ask_model, content_of, priced
+from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, ModelFile, plan_of
 from fairdash.auditing.result import Answer
 from fairdash.auditing.table import AuditTable, only_shown
 from fairdash.data.dataset import draw_of_groups
+from fairdash.storage import sha256
+from fairdash.utils.records import to_plain
 from fairdash.utils.text import percent
 
 #: Rows that are audited, at most; a mean price of so many has a standard error of a thousandth of its spread.
@@ -67,11 +70,11 @@ def audit(
     ----------
     frame
         The table, shape (n, columns), with unique names. Rows with a missing cell in a named column are left
-        out and counted. Of more than 2,000,000 rows so many are drawn at random, in whole groups if there are
-        `groups`.
+        out and counted. If there are more than 2,000,000 rows, fairdash draws 2,000,000 at random, in whole
+        groups if there are `groups`.
     price, sensitive
-        Column with the price or prediction π, per unit of exposure, and column with the sensitive attribute
-        s. Several attributes are audited one after another, with Holm's correction.
+        Columns with the price or prediction π, per unit of exposure, and with the sensitive attribute s.
+        Several attributes are audited one after another, with Holm's correction.
     model
         Model of the price: a function from a frame to prices (n,), an object with ``predict``, or an ONNX
         file (path or bytes; pickles are never loaded). `price` then names the model's price, by default
@@ -85,7 +88,7 @@ def audit(
     exposure
         Column of row weights, used in all means.
     outcome, expected_cost
-        Columns of claims or cost Y, and of your own expected cost, per unit of exposure.
+        Columns with claims or cost Y, and with your own expected cost, per unit of exposure.
     controls
         Columns of legitimate factors, numeric or not.
     criterion
@@ -114,7 +117,8 @@ def audit(
         Rating factors, numeric or not, used by the models of price and outcome. By default every column
         without another role.
     coverage
-        One of the `features`, for a table of actual, expected and the gap by level.
+        One of the `features`. A table gives the actual outcome, the expected outcome and the gap for each of
+        its levels.
     cap
         Cap on large losses: an outcome above `cap` counts as `cap`.
     currency, period
@@ -172,7 +176,12 @@ def carry_out(
     model, model_columns, customer
         As in :func:`audit`.
     """
-    pricing = None
+    pricing, origin = None, dict(origin or {})
+    if isinstance(model, (str, bytes, PathLike)):
+        model = content_of(model)
+        label = customer if customer is None or type(customer) is int else str(customer)
+        kept = ModelFile(sha256=sha256(model), columns=tuple(model_columns or ()), customer=label)
+        origin["model"] = to_plain(kept)
     if model is not None:
         frame, pricing = priced(frame, model, columns=model_columns, name=plan.columns.price)
     names = plan.columns.each
@@ -204,15 +213,16 @@ def carry_out(
     for k, (second, verdicts) in enumerate(zip(seconds, decide(seconds), strict=True)):
         data = replace(firsts[k].data, second=replace(second, result=conclude(second, verdicts)))
         firsts[k] = replace(firsts[k], data=data).go_on(OF_BOTH_PRICES)
-    origin = {**(origin or {}), "rows_sha256": hash_of_rows(frame, plan.columns)}
+    origin["rows_sha256"] = hash_of_rows(frame, plan.columns)
     results = [
         conclude(each, verdicts, origin) for each, verdicts in zip(firsts, decide(firsts), strict=True)
     ]
-    tell("Done", 0.0)
     result = replace(together(results, plan), made_with=environment())
-    if pricing is None:
-        return result
-    return ask_model(result, everyone, pricing, columns=model_columns, customer=customer)
+    if pricing is not None:
+        asking = partial(tell, "Changing one input of the model at a time", 0.0)
+        result = ask_model(result, everyone, pricing, columns=model_columns, customer=customer, tell=asking)
+    tell("Done", 0.0)
+    return result
 
 
 def _drawn(frame: pd.DataFrame, plan: AuditPlan) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -328,10 +338,10 @@ def _named(name: str, frame: pd.DataFrame, table: AuditTable) -> pd.DataFrame:
 
 
 _VERDICTS = {
-    BELOW: "This is shown to be below {delta}.",
-    ABOVE: "This is shown to be above {delta}.",
-    UNDECIDED: "These rows do not decide whether it is below or above {delta}. The smallest gap they "
-    "could show is {smallest}{rows}.",
+    BELOW: "The data show that this is below {delta}.",
+    ABOVE: "The data show that this is above {delta}.",
+    UNDECIDED: "The data do not show whether this is below or above {delta}. The smallest gap that they "
+    "could rule out is {smallest}{rows}.",
 }
 
 
@@ -340,7 +350,7 @@ def _verdict_in_words(measured: Measured, verdict: str, data: AuditData) -> str:
     return _VERDICTS[verdict].format(
         delta=delta,
         smallest=percent(measured.found.smallest / data.table.mean_price),
-        rows=f" (about {needed:,.0f} rows are needed for {delta})" if needed > measured.table.n else "",
+        rows=f" (ruling out {delta} takes about {needed:,.0f} rows)" if needed > measured.table.n else "",
     )
 
 

@@ -30,7 +30,7 @@ import pandas as pd
 
 from fairdash._version import installed, versions
 from fairdash.auditing.gaps import LEVEL, POWER
-from fairdash.auditing.plan import AuditPlan, Columns
+from fairdash.auditing.plan import AuditPlan, Columns, ModelFile
 from fairdash.auditing.result import CONTENT, Answer, Drift, Findings, drift_since, table_of
 from fairdash.auditing.table import feature_names
 from fairdash.data.readers.report import ReadingOptions
@@ -57,7 +57,8 @@ class KeptPlan:
         Plan of the audit.
     origin
         Where the table came from: its file's ``sha256`` and how it was read (``reading``), or a ``dataset``
-        with its ``options``; and the hash of the rows.
+        with its ``options``; the ``model``'s file (:class:`~fairdash.auditing.plan.ModelFile`), if it is one;
+        and the hash of the rows.
     sha256
         File to hash, of the evidence that the plan is from.
     """
@@ -91,8 +92,9 @@ def environment() -> dict[str, str]:
 def command_of(result: Findings) -> str:
     """Return the command that reproduces the evidence from its plan."""
     file = "" if "dataset" in result.origin else " FILE"
+    model = " --model MODEL.onnx" if "model" in result.origin else ""
     against = "" if result.since is None else " --against LAST.zip"
-    return f"fairdash audit{file} --plan plan.json{against} --out again.zip"
+    return f"fairdash audit{file} --plan plan.json{model}{against} --out again.zip"
 
 
 def packed(result: Findings, files: Mapping[str, bytes]) -> bytes:
@@ -145,6 +147,8 @@ def read_plan(path: str | PathLike[str]) -> KeptPlan:
         if content["fairdash_audit"] != FORMAT:
             raise ValueError
         from_plain(ReadingOptions, content["origin"].get("reading", {}))
+        if "model" in content["origin"]:
+            from_plain(ModelFile, content["origin"]["model"])
         return KeptPlan(
             plan=from_plain(AuditPlan, content["plan"]),
             origin=dict(content["origin"]),
@@ -166,7 +170,7 @@ def read_part(place: Path, name: str) -> bytes:
             kept = json.loads(files[PLAN])["sha256"].get(name)
             if kept != sha256(files[name]):
                 raise StorageError.of(
-                    f"{name} in {place} is not what its plan.json says",
+                    f"{name} in {place} does not match its plan.json",
                     "It was altered. Use the original zip.",
                 )
         return files[name]
@@ -239,7 +243,7 @@ class AuditResult(Findings):
     def save(self, path: str | PathLike[str]) -> Path:
         """Write ``audit.json`` and one CSV per table into a folder, or the whole evidence into a ``.zip``.
 
-        The same result gives the same bytes; see :mod:`fairdash.auditing.evidence`.
+        Equal results give equal bytes; see :mod:`fairdash.auditing.evidence`.
 
         Raises
         ------

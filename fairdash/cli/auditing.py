@@ -12,7 +12,7 @@ from fairdash.auditing.audit import carry_out
 from fairdash.auditing.evidence import AuditResult, KeptPlan, command_of, read_plan
 from fairdash.auditing.filing.rules import RULES, Rule, template_of
 from fairdash.auditing.models.model_answers import MODEL_PRICE
-from fairdash.auditing.plan import plan_of
+from fairdash.auditing.plan import ModelFile, plan_of
 from fairdash.cli import AsJson, Columns, Share, say
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.readers.reading import bytes_of, read_content
@@ -150,10 +150,14 @@ def audit(
             probabilities=probability, known_class=known_class, random_state=random_state,
         )  # fmt: skip
         kept = KeptPlan(plan=asked)
+    options: dict[str, Any] = {"model_columns": model_column or None, "customer": customer}
+    if "model" in kept.origin:
+        if model is None:
+            raise OptionError.of("The plan audits a model", "Name its file, too.", column="model")
+        before = from_plain(ModelFile, kept.origin["model"]).options
+        options = {name: before[name] if options[name] is None else options[name] for name in before}
     frame, origin = _table(file, kept, whole=model is not None)
-    result = carry_out(
-        frame, kept.plan, origin=origin, model=model, model_columns=model_column or None, customer=customer
-    )
+    result = carry_out(frame, kept.plan, origin=origin, model=model, **options)
     if against is not None:
         result = result.compare(against)
     if out is not None and out != place:

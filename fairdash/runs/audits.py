@@ -1,6 +1,7 @@
 """Stored audits: their plans and results.
 
 <home>/audits/<id>/spec.json   which table, which columns, and which gap is allowed: fixed before results
+<home>/audits/<id>/model.onnx  the model whose price is audited, if it is one
 <home>/audits/<id>/result/     what was found, as :meth:`fairdash.AuditResult.save` writes it
 
 The other files are a run's; see :mod:`fairdash.runs.store`. The audited table may contain a run's own
@@ -18,19 +19,21 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.auditing.evidence import AuditResult
-from fairdash.auditing.plan import AuditPlan
+from fairdash.auditing.models.model_answers import content_of
+from fairdash.auditing.plan import AuditPlan, ModelFile
 from fairdash.data.dataset import Dataset
 from fairdash.data.roles import Roles
 from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource, save_source
 from fairdash.data.uploads import keep_upload
 from fairdash.errors import StorageError
 from fairdash.runs.store import Job, JobSpec, Run
-from fairdash.storage import LOCAL
+from fairdash.storage import LOCAL, sha256
 from fairdash.utils.records import to_plain
 from fairdash.utils.safe_csv import safe_csv
 
 Array = NDArray[np.float64]
 
+MODEL = "model.onnx"
 #: What predictions are called in a table, with a number behind it where the data have one of that name.
 PRICE = "price"
 
@@ -43,11 +46,14 @@ class AuditSpec(JobSpec):
     ----------
     plan
         Roles of columns, the primary criterion and the thresholds.
+    model
+        The model whose price is audited; None for a column's.
     source, created
         As in :class:`fairdash.runs.store.JobSpec`; of the source only its table matters, not its roles.
     """
 
     plan: AuditPlan
+    model: ModelFile | None = None
 
 
 class AuditJob(Job[AuditSpec]):
@@ -56,6 +62,20 @@ class AuditJob(Job[AuditSpec]):
     folder_name: ClassVar[str] = "audits"
     label: ClassVar[str] = "audit"
     spec_kind: ClassVar[type] = AuditSpec
+
+    @property
+    def model(self) -> dict[str, Any]:
+        """Model and its options, as :func:`fairdash.audit` takes them; empty for the price of a column.
+
+        RunError if its file is missing or damaged.
+        """
+        kept = self.spec.model
+        if kept is None:
+            return {}
+        path = self.folder / MODEL
+        if not path.is_file() or sha256(content := path.read_bytes()) != kept.sha256:
+            raise self._damaged(MODEL)
+        return {"model": content, **kept.options}
 
     def write_result(self, result: AuditResult) -> None:
         """Store the result, all of it or nothing."""
@@ -71,10 +91,27 @@ class AuditJob(Job[AuditSpec]):
             raise self._damaged() from error
 
 
-def create_audit(source: DatasetSource, plan: AuditPlan, *, owner: str = LOCAL) -> AuditJob:
-    """Create and queue an audit, which records its plan before any process takes it."""
-    spec = AuditSpec(source=source, plan=plan, owner=owner)
-    return AuditJob.create(replace(spec, plan=replace(plan, written=plan.written or spec.created)))
+def create_audit(
+    source: DatasetSource,
+    plan: AuditPlan,
+    *,
+    owner: str = LOCAL,
+    model: bytes | None = None,
+    model_columns: Sequence[str] = (),
+    customer: int | None = None,
+) -> AuditJob:
+    """Create and queue an audit, which records its plan before any process takes it.
+
+    `model` is an ONNX file; it and the last two are as in :func:`fairdash.audit`. StorageError if it is too
+    large, or can't be kept.
+    """
+    spec, files = AuditSpec(source=source, plan=plan, owner=owner), {}
+    if model is not None:
+        files[MODEL] = content_of(model)
+        kept = ModelFile(sha256=sha256(model), columns=tuple(model_columns), customer=customer)
+        spec = replace(spec, model=kept)
+    spec = replace(spec, plan=replace(plan, written=plan.written or spec.created))
+    return AuditJob.create(spec, files=files)
 
 
 def origin_of(source: DatasetSource) -> dict[str, Any]:

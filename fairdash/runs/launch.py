@@ -87,9 +87,9 @@ def start_model(source: DatasetSource, plan: Sweep, **asked: Any) -> ModelJob:
     return put_in_line(create_model(source, plan, **asked))
 
 
-def start_audit(source: DatasetSource, plan: AuditPlan, *, owner: str = LOCAL) -> AuditJob:
-    """Queue the audit of a price."""
-    return put_in_line(create_audit(source, plan, owner=owner))
+def start_audit(source: DatasetSource, plan: AuditPlan, **asked: Any) -> AuditJob:
+    """Queue the audit of a price. Parameters as in :func:`fairdash.runs.audits.create_audit`."""
+    return put_in_line(create_audit(source, plan, **asked))
 
 
 def start_repair(audit: AuditJob, sensitive: str) -> RepairJob:

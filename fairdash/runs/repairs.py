@@ -50,15 +50,20 @@ class RepairJob(Job[RepairSpec]):
 
     def files(self, *, progress: Progress) -> Mapping[str, bytes]:
         """Repair the price; return the figures, and the bundle with prices and model card, by name."""
+        from fairdash.auditing.models.model_answers import priced
         from fairdash.auditing.models.repaired import repaired
         from fairdash.auditing.table import AuditTable
 
         spec = self.spec
-        frame = spec.source.table(owner=spec.owner)
+        audit = AuditJob(spec.audit, owner=spec.owner)
+        frame, model = spec.source.table(owner=spec.owner), audit.model
+        if model:
+            columns = model["model_columns"]
+            frame, _ = priced(frame, model["model"], columns=columns, name=spec.plan.columns.price)
         table = AuditTable.of(frame, spec.plan.columns, **spec.plan.of_table)
         figures, prices = repaired(table, random_state=spec.plan.random_state, progress=progress)
         card = card_of_repair(table, spec.plan, figures, audit=spec.audit, title=spec.source.title)
-        answers = kept_answers(owner=spec.owner, first=AuditJob(spec.audit, owner=spec.owner))
+        answers = kept_answers(owner=spec.owner, first=audit)
         return repair_files(figures, prices, {**card, "governance": answers})
 
     def figures(self) -> pd.DataFrame:

@@ -28,6 +28,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import pandas as pd
@@ -161,8 +162,10 @@ class Job(Generic[Spec]):
         return data_folder(cls.folder_name)
 
     @classmethod
-    def create(cls, spec: Spec, *, id: str | None = None) -> Self:
-        """Create and queue a job.
+    def create(
+        cls, spec: Spec, *, id: str | None = None, files: Mapping[str, bytes] = MappingProxyType({})
+    ) -> Self:
+        """Create and queue a job; `files` are what it needs besides, by name.
 
         Where there is one of this `id` already, that one: of several who ask at once one makes it.
         """
@@ -175,6 +178,8 @@ class Job(Generic[Spec]):
             with whole_folder(place) as new:
                 write_sealed(new / STATUS, to_plain(RunStatus(state=QUEUED)))
                 write_whole(new / SPEC, spec_text(spec).encode())
+                for name, content in files.items():
+                    write_whole(new / name, content)
         except StorageError:
             if not (place / SPEC).is_file():
                 raise

@@ -231,10 +231,8 @@ def _audit(audit: AuditJob, reporter: Reporter, _: Unit) -> None:
 
     reporter.begin("reading the data")
     spec = audit.spec
-    origin = origin_of(spec.source)
-    result = carry_out(
-        spec.source.table(owner=spec.owner), spec.plan, origin=origin, progress=reporter.progress
-    )
+    frame, origin = spec.source.table(owner=spec.owner), origin_of(spec.source)
+    result = carry_out(frame, spec.plan, origin=origin, progress=reporter.progress, **audit.model)
     reporter.keep(lambda: audit.write_result(result))
 
 

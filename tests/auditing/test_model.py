@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -72,8 +74,16 @@ def test_the_command_line_takes_a_file(rows, tmp_path, monkeypatch, capsys):
                  "--customer", "7", "--out", "evidence.zip"]) == 1  # fmt: skip
     said = capsys.readouterr().out
     assert "11. What does the model do?" in said
-    assert "The customer of row 7 pays" in said
+    assert "The customer in row 7 pays" in said
     assert "flips.csv" in zipfile.ZipFile("evidence.zip").namelist()
+    # The evidence names the model and its options: the same file gives the same bytes.
+    again = json.loads(zipfile.ZipFile("evidence.zip").read("plan.json"))["command"]
+    assert again == "fairdash audit FILE --plan plan.json --model MODEL.onnx --out again.zip"
+    repeated = ["audit", "rows.csv", "--plan", "evidence.zip"]
+    assert main([*repeated, "--model", "model.onnx", "--out", "again.zip"]) == 1
+    assert Path("again.zip").read_bytes() == Path("evidence.zip").read_bytes()
+    assert main(repeated) == 2
+    assert "Name its file" in capsys.readouterr().err
 
 
 def test_flips_are_those_by_hand_and_the_planted_proxy_is_named(rows):
@@ -92,7 +102,7 @@ def test_flips_are_those_by_hand_and_the_planted_proxy_is_named(rows):
     table = result.tables["flips"].set_index("column")
     assert table.loc["postcode", "mean_change"] * result.mean_price == pytest.approx(expected, abs=1e-9)
     assert set(table.index) == set(COLUMNS)
-    assert "“postcode” has the largest effect" in result.answers[-1].sentence
+    assert "“postcode” changes the price most" in result.answers[-1].sentence
     assert abs(table.loc["power", "mean_change"]) < 0.1 * table.loc["postcode", "mean_change"]
     # One customer: each column against its own values among all.
     moved = result.tables["customer_columns"].set_index("column")["change"]
@@ -124,14 +134,14 @@ class _Planted:
         return (pytest.fail, ("a pickle was loaded",))
 
 
-def test_hostile_files_are_refused_in_words(tmp_path, monkeypatch):
+def test_hostile_files_are_refused_in_words(rows, tmp_path, monkeypatch):
     for content in (b"", b"PK\x03\x04 no model", pickle.dumps(_Planted()), onnx_bytes()[:-40]):
         with pytest.raises(StorageError, match="refused"):
-            onnx_model(content, COLUMNS)
+            fd.audit(rows, model=content, **ASKED)
     monkeypatch.setattr("fairdash.auditing.models.model_answers.LARGEST", 50)
     (tmp_path / "large.onnx").write_bytes(onnx_bytes())
     with pytest.raises(StorageError, match="larger"):
-        onnx_model(tmp_path / "large.onnx", COLUMNS)
+        fd.audit(rows, model=tmp_path / "large.onnx", **ASKED)
 
 
 def endless_bytes():

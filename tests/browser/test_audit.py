@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from fairdash.auditing.plan import QUESTIONS
+from tests.auditing.test_model import onnx_bytes
 from tests.browser.conftest import SCREENSHOTS
 from tests.browser.steps import choose, come_to_rest, take_screenshots, violations
 from tests.ui.test_audit_page import policies
@@ -46,10 +47,8 @@ def opens_offline(report: Path, browser: Browser, *, title: str) -> None:
         context.close()
 
 
-def test_a_table_of_one_s_own_from_the_file_to_the_evidence(
-    page: Page, browser: Browser, tmp_path: Path
-) -> None:
-    path = tmp_path / "policies.csv"
+def to_the_form(page: Page, path: Path) -> None:
+    """Upload a table and go to the form of its audit."""
     policies(450).rename(columns={"<b>premium</b>": "premium"}).to_csv(path, index=False)
     page.goto("/audit")
     page.get_by_text("Audit a table of your own").click()
@@ -61,6 +60,31 @@ def test_a_table_of_one_s_own_from_the_file_to_the_evidence(
     page.get_by_role("link", name="Audit a price").click()
     page.get_by_role("button", name="Audit this price").wait_for()
     come_to_rest(page)
+
+
+def test_a_model_s_file_is_audited(page: Page, tmp_path: Path) -> None:
+    (tmp_path / "price.onnx").write_bytes(onnx_bytes(n=2))
+    to_the_form(page, tmp_path / "policies.csv")
+    page.get_by_text("Audit a model (ONNX file)").click()
+    page.locator("input[type=file]").set_input_files(tmp_path / "price.onnx")
+    choose(page, "Input columns of the model", "age")
+    page.keyboard.press("Escape")
+    come_to_rest(page)
+    assert violations(page) == []
+    take_screenshots(page, "audit-model-form")
+    page.get_by_role("button", name="Audit this price").click()
+    expect(page.get_by_text("11. What does the model do?")).to_be_visible(timeout=120_000)
+    assert "flips.csv" in [each.name for each in taken(page, tmp_path / "evidence").iterdir()]
+    come_to_rest(page)
+    page.get_by_text("11. What does the model do?").click()
+    expect(page.get_by_text("If “age” alone moves from one end to the other")).to_be_visible()
+    take_screenshots(page, "audit-model")
+
+
+def test_a_table_of_one_s_own_from_the_file_to_the_evidence(
+    page: Page, browser: Browser, tmp_path: Path
+) -> None:
+    to_the_form(page, tmp_path / "policies.csv")
     assert violations(page) == []
     take_screenshots(page, "audit-form")
     page.get_by_role("button", name="Audit this price").click()

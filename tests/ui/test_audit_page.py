@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import fairdash as fd
 from fairdash.auditing.example import example_audit
 from fairdash.auditing.filing.governance import FIELDS, kept_governance
 from fairdash.auditing.plan import QUESTIONS, AuditPlan, Columns
@@ -17,17 +18,19 @@ from fairdash.data.readers.report import ReadingOptions
 from fairdash.data.roles import Roles
 from fairdash.data.source import CatalogueSource, UploadSource, load_source, save_source, sources_folder
 from fairdash.data.uploads import keep_upload
+from fairdash.errors import StorageError
 from fairdash.reports.fronts import fronts_of
 from fairdash.runs import worker
 from fairdash.runs.audits import AuditJob, create_audit
-from fairdash.runs.deletion import made_from
+from fairdash.runs.deletion import delete_made_from, made_from
 from fairdash.runs.listing import finished_audits
 from fairdash.runs.model_card import HEADINGS
-from fairdash.runs.repairs import find_repair
+from fairdash.runs.repairs import create_repair, find_repair
 from fairdash.storage import LOCAL
 from fairdash.training.baselines import PRICE
 from fairdash.ui.text import safe
 from fairdash.utils.text import unbroken
+from tests.auditing.test_model import onnx_bytes
 from tests.runs.finished import finished
 from tests.ui.conftest import box, calm, charts, click, numbers, open_page, words
 
@@ -127,6 +130,65 @@ def test_a_price_that_is_the_outcome_is_told_on_the_page() -> None:
     (said,) = at.error
     assert "the price is the outcome" in said.value
     assert "Traceback" not in words(at) + said.value
+
+
+def of_a_model(source: UploadSource, content: bytes, **options: object) -> AuditJob:
+    plan = AuditPlan(columns=Columns(price="model price", sensitive="age"), questions=(1,))
+    return create_audit(source, plan, model=content, owner=LOCAL, **options)  # type: ignore[arg-type]
+
+
+def test_a_model_is_asked_for_in_place_of_a_column(source: UploadSource) -> None:
+    at = calm(open_page("audit", dataset=source.id))
+    at = calm(at.toggle[0].set_value(True).run())
+    assert "Price, or prediction" not in [each.label for each in at.selectbox]
+    assert at.button[-1].label == "Audit this price"
+    assert at.button[-1].disabled
+    at = at.file_uploader[0].set_value(("price.onnx", onnx_bytes(n=2), "application/octet-stream")).run()
+    (columns,) = (each for each in at.multiselect if each.label.startswith("Input columns"))
+    assert columns.value == ["power"]
+    at = columns.set_value(["power", "age"]).run()
+    (row,) = (each for each in at.number_input if each.label.startswith("Row to explain"))
+    at = calm(row.set_value(7).run())
+    at = calm(at.button[-1].click().run())
+    audit = AuditJob(at.query_params["audit"], owner=LOCAL)
+    assert audit.spec.plan.columns.price == "model price"
+    wanted = {"model_columns": ("power", "age"), "customer": 7}
+    assert audit.model == {"model": onnx_bytes(n=2), **wanted}
+    audit.ask_to_cancel()
+
+
+def test_a_model_is_audited_as_on_the_command_line_and_repaired(source: UploadSource) -> None:
+    options = {"model_columns": ("power", "age"), "customer": 7}
+    audit = of_a_model(source, onnx_bytes(n=2), **options)
+    assert worker.main(audit.id) == 0, audit.status
+    result = audit.read_result()
+    by_hand = fd.audit(policies(), model=onnx_bytes(n=2), sensitive="age", questions=[1], **options)
+    for name in ("flips", "partial_dependence", "customer", "customer_columns"):
+        pd.testing.assert_frame_equal(result.tables[name], by_hand.tables[name])
+    assert result.origin["model"] == by_hand.origin["model"]
+    at = calm(open_page("audit", audit=audit.id))
+    assert "**11.** What does the model do?" in [each.label for each in at.expander]
+    job = create_repair(audit, "age")
+    assert worker.main(job.id) == 0, job.status
+    known = job.figures().set_index(["s at pricing", "strength"])["dependence"]
+    assert known["known", 1.0] < known["known", 0.0]
+    # The file is the audit's alone, and goes with it.
+    kept = [each for each in audit.home().parent.rglob("*") if each.is_file() and each.suffix == ".onnx"]
+    assert kept == [audit.folder / "model.onnx"]
+    assert audit.folder.stat().st_mode & 0o077 == 0
+    delete_made_from(source.sha256, owner=LOCAL)
+    assert not kept[0].exists()
+
+
+def test_a_model_s_file_that_can_t_be_used_is_refused_in_words(source: UploadSource) -> None:
+    altered = of_a_model(source, onnx_bytes(n=2))
+    (altered.folder / "model.onnx").write_bytes(b"")
+    for audit, why in ((of_a_model(source, b"PK"), "it is not a self-contained"), (altered, "model.onnx")):
+        assert worker.main(audit.id) == 1
+        (said,) = open_page("audit", audit=audit.id).error
+        assert safe(why) in said.value
+    with pytest.raises(StorageError, match="larger than 50 MB"):
+        of_a_model(source, bytes(50 * 10**6 + 1))
 
 
 def test_another_owner_s_audit_is_gone(source: UploadSource) -> None:

@@ -37,6 +37,7 @@ _ORIGIN = {
     "options": "Its options",
     "rows_sha256": "SHA-256 of the cells used",
     "reading": "Reading of the file",
+    "model": "Model of the price",
 }
 
 
@@ -128,8 +129,8 @@ def verdicts_of(result: Findings) -> Table:
         }
     )
     note = (
-        "Shares of the mean price. The primary criterion is tested at 5 % in each direction, the others with "
-        "Holm's correction."
+        "Values are shares of the mean price. The primary criterion is tested at 5 % in each direction, "
+        "and the others are tested with Holm's correction."
     )
     return Table("The criteria, the primary one first", frame, note, shares=tuple(SHARES))
 
@@ -172,7 +173,7 @@ def origin_of(result: Findings) -> dict[str, str]:
     facts = {}
     for key, value in result.origin.items():
         if isinstance(value, Mapping):
-            chosen = [f"{name}: {each}" for name, each in value.items() if each not in (None, False, "")]
+            chosen = [f"{name}: {each}" for name, each in value.items() if each not in (None, False, "", [])]
             value = ", ".join(chosen) or "nothing was chosen"
         facts[_ORIGIN.get(key, key)] = str(value)
     return facts | {"Rows": f"{result.n:,}", "Independent units": f"{result.n_units:,}"}

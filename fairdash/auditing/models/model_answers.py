@@ -61,11 +61,11 @@ def priced(
     known = getattr(model, "feature_names_in_", None) if columns is None else columns
     taken = [str(each) for each in (frame.columns if known is None else known)]
     for each in taken:
-        what = "The model takes this column, and the table lacks it"
+        what = "The model uses this column, but the table does not contain it"
         checks.require(each in frame.columns, each, what, "Add it, or name the model's columns.")
     hint = "Give the model's price another name."
     checks.require(name not in frame.columns, name, "The table has a column of that name", hint)
-    if isinstance(model, (str, bytes, PathLike)):
+    if isinstance(model, bytes):
         model = onnx_model(model, taken)
     told = getattr(model, "predict", model)
     hint = "Give a function of a frame, an object with predict, or an ONNX file."
@@ -115,13 +115,14 @@ def ask_model(
     *,
     columns: Sequence[str] | None = None,
     customer: Any = None,
+    tell: Callable[[], None] = lambda: None,
 ) -> AuditResult:
     """Add the answer on the model's behaviour along its first sensitive attribute.
 
     Its tables: ``flips``, a row a column that is known to the model: the change as shares of the mean price,
     the share of rows beyond the threshold, and the mean price at low and at high s; ``partial_dependence``,
     the mean price were a column each of some values; and for a `customer`, a label of the frame's index,
-    ``customer`` and ``customer_columns``.
+    ``customer`` and ``customer_columns``. `tell` is called before each column, and may end it.
     """
     name, delta, mean = result.plan.columns.sensitive, result.plan.max_gap, result.mean_price
     price = result.plan.columns.price
@@ -129,7 +130,7 @@ def ask_model(
     if name not in frame:
         hint = "Name a column of the table as sensitive."
         raise OptionError.of(
-            "A model is audited along a column, not along probabilities", hint, column="model"
+            "fairdash can't audit a model along probabilities of classes", hint, column="model"
         )
     whole = frame[frame[name].notna()]
     drawn = rng_of(Stream.AUDIT_ROWS, result.plan.random_state).permutation(len(whole))[:MOST_ROWS]
@@ -138,6 +139,7 @@ def ask_model(
     base = model(rows)
     made, along = [], []
     for column in columns:
+        tell()
         values = nodes_of(whole[column])
         if len(values) < 2 or not _moves(model, rows, column, values, base):
             continue
@@ -201,22 +203,23 @@ def _in_words(table: pd.DataFrame, name: str, delta: float, n: int) -> tuple[str
     if len(own):
         row = own.iloc[0]
         itself = (
-            f"If “{name}” alone moves from one end to the other, the model's price changes by "
+            f"If only “{name}” changes from its lowest to its highest value, the model's price changes by "
             f"{percent(row['mean_change'])} of the mean price on average, and by more than {percent(delta)} "
             f"for {percent(row['beyond'])} of the rows."
         )
     others = table[table["column"] != name]
-    through = "No other column related to it changes the price."
+    through = f"Among the columns related to “{name}”, no other column changes the price."
     if len(others) and abs(others["mean_change"].iloc[0]) > 0:
         first = others.iloc[0]
         through = (
-            f"Among the other columns, “{first['column']}” has the largest effect as it varies with "
-            f"“{name}”: {percent(first['mean_change'])} of the mean price on average, and more than "
+            f"Among the columns that vary with “{name}”, “{first['column']}” changes the price most: "
+            f"{percent(first['mean_change'])} of the mean price on average, and more than "
             f"{percent(delta)} for {percent(first['beyond'])} of the rows."
         )
     return (
         f"{itself} {through}",
-        f"Based on {n:,} rows, with one column changed at a time. Such customers may not exist.",
+        f"These figures come from {n:,} rows in which one column is changed at a time. Customers with such "
+        "values may not exist.",
     )
 
 
@@ -249,7 +252,7 @@ def _customer(
     ).sort_values("change", key=np.abs, ascending=False, ignore_index=True)
     facts = {"price": price, "mean_near_in_s": float(beside.mean()), "mean_of_all": everyone}
     told = (
-        f"The customer of row {label} pays {amount(price)}; the customers nearest in “{name}” pay "
+        f"The customer in row {label} pays {amount(price)}. The customers closest in “{name}” pay "
         f"{amount(facts['mean_near_in_s'])} on average, and {percent(lower)} of them pay less."
     )
     if len(moved):
@@ -258,15 +261,26 @@ def _customer(
     return {"customer": summary, "customer_columns": moved}, told
 
 
-def onnx_model(
-    source: bytes | str | PathLike[str], columns: list[str]
-) -> Callable[[pd.DataFrame], NDArray[np.float64]]:
-    """Return a function that prices a frame with an ONNX file.
+def content_of(source: bytes | str | PathLike[str]) -> bytes:
+    """Return a model's file, read whole, so that nothing beside it is opened; StorageError if over 50 MB."""
+    try:
+        if not isinstance(source, bytes):
+            with Path(source).open("rb") as file:
+                source = file.read(LARGEST + 1)
+    except OSError as error:
+        raise _refused("it can't be read") from error
+    if len(source) > LARGEST:
+        raise _refused(f"it is larger than {LARGEST / 1e6:.0f} MB")
+    return source
+
+
+def onnx_model(content: bytes, columns: list[str]) -> Callable[[pd.DataFrame], NDArray[np.float64]]:
+    """Return a function that prices a frame with the bytes of an ONNX file.
 
     Parameters
     ----------
-    source
-        The file, or its bytes; read whole, so that nothing beside it is opened.
+    content
+        As :func:`content_of` returns it.
     columns
         What the columns of its single input (n, p) are, in their order. Not looked at where each input has
         one column, and its name.
@@ -274,25 +288,17 @@ def onnx_model(
     Raises
     ------
     StorageError
-        Larger than 50 MB, no ONNX, with data in other files or operators of its own, or of other inputs; the
-        function raises it if the model needs more than 60 s.
+        No ONNX, with data in other files or operators of its own, or of other inputs; the function raises it
+        if the model needs more than 60 s.
     """
     import onnxruntime
 
-    try:
-        size = len(source) if isinstance(source, bytes) else Path(source).stat().st_size
-        if not isinstance(source, bytes):
-            source = Path(source).read_bytes() if size <= LARGEST else b""
-    except OSError as error:
-        raise _refused("it can't be read") from error
-    if size > LARGEST:
-        raise _refused(f"it is larger than {LARGEST / 1e6:.0f} MB")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = 1, 4
     # Nothing of the file is computed before its time is limited.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
-        session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # Its errors have no base of their own; the cause is kept.
         raise _refused("it is not a self-contained ONNX model") from error
     inputs = session.get_inputs()

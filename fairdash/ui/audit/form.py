@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 from pandas.api.types import is_numeric_dtype
@@ -9,12 +11,13 @@ from streamlit.delta_generator import DeltaGenerator
 
 from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.example import example_audit
+from fairdash.auditing.models.model_answers import LARGEST, LONGEST, MODEL_PRICE
 from fairdash.auditing.plan import CRITERIA, AuditPlan, Columns
 from fairdash.data.catalogue import CATALOGUE
 from fairdash.data.header_words import meanings_of
 from fairdash.data.rate import looks_like_total
 from fairdash.data.roles import Roles
-from fairdash.data.source import CatalogueSource, DatasetSource
+from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource
 from fairdash.errors import FairdashError
 from fairdash.runs.launch import start_audit
 from fairdash.ui.audit.answers import choose_attribute, show_result
@@ -67,7 +70,8 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
         f"**{safe(source.title)}** · {counted(len(frame), 'row')} · {counted(frame.shape[1], 'column')}"
     )
     st.page_link(page("data"), label="Another table", icon=":material/table:")
-    columns = _ask_for_columns(source.id, frame, roles)
+    model = _ask_for_model(source, frame, roles)
+    columns = _ask_for_columns(source.id, frame, roles, price=MODEL_PRICE if model != {} else None)
     criterion = str(
         st.radio(
             "The primary criterion is tested at the 5 % level, the others with a correction for multiple "
@@ -100,10 +104,12 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
     )
     cap, currency, period = _ask_for_money(has_outcome=columns is not None and columns.outcome is not None)
     st.caption("The audit fixes criterion and threshold before it computes any result.")
-    if columns is None:
-        st.info("Choose the price and the sensitive attribute to continue.")
-    if st.button("Audit this price", type="primary", icon=":material/fact_check:", disabled=columns is None):
+    label, is_missing = "Audit this price", columns is None or model is None
+    if is_missing:
+        st.info("Choose the price, or the model's file, and the sensitive attribute to continue.")
+    if st.button(label, type="primary", icon=":material/fact_check:", disabled=is_missing):
         assert columns is not None
+        assert model is not None
         try:
             plan = AuditPlan.of(
                 columns,
@@ -114,11 +120,45 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
                 currency=currency,
                 period=period,
             )
-            choose_audit(start_audit(source, plan, owner=current_owner()))
+            choose_audit(start_audit(source, plan, owner=current_owner(), **model))
         except FairdashError as error:
             show_problems(error)
             return
         st.rerun()
+
+
+def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> dict[str, Any] | None:
+    """Return a model and its options, as an audit takes them: empty for a column, None without its file."""
+    # The file goes with the table, whose term the user has chosen; a built-in table has none.
+    if not isinstance(source, UploadSource) or not st.toggle("Audit a model (ONNX file)", key=KEY("model")):
+        return {}
+    file = st.file_uploader(
+        "ONNX model of the price",
+        type="onnx",
+        max_upload_size=LARGEST // 10**6,
+        help=f"The audit prices every row with the model, in at most {LONGEST} s each time. fairdash never "
+        "loads pickles, because they can run any program. The file is deleted with the table.",
+        key=KEY("model-file", source.id),
+    )
+    names = [str(name) for name in frame]
+    columns = st.multiselect(
+        "Input columns of the model, in its order",
+        names,
+        default=[name for name in roles.features if name in names],
+        help="A model with one input for each column takes them by name.",
+        key=KEY("model-columns", source.id),
+    )
+    customer = st.number_input(
+        "Row to explain (optional)",
+        0,
+        len(frame) - 1,
+        None,
+        help="The first row is 0. The audit compares its price with those of similar rows.",
+        key=KEY("customer", source.id),
+    )
+    if file is None:
+        return None
+    return {"model": file.getvalue(), "model_columns": columns, "customer": customer}
 
 
 def _ask_for_money(*, has_outcome: bool) -> tuple[float | None, str, str]:
@@ -134,13 +174,13 @@ def _ask_for_money(*, has_outcome: bool) -> tuple[float | None, str, str]:
         value=None,
         disabled=not has_outcome,
         key=KEY("cap"),
-        help="Larger outcomes are reduced to the cap. The answers say by how much in total.",
+        help="The audit reduces larger outcomes to the cap, and says how much it removed in total.",
     )
     return cap or None, currency.strip(), period.strip()
 
 
-def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns | None:
-    """Roles of the columns; None while price or sensitive attribute is missing."""
+def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles, *, price: str | None) -> Columns | None:
+    """Roles of the columns; None while price or sensitive attribute is missing. A model's price is given."""
     names = [str(name) for name in frame]
     numbers = [name for name in names if is_numeric_dtype(frame[name])]
     # Only the sensitive attribute may be classes.
@@ -164,18 +204,20 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
         return name
 
     left, right = st.columns(2)
-    price = ask(
-        left,
-        "Price, or prediction",
-        _price_in(numbers, roles),
-        "The price charged, or the prediction, for each row.",
-    )
+    column = None
+    if price is None:
+        price = column = ask(
+            left,
+            "Price, or prediction",
+            _price_in(numbers, roles),
+            "The price charged, or the prediction, for each row.",
+        )
     sensitive = ask(
         right,
         "Sensitive attribute",
         roles.sensitive[0],
-        "The attribute that the price must not follow: numbers such as age, or classes such as sex or "
-        "region.",
+        "The attribute that the price must not follow. It has numbers, such as age, or classes, such as "
+        "sex or region.",
         sensitive_ones,
     )
     outcome = ask(
@@ -191,7 +233,8 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
             left,
             "Expected cost",
             None,
-            "Your own estimate of the expected outcome. It replaces averages of the outcome.",
+            "Your own estimate of the expected outcome. The audit uses it instead of averages of the "
+            "outcome.",
         )
         second = ask(right, "A second price", None, "A candidate to compare with the price.")
         also = right.multiselect(
@@ -247,10 +290,11 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
         coverage = st.selectbox(
             "Coverage",
             [NONE, *dict.fromkeys(free)],
-            help="The audit gives actual, expected and the gap for each of its levels.",
+            help="For each level of this column, the audit compares the actual and the expected outcome, "
+            "and gives the gap.",
             key=KEY("coverage", table, groups, *taken, *free),
         )
-    totals = _ask_for_totals(frame, [price, outcome, cost, second], exposure, table=table)
+    totals = _ask_for_totals(frame, [column, outcome, cost, second], exposure, table=table)
     if price is None or sensitive is None:
         return None
     return Columns(
@@ -296,7 +340,8 @@ def _ask_for_totals(
     if exposure is None or not there:
         return []
     return st.multiselect(
-        f"Totals over “{safe(exposure)}”, to be divided by it. All other columns are amounts per unit",
+        f"Columns with totals over “{safe(exposure)}”. The audit divides them by it and treats all others "
+        "as amounts per unit",
         there,
         default=[name for name in there if looks_like_total(frame[name])],
         placeholder="None",
