@@ -121,6 +121,7 @@ def sign_in(page: Page, name: str) -> None:
     page.get_by_role("heading", name="How fair is a price").wait_for()
 
 
+@pytest.mark.variant
 def test_who_signs_in_has_what_is_theirs_and_nobody_else_sees_anything(
     browser: Browser, with_sign_in: str
 ) -> None:

@@ -10,7 +10,8 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.steps import chart, choose, figures_taken, take_screenshots, train_a_little
 
-pytestmark = pytest.mark.browser
+#: Reading is held in tests/ui/test_data_page.py, the form's training in test_networking_cut.py.
+pytestmark = [pytest.mark.browser, pytest.mark.variant]
 
 N = 1500
 
