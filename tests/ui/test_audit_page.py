@@ -96,7 +96,9 @@ def test_from_the_form_to_the_answers() -> None:
         assert f"**{answer.question}.** {safe(answer.title)}" in [each.label for each in at.expander]
     # A user's name is never markup.
     assert "<b>premium" not in shown
-    (title,) = (each for each in charts(at) if "Average" in each and "premium" in each and "minus" not in each)
+    (title,) = (
+        each for each in charts(at) if "Average" in each and "premium" in each and "minus" not in each
+    )
     assert "<b>premium" not in title
     curve = charts(at)[title]["data"][1]
     assert len(numbers(curve["x"])) == (result.curve["kind"] == "curve").sum()
