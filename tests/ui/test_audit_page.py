@@ -96,7 +96,9 @@ def test_from_the_form_to_the_answers() -> None:
         assert f"**{answer.question}.** {safe(answer.title)}" in [each.label for each in at.expander]
     # A user's name is never markup.
     assert "<b>premium" not in shown
-    (title,) = (each for each in charts(at) if "Average" in each and "premium" in each and "less" not in each)
+    (title,) = (
+        each for each in charts(at) if "Average" in each and "premium" in each and "minus" not in each
+    )
     assert "<b>premium" not in title
     curve = charts(at)[title]["data"][1]
     assert len(numbers(curve["x"])) == (result.curve["kind"] == "curve").sum()
@@ -207,7 +209,7 @@ def test_the_nearest_points_of_a_front_stand_beside_the_price(source: UploadSour
     assert "No front has been trained" in words(calm(open_page("audit", audit=audit.id)))
     run = finished(source=source)
     at = calm(open_page("audit", audit=audit.id))
-    assert "both on the same rows" in words(at) or "None of the nearest points" in words(at)
+    assert "same rows: " in words(at) or "None of the nearest points" in words(at)
     front = fronts_of(run.read_result(), sensitive="age")[run.spec.plan.objective]
     (table,) = (each.value for each in at.dataframe if "± dependence" in each.value)
     assert table["price"].iloc[0] == "the audited price"
