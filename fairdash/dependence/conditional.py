@@ -122,7 +122,7 @@ def assess_conditional_dependence(
         One or several sensitive columns, used through their ranks. Text or categories are classes, and each
         is compared with the rest.
     given : (n,) or (n, c) array, Series or DataFrame
-        The columns C; text, booleans and categories are levels, numbers are used through their ranks.
+        The columns C. Text, booleans and categories are levels. Numbers are used through their ranks.
     sample_weight : (n,) array, optional
         Non-negative weights, such as exposure, for the regressions and the mean products.
     groups : (n,) array, optional
@@ -143,8 +143,8 @@ def assess_conditional_dependence(
     Raises
     ------
     OptionError
-        See :func:`~fairdash.dependence.measure`; also if a given value is missing, none of the columns
-        varies, fewer than 50 rows have a positive weight, or the given columns determine s.
+        As in :func:`~fairdash.dependence.measure`. Also raised if a given value is missing, none of the
+        columns varies, fewer than 50 rows have a positive weight, or the given columns determine s.
 
     Notes
     -----

@@ -40,8 +40,7 @@ class SearchGrid:
     Parameters
     ----------
     hidden
-        Units of the predictor's hidden layers. Each architecture is trained as a separate stack, which the
-        values below share.
+        Units of the predictor's hidden layers. The models of one architecture form one stack.
     dropout, lr, weight_decay
         As in :class:`fairdash.training.settings.TrainingSettings`.
 

@@ -18,10 +18,10 @@ pytestmark = [pytest.mark.browser, pytest.mark.variant]
 
 #: What only this audit says.
 SAID = {
-    "sex": "highest class of “sex”",
+    "sex": "among the classes of “sex”",
     "region": "“F”, “G” are merged into “all others”",
     "age × sex": "cells of “age” and “sex”",
-    "probabilities": "These figures do not classify any single row",
+    "probabilities": "These figures do not say to which class a row belongs",
 }
 
 
@@ -29,7 +29,7 @@ def every_download(page: Page) -> dict[str, bytes]:
     """Content of every file that the page offers, by its name."""
     folded = page.locator("[data-testid=stExpander] details:not([open]) > summary")
     while folded.count():
-        folded.first.click()
+        folded.evaluate_all("all => all.forEach(each => each.click())")
         come_to_rest(page)
     buttons, found = page.locator("[data-testid=stDownloadButton] button:visible"), {}
     for k in range(buttons.count()):
