@@ -84,8 +84,9 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    Several attributes are repaired one after another, in three passes: the price ends up independent of
-    each, not of their combinations. Both projections keep the mean price of the training rows.
+    A number is repaired within each crossing of the classes: the price ends up independent of the number and
+    the classes together. Several numbers are repaired one after another, in three passes: the price ends up
+    independent of each, not of their combinations. Both projections keep the mean price of the training rows.
 
     Examples
     --------
