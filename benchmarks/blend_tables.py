@@ -25,16 +25,17 @@ def page() -> str:
         "This page is made by `python -m benchmarks.blend_tables` from `benchmarks/results/`, which "
         "`python -m benchmarks.blends` reproduces.",
         "",
-        "Between two trained weights λ, the trade-off page blends the predictions of the two models. This "
+        "Between two trained weights λ, the trade-off page blends the predictions of both models. This "
         "page compares blends at ten positions with models trained at the same λ from the same initial "
         "weights. The objective is demographic parity, with the default settings. The figures are means "
         f"over the test rows of {table['n_splits'].iloc[0]} random splits, with corrected standard errors. "
         "The error is divided by the variance of the target. The excess is HGR_KDE minus its noise floor "
         "on the same rows.",
         "",
-        "The last column is the error of the blends minus the error of the trained model. The error of the "
-        "blends is taken where their front has the same excess as the trained model. Below 0 the blends are "
-        "better. A dash means that the front never has this excess, or that it does not fall between the two "
+        "The last column is the error of the blends minus that of the trained model. The blends' error is "
+        "read at the point of their front that has the same excess as the trained model. If the difference "
+        "is "
+        "negative, the blends are better. A dash means that no such point exists between the two "
         "neighbours. The λ of a blend is its position on the slider. A model trained at this λ may have a "
         "different dependence.",
         "",
@@ -76,7 +77,7 @@ def _at_the_same_excess(rows: pd.DataFrame) -> str:
     text = (
         "At the same excess, the error of the blends minus the error of the trained model is between "
         f"{best['matched_difference']:+.5f} (λ = {best['lam']:g}) and {worst['matched_difference']:+.5f} "
-        f"(λ = {worst['lam']:g}). The median over the {len(found)} λ where the two can be matched is "
+        f"(λ = {worst['lam']:g}). The median difference over the {len(found)} λ with a match is "
         f"{difference.median():+.5f}. At {len(near)} of these λ, the difference is within two standard errors"
     )
     if len(beyond) == 0:
@@ -92,7 +93,7 @@ def _above_both_ends(slider: pd.DataFrame, n_splits: int) -> str:
     above = blends[blends["above_worse_end"] > 0]
     single = int(blends["splits_above_both"].sum())
     text = (
-        f"In the means over the splits, {len(above) or 'none'} of the {len(blends)} blends on the slider "
+        f"Averaged over the splits, {len(above) or 'none'} of the {len(blends)} blends on the slider "
         f"{'shows' if len(above) < 2 else 'show'} more dependence than both neighbours"
     )
     if len(above):

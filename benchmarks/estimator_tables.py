@@ -50,7 +50,7 @@ def page() -> str:
             "",
             "The table gives the root mean squared error and the bias against the exact maximal "
             "correlation, over ten noise levels from 0.5 to 9 with five data sets each. The last columns "
-            "are the values without noise, where the truth is 1.",
+            "give the values without noise, for which the exact value is 1.",
             "",
             markdown(patterns),
             "",
@@ -149,8 +149,8 @@ def told_apart() -> str:
     parts = [
         f"With {rows:,} rows, the value is 0 in {100 * zero['independent', 0, rows]:.0f} % of samples of "
         f"independent variables and in {100 * zero['gaussian', 0.1, rows]:.0f} % of Gaussian samples with an "
-        "HGR of 0.1. Among the Gaussian links tried, the weakest that the test finds in at least 80 % of "
-        f"samples has an HGR of {told[rows]:g}"
+        "HGR of 0.1. The weakest Gaussian link that the test finds in at least 80 % of samples has an HGR of "
+        f"{told[rows]:g}"
         for rows in (300, 2_000)
     ]
     return f"{'. '.join(parts)}."
@@ -180,8 +180,8 @@ def nearest() -> str:
     where = "{}, {:,} rows".format(*shown.idxmax())
     return (
         f"On {near} of the {len(table)} rows of the table of links above, the error of the corrected "
-        f"`hgr_spline` is at most a tenth above the smallest. Its mean is {shown.mean():.2f} (the others: "
-        f"{means}), and its largest value is {shown.max():.2f} ({where})."
+        f"`hgr_spline` is at most a tenth above the smallest. Its mean error is {shown.mean():.2f} (the "
+        f"others: {means}), and its largest error is {shown.max():.2f} ({where})."
     )
 
 

@@ -46,12 +46,12 @@ old verdicts.
 4. The p-value is the share of the B + 1 orders whose statistic is no larger than the statistic of the
    observed order. All orders are treated alike, so the p-value is exact if they are exchangeable.
 
-With weights, the test runs twice, keeping the weights with u and then with v, and the larger p-value
-counts. The test is not valid if the weight depends on both. Each sensitive column has its own verdict.
-Above {most} rows, the rows are not permuted. Instead, the products of the functions are summed with random
-signs, one per row or group. This is an approximation that improves with the number of rows. If there are
-more than {blocks} rows or groups, several of them, chosen at random, share a sign. Pages use B = {pages},
-and at most {judged} rows of a part. A blend of two trained models is compared with the shuffles of the
+With weights, the test runs twice: the weights stay with u in one run and with v in the other. The larger
+p-value counts. The test is not valid if the weight depends on both. Each sensitive column has its own
+verdict. Above {most} rows, the rows are not permuted. Instead, the products of the functions are summed with
+random signs, one per row or group. This is an approximation that improves with the number of rows. If there
+are more than {blocks} rows or groups, several of them, chosen at random, share a sign. Pages use B = {pages}
+and at most {judged} test rows. A blend of two trained models is compared with the shuffles of the
 standard model.
 
 ```python

@@ -69,10 +69,11 @@ def page() -> str:
         "",
         "## Error at equal independence",
         "",
-        "This section uses Crime and 20 splits (`python -m benchmarks.crime_equal`). λ is chosen so that the "
-        "mean excess of HGR_KDE and HGR_RDC over their floors meets the level (for equalized residuals: "
-        "HGR_KDE itself), either on validation rows or on the test rows. If it is chosen on the test rows, "
-        "all methods are equally independent there. `reached` is the value on test rows. The difference is "
+        "This section uses Crime and 20 splits (`python -m benchmarks.crime_equal`). For each level, λ is "
+        "chosen so that the mean excess of HGR_KDE and HGR_RDC over their floors equals the level (for "
+        "equalized residuals, the value of HGR_KDE). The choice uses validation rows or test rows. If it "
+        "uses test rows, all methods are equally independent there. `reached` is the value on test rows. "
+        "The difference is "
         "the error minus the smaller error of the older methods `hgr_spline` and `chi2_kde` (the first two "
         "entries of an objective), ± the half width of Nadeau and Bengio's 95 % interval. Because a "
         "mini-batch of 256 rows shows much dependence by chance, `cca_spline` uses up to 2,048 rows per "

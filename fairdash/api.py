@@ -70,8 +70,8 @@ def sweep(
         tables with at least 5,000 rows, up to 10,000 rows. No split contains these rows, and their
         predictions are NaN.
     groups : (n,) array, optional
-        Groups of rows, such as policies, instead of the data set's own. Splits by group, and all folds, keep
-        groups together, and permutations exchange their sensitive columns as a whole.
+        Groups of rows, such as policies, instead of the data set's own. Splits by group and all folds keep
+        groups together. Permutations exchange the sensitive columns of whole groups.
     tune
         Find learning rate and weight decay on validation rows first; by default if no `settings` are given.
     tariff
@@ -82,10 +82,11 @@ def sweep(
     importance
         Compute the permutation importance of every feature in every model.
     references
-        Also train prices that use s (:func:`references`), with one sensitive attribute and up to 30,000 rows.
+        Also train prices that use s (:func:`references`). This needs a single sensitive attribute and at most
+        30,000 rows.
     progress
-        Called with a :class:`fairdash.training.sweep.SweepProgress`: the current step in words, and the
-        share completed; it may raise :class:`fairdash.errors.Cancelled` to stop.
+        Function that gets a :class:`fairdash.training.sweep.SweepProgress`: the current step in words, and
+        the share completed. It may raise :class:`fairdash.errors.Cancelled` to stop.
 
     Returns
     -------
@@ -160,8 +161,8 @@ def references(
     dataset
         Data set with one sensitive attribute: numbers, or classes.
     n_splits, random_state, validation_share, split, confirmation, groups, settings, device, measures
-        As in :func:`fairdash.sweep`. The references start from the same sweep's standard model with s as an
-        additional input, tuned accordingly.
+        As in :func:`fairdash.sweep`. The references start from the sweep's standard model with s as an
+        additional input. This model is tuned separately.
     strengths
         Strengths of the barycentre, each from 0 (the base) to 1 (independence of s).
 
@@ -208,8 +209,8 @@ def confirm(result: SweepResult, *, method: str, lam: float, objective: str | No
 
     Test figures are optimistic for a weight selected on the same test rows. Holdout rows played no part in
     the selection, so one test on them is valid. It uses models trained on all other rows, like a refit. Only
-    the first point is confirmed; further points can be tested, but are counted. A repeated request returns
-    the earlier result.
+    the first point can be confirmed. You can test further points, but fairdash counts them. A repeated
+    request returns the earlier result.
 
     Parameters
     ----------
@@ -282,12 +283,13 @@ def search(
     grid
         ``"default"`` (the paper's ranges), ``"small"`` (one architecture), or the values to try.
     rows
-        Row numbers to search within, such as a split's training rows; the others are not used. None for all
-        rows, which leaves none for an untouched test.
+        Row numbers to search within, such as a split's training rows; the others are not used. None uses all
+        rows, and leaves no rows for an untouched test.
     groups
         As in :func:`sweep`: folds keep groups together.
     progress
-        Called with the share done, 0 to 1; it may raise :class:`fairdash.errors.Cancelled` to stop.
+        Function that gets the share completed, from 0 to 1. It may raise :class:`fairdash.errors.Cancelled`
+        to stop.
 
     Returns
     -------
@@ -351,12 +353,13 @@ def find_lam(
     lams
         Weights λ ≥ 0 to try; ``"auto"`` for eight that a pilot spreads over dependence, as in :func:`sweep`.
     rows
-        Row numbers to search within, such as a split's training rows; the others are not used. None for all
-        rows, which leaves none for an untouched test.
+        Row numbers to search within, such as a split's training rows; the others are not used. None uses all
+        rows, and leaves no rows for an untouched test.
     groups
         As in :func:`sweep`: folds keep groups together.
     progress
-        Called with the share done, 0 to 1; it may raise :class:`fairdash.errors.Cancelled` to stop.
+        Function that gets the share completed, from 0 to 1. It may raise :class:`fairdash.errors.Cancelled`
+        to stop.
 
     Returns
     -------

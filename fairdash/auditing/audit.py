@@ -70,11 +70,11 @@ def audit(
     ----------
     frame
         The table, shape (n, columns), with unique names. Rows with a missing cell in a named column are left
-        out and counted. Of more than 2,000,000 rows so many are drawn at random, in whole groups if there are
-        `groups`.
+        out and counted. If there are more than 2,000,000 rows, fairdash draws 2,000,000 at random, in whole
+        groups if there are `groups`.
     price, sensitive
-        Column with the price or prediction π, per unit of exposure, and column with the sensitive attribute
-        s. Several attributes are audited one after another, with Holm's correction.
+        Columns with the price or prediction π, per unit of exposure, and with the sensitive attribute s.
+        Several attributes are audited one after another, with Holm's correction.
     model
         Model of the price: a function from a frame to prices (n,), an object with ``predict``, or an ONNX
         file (path or bytes; pickles are never loaded). `price` then names the model's price, by default
@@ -88,7 +88,7 @@ def audit(
     exposure
         Column of row weights, used in all means.
     outcome, expected_cost
-        Columns of claims or cost Y, and of your own expected cost, per unit of exposure.
+        Columns with claims or cost Y, and with your own expected cost, per unit of exposure.
     controls
         Columns of legitimate factors, numeric or not.
     criterion
@@ -117,7 +117,8 @@ def audit(
         Rating factors, numeric or not, used by the models of price and outcome. By default every column
         without another role.
     coverage
-        One of the `features`, for a table of actual, expected and the gap by level.
+        One of the `features`. A table gives the actual outcome, the expected outcome and the gap for each of
+        its levels.
     cap
         Cap on large losses: an outcome above `cap` counts as `cap`.
     currency, period
@@ -337,10 +338,10 @@ def _named(name: str, frame: pd.DataFrame, table: AuditTable) -> pd.DataFrame:
 
 
 _VERDICTS = {
-    BELOW: "This is shown to be below {delta}.",
-    ABOVE: "This is shown to be above {delta}.",
-    UNDECIDED: "These rows do not decide whether it is below or above {delta}. The smallest gap they "
-    "could show is {smallest}{rows}.",
+    BELOW: "The data show that this is below {delta}.",
+    ABOVE: "The data show that this is above {delta}.",
+    UNDECIDED: "The data do not show whether this is below or above {delta}. The smallest gap that they "
+    "could rule out is {smallest}{rows}.",
 }
 
 
@@ -349,7 +350,7 @@ def _verdict_in_words(measured: Measured, verdict: str, data: AuditData) -> str:
     return _VERDICTS[verdict].format(
         delta=delta,
         smallest=percent(measured.found.smallest / data.table.mean_price),
-        rows=f" (about {needed:,.0f} rows are needed for {delta})" if needed > measured.table.n else "",
+        rows=f" (ruling out {delta} takes about {needed:,.0f} rows)" if needed > measured.table.n else "",
     )
 
 

@@ -54,7 +54,10 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
     for role, name in roles.items():
         is_free(name, role, "Name another column.")
         seen[name] = role
-    among = "Rows equal in this column leave nothing to compare. Leave it out of the factors."
+    among = (
+        "Rows that are equal in this column do not vary in the sensitive attribute or the price. "
+        "Leave it out of the factors."
+    )
     for name in columns.controls:
         is_free(name, "controls", among, but="groups")
     for name in columns.features or ():
@@ -65,7 +68,7 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
         what, hint = f"“{columns.coverage}” is not one of the features", "Add it to the features."
         checks.require(given and (there_is or columns.coverage in columns.controls), "coverage", what, hint)
     allowed = {columns.price, columns.outcome, columns.expected_cost, columns.candidate}
-    hint = "Name the exposure, and only price, outcome, expected cost or candidate as totals."
+    hint = "Name the exposure. Only price, outcome, expected cost and candidate can be totals."
     for name in columns.totals:
         divides = columns.exposure is not None and name in allowed
         checks.require(divides, "totals", f"The column “{name}” can't be divided by an exposure", hint)
@@ -87,7 +90,7 @@ def check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
         values = column.to_numpy(dtype=float, na_value=np.nan)
         infinite = "numbers that are infinite", "Correct these cells or empty them."
         below = "an exposure below zero", "Correct these cells or leave the rows out."
-        large = "numbers this large can't be squared twice", "Express the column in a larger unit."
+        large = "its numbers are too large to compute with", "Express the column in a larger unit."
         for wrong, (what, hint) in (
             (np.isinf(values), infinite),
             ((role == "exposure") & (values < 0), below),
@@ -105,7 +108,7 @@ def check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
 def check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) -> None:
     """Reject values that can't be audited; return a map of roles to (n,) arrays."""
     checks = Checks(DataError)
-    what = "its mean is not above zero, and gaps are shares of the mean"
+    what = "its mean must be above zero, because gaps are shares of the mean"
     hint = "Choose a price, or a prediction of a quantity that can't be below zero."
     checks.require(float(weight @ numbers["price"]) > 0, columns.price, what, hint)
     what, hint = "it has the same value in every row", "Choose a column with several values."
@@ -120,7 +123,7 @@ def check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) 
             checks.require(not adds_up or seen >= _FEWEST_COSTS, getattr(columns, role), what, hint)
     for role in ("price", "candidate"):
         if {role, "outcome"} <= set(numbers):
-            same = f"it is “{getattr(columns, role)}” itself or a straight line of it in every row"
+            same = f"it is a linear function of “{getattr(columns, role)}” in every row"
             hint = "Choose later payments, such as claims, or leave the outcome out."
             is_copy = _is_line_of(numbers["outcome"], numbers[role])
             checks.require(not is_copy, columns.outcome, f"{same}: the price is the outcome", hint)

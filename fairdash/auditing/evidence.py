@@ -170,7 +170,7 @@ def read_part(place: Path, name: str) -> bytes:
             kept = json.loads(files[PLAN])["sha256"].get(name)
             if kept != sha256(files[name]):
                 raise StorageError.of(
-                    f"{name} in {place} is not what its plan.json says",
+                    f"{name} in {place} does not match its plan.json",
                     "It was altered. Use the original zip.",
                 )
         return files[name]
@@ -243,7 +243,7 @@ class AuditResult(Findings):
     def save(self, path: str | PathLike[str]) -> Path:
         """Write ``audit.json`` and one CSV per table into a folder, or the whole evidence into a ``.zip``.
 
-        The same result gives the same bytes; see :mod:`fairdash.auditing.evidence`.
+        Equal results give equal bytes; see :mod:`fairdash.auditing.evidence`.
 
         Raises
         ------

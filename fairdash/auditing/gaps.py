@@ -127,8 +127,11 @@ def noise_in_words(gap: Gap, mean: float) -> str:
     """Describe the test of a gap against noise."""
     floor = percent(gap.floor / mean)
     if gap.p_value <= LEVEL:
-        return f"This is more than noise: noise alone would show about {floor} (p = {gap.p_value:.2g})."
-    return f"Noise alone would show about {floor}, so this can be noise (p = {gap.p_value:.2g})."
+        return (
+            f"This gap is larger than noise alone explains: noise gives about {floor} (p = "
+            f"{gap.p_value:.2g})."
+        )
+    return f"Noise alone gives a gap of about {floor}, so this gap may be noise (p = {gap.p_value:.2g})."
 
 
 def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> tuple[Gap, pd.DataFrame]:

@@ -200,7 +200,7 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
                 tables=("controlled_curve",),
                 implementation="decomposition:among_equals",
                 needs="controls",
-                missing="This question needs legitimate factors (controls).",
+                missing="To answer this question, name legitimate factors (controls).",
             ),
             Question(
                 number=5,
@@ -211,7 +211,7 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
                 ),
                 implementation="sufficiency:who_is_undercharged",
                 needs="outcome",
-                missing="This question needs an outcome, such as claims.",
+                missing="To answer this question, name an outcome, such as claims.",
             ),
             Question(
                 6,
@@ -281,27 +281,27 @@ CRITERIA: Mapping[str, Criterion] = MappingProxyType(
             Criterion(
                 *("independence", "Independence", 1, "curve"),
                 meaning="The price does not follow the sensitive attribute.",
-                gap="highest less lowest point of the price's curve",
+                gap="highest minus lowest point of the price's curve",
             ),
             Criterion(
                 *("conditional_independence", "Independence among equals", 4, "controlled_curve"),
-                meaning="The price does not follow the sensitive attribute among rows that are equal in the "
-                "factors named as legitimate.",
-                gap="highest less lowest point of the price's curve among equals",
+                meaning="Among rows that are equal in the legitimate factors, the price does not follow "
+                "the sensitive attribute.",
+                gap="highest minus lowest point of the price's curve among equals",
             ),
             Criterion(
                 *("sufficiency", "Sufficiency", 5, "bias_surface"),
-                meaning="Among those who pay the same, expected cost does not depend on the sensitive "
-                "attribute.",
-                gap="root mean square, over cells of price and attribute, of the difference between their "
-                "cost and the cost of all rows at that price; cost is scaled to the price's level, and "
-                "noise is subtracted",
+                meaning="Among customers who pay the same price, expected cost does not depend on the "
+                "sensitive attribute.",
+                gap="root mean square difference between the cost of a cell of price and attribute and the "
+                "cost of all rows at that price, without noise, with cost scaled to the total price",
             ),
             Criterion(
                 *("equalized_residuals", "Equalized residuals", 5, "residual_curve"),
-                meaning="Cost, scaled to the price's level, less price does not follow the sensitive "
-                "attribute.",
-                gap="highest less lowest point of the curve of cost, at the price's level, less price",
+                meaning="Cost minus price does not follow the sensitive attribute. Cost is first scaled to "
+                "the total price.",
+                gap="highest minus lowest point of the curve of cost minus price, with cost scaled to the "
+                "total price",
             ),
         )
     }

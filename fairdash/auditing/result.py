@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 #: The file of a result that holds all that was found.
 CONTENT = "audit.json"
 _PRIMARY = {
-    "independence": "Along “{sensitive}” the average of “{price}” differs by {value} of the mean price "
-    "between its lowest and its highest point",
-    "conditional_independence": "Among rows that are equal in {factors}, “{price}” differs along "
-    "“{sensitive}” by {value} of the mean price between its lowest and its highest point",
-    "sufficiency": "Among those who pay the same “{price}”, expected cost differs along “{sensitive}” by "
-    "{value} of the mean price",
-    "equalized_residuals": "Cost at the price's level less “{price}” differs along “{sensitive}” by "
-    "{value} of the mean price between its lowest and its highest point",
+    "independence": "The highest average “{price}” along “{sensitive}” exceeds the lowest by {value} of "
+    "the mean price",
+    "conditional_independence": "Among rows that are equal in {factors}, the highest average “{price}” "
+    "along “{sensitive}” exceeds the lowest by {value} of the mean price",
+    "sufficiency": "Among customers who pay the same “{price}”, expected cost varies along “{sensitive}” "
+    "by {value} of the mean price",
+    "equalized_residuals": "With cost scaled to total “{price}”, the highest average of cost minus “{price}” "
+    "along “{sensitive}” exceeds the lowest by {value} of the mean price",
 }
 _DECIDED = {
-    BELOW: "This is shown to be below the {delta} allowed.",
-    ABOVE: "This is shown to be above the {delta} allowed.",
-    UNDECIDED: "These rows do not decide whether this is below or above the {delta} allowed.",
+    BELOW: "The data show that this is below the allowed {delta}.",
+    ABOVE: "The data show that this is above the allowed {delta}.",
+    UNDECIDED: "The data do not show whether this is below or above the allowed {delta}.",
 }
 #: A verdict in a few words.
 IN_SHORT = {
@@ -314,8 +314,8 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
         else f"among the rows {at['kind']} the range"
     )
     said = (
-        f"{place} of “{name}” the price, as a share of its mean, is {100 * abs(at['value']):.1f} points "
-        f"{'higher' if at['value'] > 0 else 'lower'} than before (95 % band of the whole difference "
+        f"{place} of “{name}”, the price as a share of its mean is {100 * abs(at['value']):.1f} percentage "
+        f"points {'higher' if at['value'] > 0 else 'lower'} than before (95 % band for the whole curve: "
         f"{100 * at['low']:+.1f} to {100 * at['high']:+.1f})"
     )
     was, is_now = before.verdict, now.verdict
@@ -326,8 +326,11 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
     )
     if before.plan.thresholds != now.plan.thresholds:
         verdict += " The two audits have different criteria or thresholds."
-    begin = "The curve has changed" if off.any() else "The curve shows no significant change. The "
-    "clearest difference"
+    begin = (
+        "The curve has changed"
+        if off.any()
+        else ("The curve shows no significant change. The largest difference")
+    )
     if now.origin.get("rows_sha256") == before.origin.get("rows_sha256"):
         verdict += " Both audits use the same rows."
     since = Drift(has_moved=bool(off.any()), sentence=f"{begin}: {said}.{verdict}", sha256=sha256)

@@ -231,7 +231,7 @@ class AuditTable:
         features = pd.DataFrame({name: as_feature(frame[name]) for name in made_of}, index=frame.index)
         complete = used.notna().all(axis=1)
         notes = [
-            f"Left out: {counted(int(count), 'row')} in which “{name}” is missing."
+            f"fairdash leaves out {counted(int(count), 'row')} in which “{name}” is missing."
             for name, count in used.isna().sum().items()
             if count
         ]
@@ -239,7 +239,7 @@ class AuditTable:
             idle = complete & (used[columns.exposure] == 0)
             complete &= ~idle
             if idle.any():
-                notes.append(f"Left out: {counted(int(idle.sum()), 'row')} with no exposure.")
+                notes.append(f"fairdash leaves out {counted(int(idle.sum()), 'row')} with no exposure.")
         probabilities, known = probabilities_of(frame, columns, complete.to_numpy())
         used = used[complete].reset_index(drop=True)
         classes: tuple[str, ...] = ()
@@ -257,13 +257,13 @@ class AuditTable:
                 numbers[role] = numbers[role] / weight
             elif role == "outcome" and columns.exposure is not None and looks_like_total(used[name]):
                 notes.append(
-                    f"“{name}” is used as an amount per unit of exposure. If it is a total over the "
+                    f"fairdash treats “{name}” as an amount per unit of exposure. If it is a total over the "
                     "exposure, name it among the totals."
                 )
             if role == "outcome" and (below := int((numbers[role] < 0).sum())):
                 notes.append(
-                    f"“{name}” is below zero in {counted(below, 'row')}. These amounts are used unchanged, "
-                    "as recoveries."
+                    f"“{name}” is below zero in {counted(below, 'row')}. fairdash treats these amounts as "
+                    "recoveries and does not change them."
                 )
         controls = pd.DataFrame(
             {name: _as_control(used[name]) for name in columns.controls}, index=used.index
@@ -314,8 +314,8 @@ def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: 
     total = np.ones_like(weight) if columns.outcome in columns.totals else weight
     taken = float(total @ np.maximum(outcome - cap, 0) / max(float(total @ outcome), 1e-300))
     notes.append(
-        f"“{columns.outcome}” is capped at {amount(cap)} in "
-        f"{counted(int(above.sum()), 'row')}, which leaves out {percent(taken)} of its sum."
+        f"“{columns.outcome}” is capped at {amount(cap)} in {counted(int(above.sum()), 'row')}. The cap "
+        f"removes {percent(taken)} of its sum."
     )
     return np.minimum(outcome, cap)
 

@@ -241,7 +241,7 @@ def load_dataset(
     dataset_id
         A key of :data:`CATALOGUE`.
     progress
-        Called during a download with the number of bytes received and expected.
+        Function that gets the number of bytes received and expected during a download.
     **options
         Options of the entry; see :attr:`CatalogueEntry.options`.
 

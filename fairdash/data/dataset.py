@@ -48,8 +48,8 @@ FEWEST_GROUPS = 200
 class Dataset:
     """Table with column roles, the input of every later step.
 
-    Rows are aligned by position and numbered 0 … n-1. The frames are cheap copies: later changes to the
-    caller's frames have no effect.
+    Rows are aligned by position and numbered 0 … n-1. The data set keeps copies of the frames, so later
+    changes to your frames have no effect.
 
     Parameters
     ----------
@@ -61,20 +61,21 @@ class Dataset:
     target : Series, shape (n,)
         float64, finite, not constant.
     sensitive : DataFrame, shape (n, d)
-        float64, finite, no column constant, none among the features. Classes are encoded as columns of 0 and
-        1: two classes as one column, more as one column each, named ``"region: north"``.
+        The values are finite and float64. No column is constant, and none is a feature. Classes are encoded
+        as columns of 0 and 1: two classes as one column, more as one column each, named ``"region: north"``.
     weight : Series, shape (n,), optional
         Row weights, such as exposures in years: float64, finite, above 0, with a unique name. None for equal
         weights.
     prediction : Series, shape (n,), optional
         An existing prediction or price: float64, finite.
     row_id : Series, shape (n,), optional
-        Row ids, of any type, never used by models.
+        Row ids of any type. Models never use them.
     group : Series, shape (n,), optional
         Group of each row, such as a policy number, of any type and never missing. Splits by group and all
         folds keep groups together, and permutations exchange groups as a whole.
     time : Series, shape (n,), optional
-        Time of each row, such as a year: float64, finite. Splits by time train before and test after.
+        Time of each row, such as a year: float64, finite. Splits by time train on earlier rows and test on
+        later rows.
     per_exposure
         True if the target is a rate: a count or total divided by the weight. Its weighted mean is the total
         over all rows divided by their exposure.

@@ -133,7 +133,7 @@ def leakage_problems(
     for name, column in find_leakage(features, sound):
         yield Problem(
             what=f"the sensitive column “{column}” can be recovered from this feature: it is a copy, "
-            "rescaled, recoded or more finely divided",
+            "possibly rescaled, recoded or more finely divided",
             hint="Leave it out, or keep it to study this effect.",
             column=name,
             fixes=(Fix("leave_out", name), Fix("keep", name)),

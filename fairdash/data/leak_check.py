@@ -82,11 +82,11 @@ def check_data(
     """Check for leaks: columns that reveal the target.
 
     There are two levels. *Certain* leaks are copies of the target (exact, ranked, rounded, affine, coded),
-    columns in which missing cells, zeros or another value stand exactly where the target is zero, and dates
-    that begin or end the exposure. fairdash leaves them out unless you restore them. You should check
-    *suspect* columns: a column that alone explains most of the target's explained variance although the other
-    columns contradict a causal role, row numbers that follow the target, and averages of the target over at
-    most 20 rows. A column related to the sensitive attribute is not a leak, and neither is an existing price.
+    columns that are missing, zero or constant exactly where the target is zero, and dates on which the
+    exposure begins or ends. fairdash leaves them out unless you restore them. You should check *suspect*
+    columns. They are columns that alone explain most of the target's explained variance and look like
+    consequences of the target, row numbers that follow the target, and averages of the target over at most 20
+    rows. A column related to the sensitive attribute is not a leak, and neither is an existing price.
 
     Parameters
     ----------

@@ -47,9 +47,9 @@ def measure(
     u : (n,) array
         Finite numbers, such as predictions or residuals.
     v : (n,) array, or (n, d) where the measure is multivariate
-        Finite numbers, such as the sensitive attribute. Text or categories are classes: two are encoded as 0
-        and 1. With more, a multivariate measure uses one column of 0 and 1 per class, and other measures use
-        a discrete variable.
+        Finite numbers, such as the sensitive attribute. Text or categories are classes. Two classes are
+        encoded as 0 and 1. With more classes, a multivariate measure uses one column of 0 and 1 per class,
+        and other measures use a discrete variable.
     sample_weight : (n,) array, optional
         Non-negative; an error for measures without weights.
     groups : (n,) array, optional
@@ -63,7 +63,7 @@ def measure(
     Returns
     -------
     float
-        Value of the measure; the registry describes its 0 and 1. A constant input gives 0.
+        Value of the measure; the registry describes what 0 and 1 mean. A constant input gives 0.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def measure_many(
     v : (K, n) array, (n,) when all pairs share it, or (K, n, d) where the measure is multivariate
     sample_weight : (n,) or (K, n) array, optional
     groups : (n,) array, optional
-        As in :func:`measure`, shared by all pairs.
+        Options as in :func:`measure`, for all pairs.
     random_state
         Seed used for every pair, so a value does not depend on the rest of the stack.
     **options

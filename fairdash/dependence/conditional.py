@@ -143,8 +143,8 @@ def assess_conditional_dependence(
     Raises
     ------
     OptionError
-        See :func:`~fairdash.dependence.measure`; also if a given value is missing, none of the columns
-        varies, fewer than 50 rows have a positive weight, or the given columns determine s.
+        As in :func:`~fairdash.dependence.measure`. Also raised if a given value is missing, none of the
+        columns varies, fewer than 50 rows have a positive weight, or the given columns determine s.
 
     Notes
     -----

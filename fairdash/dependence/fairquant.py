@@ -50,7 +50,7 @@ def fairquant(
     u : (n,) array
         Predictions (demographic parity) or residuals (equalized residuals).
     s : (n,) array
-        The sensitive attribute. Only its order matters, and equal values share a group.
+        The sensitive attribute. Only the order of the values matters, and equal values share a group.
     n_quantiles
         Number of groups; fewer if there are fewer rows or if ties leave groups empty.
     cumulative

@@ -64,7 +64,7 @@ def independence_floor(
     n_permutations
         Number of permutations of v, shared by all members of the stack.
     sample_weight : (n,) or (K, n) array, optional
-        Row weights. Permutations keep them with u, and then with v: see
+        Row weights. Permutations keep the weights with u, and then with v: see
         :meth:`fairdash.dependence.api.Estimator.null`.
     groups : (n,) array, optional
         Groups of rows, such as policies: whole groups exchange their values of v, see
@@ -82,8 +82,8 @@ def independence_floor(
     Raises
     ------
     OptionError
-        As :func:`~fairdash.dependence.measure`; also if ``n_permutations`` is below 1, or too few groups can
-        exchange their values.
+        As in :func:`~fairdash.dependence.measure`. Also raised if ``n_permutations`` is below 1, or too few
+        groups can exchange their values.
 
     Examples
     --------
@@ -203,8 +203,9 @@ def assess_dependence(
         Larger tables are reduced to a random sample of this size for all values, because a floor is only
         valid for its own number of rows. ``None`` always uses all rows.
     sample_weight : (n,) array, optional
-        Row weights. Permutations keep them with u, and then with v; floors and p-value are the larger of the
-        two results. They are valid unless the weight depends on both u and v.
+        Row weights. Permutations keep the weights with u in one run and with v in another. Floors and p-value
+        are the larger of the two results. Floors and p-value are valid unless the weight depends on both u
+        and v.
     groups : (n,) array, optional
         Groups of rows, such as a policy over the years. For floor and p-value, whole groups exchange their
         values of v (:class:`fairdash.dependence.grouping.Blocks` states when that is exact). Samples and
@@ -222,15 +223,15 @@ def assess_dependence(
     Raises
     ------
     OptionError
-        As :func:`~fairdash.dependence.measure`; also if a count is not usable, or too few groups can exchange
-        their values.
+        As in :func:`~fairdash.dependence.measure`. Also raised if a count is not usable, or too few groups
+        can exchange their values.
 
     Notes
     -----
     A half-sample is drawn without replacement, because a repeated row would leak from one fold into another
-    and be its own nearest neighbour. Half-sample values vary around the full sample's value as that value
-    varies around the truth, and their bias is twice as large. The interval is therefore centred at twice the
-    value less the half-samples' mean (Politis, Romano and Wolf 1999, section 2).
+    and be its own nearest neighbour. The values of half-samples scatter around the value of the full sample
+    as this value scatters around the truth, with twice the bias. The interval is therefore centred at twice
+    the value minus the mean of the half-samples (Politis, Romano and Wolf 1999, section 2).
 
     Examples
     --------

@@ -172,11 +172,13 @@ def independence_test(
     u : (n,) array
         Finite numbers, such as predictions.
     v : (n,) array
-        Finite numbers, such as the sensitive attribute. Text or categories are classes: two are encoded as 0
-        and 1; with more, every measure uses class membership, and the order of classes has no effect.
+        Finite numbers, such as the sensitive attribute. Text or categories are classes. Two classes are
+        encoded as 0 and 1. With more classes, every measure uses class membership, and their order has no
+        effect.
     sample_weight : (n,) array, optional
-        Non-negative; rows with weight 0 are left out. Permutations keep the weight with u, and then with v,
-        and the p-value is the larger of the two. It is valid unless the weight depends on both u and v.
+        Non-negative; rows with weight 0 are left out. The test runs twice. Permutations keep the weight with
+        u in one run and with v in the other. The p-value is the larger of the two. It is valid unless the
+        weight depends on both u and v.
     groups : (n,) array, optional
         Groups of rows: whole groups exchange their values of v, see
         :class:`fairdash.dependence.grouping.Blocks`, or their scores share one multiplier.
@@ -194,15 +196,15 @@ def independence_test(
     Raises
     ------
     OptionError
-        As :func:`~fairdash.dependence.measure`; also if ``n_permutations`` is below 1, or too few groups can
-        exchange their values.
+        As in :func:`~fairdash.dependence.measure`. Also raised if ``n_permutations`` is below 1, or too few
+        groups can exchange their values.
 
     Notes
     -----
     Above 20,000 rows, rows are not permuted. Instead, the scores w (f(u) − f̄) (g(v) − ḡ) of all pairs of
-    functions are summed with random signs, one per row or group. Under independence a score has mean 0, and
-    estimating the means changes nothing to first order, because both factors are centred. For large n, the
-    signed sums therefore have the same distribution as the sum itself (Wu 1986; van der Vaart and Wellner
+    functions are summed with random signs, one per row or group. Under independence a score has mean 0.
+    Estimating the means has no effect to first order, because both factors are centred. For large n, the
+    signed sums therefore have the same distribution as the unsigned sum (Wu 1986; van der Vaart and Wellner
     1996, section 2.9).
 
     Examples

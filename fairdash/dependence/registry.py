@@ -165,7 +165,7 @@ _MEASURES = (
         multivariate=True,
         zero="independent, in the limit of many rows",
         one="a straight line",
-        fails_when="Rows are few: noise gives 0.1 or more. A fast link gives little more.",
+        fails_when="There are few rows: noise then gives 0.1 or more, and a fast link gives little more.",
         source="Székely, Rizzo and Bakirov (2007), V-statistic",
         implementation="kernels:distance_correlation",
         floats_per_row=40,
@@ -176,7 +176,7 @@ _MEASURES = (
         symbol="HSIC",
         zero="independent, in the limit of many rows",
         one="rows are equally close in u and in v",
-        fails_when="Tails are heavy: a bandwidth of the median distance is then too fine for the tail.",
+        fails_when="Tails are heavy. The bandwidth, the median distance, is then too small for the tail.",
         source="Gretton et al. (2005); normalised as in Cortes et al. (2012)",
         implementation="kernels:hsic",
         floats_per_row=200,
@@ -258,10 +258,10 @@ _MEASURES = (
         rank_based_s=True,
         seeded=True,
         accepts_weights=True,
-        zero="no slow sine of the rank of u is correlated with a slow sine of the rank of v",
+        zero="no slow sine of u's rank is correlated with a slow sine of v's rank",
         one="sums of such sines agree exactly",
-        fails_when="The link is fast or has jumps, but its sines are slow. Or ties are ranked in row "
-        "order, as in a Python port; the authors' R code averages them.",
+        fails_when="The link is fast or has jumps, which slow sines can't follow. Or ties are ranked in "
+        "row order, as in a Python port. The authors' R code averages them.",
         source="Lopez-Paz, Hennig and Schölkopf (2013); mid-ranks",
         interval_of="the largest correlation of its random sines of the ranks, which is at most HGR",
         implementation="rdc:hgr_rdc",
@@ -301,8 +301,8 @@ _MEASURES = (
         recorded="corrected by evidence",
         zero="no evidence of a link in these rows; weak links can also give 0",
         one="a function of u equals a function of v",
-        fails_when="The link has waves of fewer than 20 rows, over a hundred waves, or steps of fewer than "
-        "eight rows between its jumps: it then gives far less. A weak link may give 0.",
+        fails_when="The link has waves of fewer than 20 rows, more than a hundred waves, or fewer than "
+        "eight rows between its jumps. The value is then far too low. A weak link may give 0.",
         source="First canonical correlation of spline bases or of steps, corrected for the contribution of "
         "noise (Bao, Hu, Pan and Zhou 2019); or, by choice, cross-fitted",
         implementation="spline:hgr_spline",
@@ -384,8 +384,8 @@ _MEASURES = (
         accepts_weights=True,
         zero="every quantile group of s has the same average u",
         one="groups differ from the overall average by one unit of u (such as 1 €), on average",
-        fails_when="Groups differ in spread but not in average, or the link is a ring. Or groups are "
-        "small: with 50 groups of 8 rows it measures mostly noise.",
+        fails_when="Groups differ in spread but not in average, as in a ring. Or groups are small: with 50 "
+        "groups of 8 rows, the value is mostly noise.",
         source="paper, section Real-world Experiments: 1/50 Σ|m_i − m|",
         implementation="fairquant:fairquant_values",
     ),
@@ -414,8 +414,8 @@ _MEASURES = (
         zero="independent of the columns together, in the limit of many rows",
         one="a straight line in one column; below 1 with more columns (a coin that is the product of "
         "two others gives 0.76)",
-        fails_when="There are many columns: the products of all dilute a link with one. Or rows are "
-        "few: noise gives 0.1 or more. Its run time grows with the square of the number of rows.",
+        fails_when="There are many columns, which dilute a link with one of them. Or there are few rows: "
+        "noise then gives 0.1 or more. The run time grows with the square of the number of rows.",
         source="Terms with u of the joint distance covariance (c = 1) of Chakraborty and Zhang (2019)",
         implementation="kernels:joint_distance_correlation",
         floats_per_row=40,
@@ -429,8 +429,8 @@ REGISTRY: Mapping[str, Measure] = MappingProxyType({one.id: one for one in _MEAS
 #: What was written down of how a measure's values are estimated, in words.
 WAYS: Mapping[str, str] = MappingProxyType(
     {
-        "corrected by evidence": "corrected for the contribution of noise, and uses flexible functions only "
-        "as far as the rows support them. A weak link can give 0; the test decides whether there is one",
+        "corrected by evidence": "corrected for the contribution of noise. It uses flexible functions only "
+        "if the rows support them. A weak link can give 0, so the test decides whether there is a link",
         "corrected": "corrected for the contribution of noise, and 0 below a threshold",
         "": "cross-fitted: estimated on held-out rows",
     }

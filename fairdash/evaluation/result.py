@@ -163,21 +163,19 @@ class SweepResult(TrainedModels):
         Test figures of prices that use s, as in :class:`fairdash.api.ReferenceResult`; None if not computed.
     price
         Least cost of exact independence in each split, (J,), in units of ``mse``; None without references,
-        and in runs from versions whose references did not see s.
+        and in runs of older versions.
     baselines
         Map of objectives to the test figures of :data:`fairdash.training.baselines.BASELINES`, and to test
-        and validation figures of tariffs; empty in runs from versions without baselines.
+        and validation figures of tariffs; empty in runs of older versions.
     gain
-        Gain of the standard model over the training average; None in runs from versions that did not store
-        it.
+        Gain of the standard model over the training average; None in runs of older versions.
     versions
-        Map of packages to their versions at the time of the run; empty in runs from versions that did not
-        store it.
+        Map of packages to their versions at the time of the run; empty in runs of older versions.
     names
         Map of target or sensitive columns to display names, where given.
     evaluations
         Map of measures to their methods of estimation, :attr:`fairdash.dependence.registry.Measure.recorded`;
-        empty in runs from versions that did not store it.
+        empty in runs of older versions.
     rows
         Positions of these rows in the data set, (n,), counted from 0, if a preview used a random sample;
         None if all rows were used.

@@ -72,16 +72,16 @@ def audit_figure(
     return figure, f"{words['title']}: {one.alt}"
 
 
-_BANDED = "95 % band for smooth curves; diamonds: all rows beyond"
+_BANDED = "95 % band for smooth curves. Diamonds: all rows beyond the curve"
 _OF_CLASSES = {
     _BANDED: "95 % intervals, simultaneous for all classes",
     "at each value": "in each class",
     "a band for smooth curves": "its interval",
     "Bands of about equal exposure, 95 %": "95 %",
     ", in bands of about equal exposure": "",
-    "; markers: all rows beyond the 5th and 95th percentile": "",
+    ". Markers: all rows beyond the 5th and 95th percentile": "",
 }
-_RATIOS = "Bands of about equal exposure, 95 % intervals; above 1: paid out more than charged"
+_RATIOS = "Bands of about equal exposure, with 95 % intervals. Above 1, claims exceed prices"
 _AT_ONCE = "simultaneous 95 % limits"
 _OF_MEAN = "Per cent of the mean price, 95 % intervals"
 _A_LINE = "a line with its band."
@@ -94,7 +94,7 @@ _MONEY: dict[str, Any] = {
     "draw": traces.intervals("per_head", "per_head_low", "per_head_high"),
 }
 _SEGMENTS: dict[str, Any] = {
-    "subtitle": f"Per unit of exposure, ordered by the smallest difference shown; {_AT_ONCE}",
+    "subtitle": f"Per unit of exposure, ordered by the limit nearest to 0; {_AT_ONCE}",
     "x": "a unit",
     "y": "",
     "alt": "points with intervals, one line per segment.",
@@ -111,7 +111,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         ),
         "classes": AuditFigure(
             title="Average {price} of each class of {sensitive}",
-            subtitle="95 % intervals, each class by itself; line: all rows",
+            subtitle="95 % interval of each class. Line: mean of all rows",
             x="{price}",
             y="",
             of_a_row=34,
@@ -119,9 +119,9 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             draw=traces.classes,
         ),
         "class_probabilities": AuditFigure(
-            title="Average {price} of each class less that of all others, by probabilities",
-            subtitle="Thick: 95 % intervals where price and class are unrelated among rows of equal "
-            "probability; thin: bounds without this condition",
+            title="Average {price} of each class minus that of all others, from probabilities",
+            subtitle="Thick lines: 95 % intervals, if price and class are unrelated among rows of equal "
+            "probability. Thin lines: bounds without this assumption",
             x="{price}",
             y="",
             of_a_row=44,
@@ -129,8 +129,8 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             draw=traces.by_probability,
         ),
         "crossed": AuditFigure(
-            title="Average {price} by {sensitive} and a further attribute",
-            subtitle="Cells of 20 rows or more; 95 % intervals that hold for all cells at once",
+            title="Average {price} by {sensitive} and a second attribute",
+            subtitle="Cells of 20 rows or more, with 95 % intervals for all cells together",
             height=460,
             alt="points with intervals for each group.",
             rows=lambda table: table[table["middle"].notna()],
@@ -138,8 +138,8 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         ),
         "dearest_curve": AuditFigure(
             title="Share of the highest 5 % of {price} by {sensitive}",
-            subtitle="Share of rows at each value among the highest 5 % of prices, with a band for smooth "
-            "curves; dotted: 5 %",
+            subtitle="Share of the rows at each value that are among the highest 5 % of prices, with a "
+            "band for smooth curves. Dotted: 5 %",
             y="among the highest 5 %",
             alt=_A_LINE,
             draw=traces.top_share,
@@ -153,7 +153,8 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         ),
         "moved_curve": AuditFigure(
             title="What has changed: average {price} by {sensitive}, as a share of the mean",
-            subtitle="Now less then; simultaneous 95 % band; diamonds: all rows beyond",
+            subtitle="This audit minus the earlier one. 95 % band for the whole curve. Diamonds: all rows "
+            "beyond the curve",
             y="of the mean price",
             alt="a line with its band about zero.",
             draw=traces.curve_along_s(max_gap="max_gap"),
@@ -165,7 +166,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             draw=_price_curve,
         ),
         "residual_curve": AuditFigure(
-            title="Average {outcome}, at the level of {price}, less {price} by {sensitive}",
+            title="Average {outcome}, scaled to total {price}, minus {price}, by {sensitive}",
             subtitle=_BANDED,
             y="{outcome} less {price}",
             alt=_A_LINE,
@@ -181,8 +182,8 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             draw=traces.bars(traces.measures, value="value"),
         ),
         "bias_surface": AuditFigure(
-            title="{outcome} above that of others with the same {price}, by {price} and {sensitive}",
-            subtitle="Cells of 20 rows or more; orange: undercharged, blue: overcharged; ringed: beyond 2 "
+            title="{outcome} compared with others at the same {price}, by {price} and {sensitive}",
+            subtitle="Cells of 20 rows or more. Orange: undercharged. Blue: overcharged. Ring: beyond 2 "
             "standard errors",
             alt="squares, coloured by the amount undercharged.",
             draw=traces.surface,
@@ -199,8 +200,8 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         ),
         "drivers": AuditFigure(
             title="Through which columns {price} follows {sensitive}",
-            subtitle="Together {total} of its variance follows {sensitive}; 95 % intervals; below 0: offsets "
-            "the others",
+            subtitle="{sensitive} explains {total} of the variance. 95 % intervals. A column below 0 "
+            "offsets others",
             x="per cent of the variance of {price}",
             y="",
             of_a_row=34,
@@ -210,7 +211,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         ),
         "premium_curves": AuditFigure(
             title="Alternative premiums by {sensitive}",
-            subtitle="Means, at the level of today's price; markers: all rows beyond the 5th and 95th "
+            subtitle="Means, scaled to today's mean price. Markers: all rows beyond the 5th and 95th "
             "percentile",
             height=460,
             alt="each premium, and today's price.",
@@ -218,7 +219,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         ),
         "premium_differences": AuditFigure(
             title="Changes of policies between premiums",
-            subtitle="Thin: 90 % of policies; thick: 50 %; dot: the median",
+            subtitle="Thin line: 90 % of policies. Thick line: 50 %. Dot: the median",
             x="per cent of the mean price",
             y="",
             of_a_row=50,
@@ -227,7 +228,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         ),
         "lorenz": AuditFigure(
             title="Concentration of {outcome} where {price} is high",
-            subtitle="Rows by {price}, cheapest first; dotted: an uninformative price",
+            subtitle="Rows ordered by {price}, lowest first. Dotted: the same price for everyone",
             x="share of the exposure",
             y="share of {outcome}",
             alt="a curve under the diagonal.",
@@ -235,8 +236,8 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         ),
         "double_lift": AuditFigure(
             title="{price} and {candidate} against {outcome}",
-            subtitle="In bands of their ratio, each as a share of its own mean. The better price follows the "
-            "outcome",
+            subtitle="Bands of the ratio of both prices. Each curve is divided by its mean. The better "
+            "price follows the outcome",
             x="{candidate} ÷ {price}",
             y="of its mean",
             alt="three lines.",
@@ -246,15 +247,16 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         "segments": AuditFigure(title="Segments affected most", **_SEGMENTS),
         "missing_by_price": AuditFigure(
             title="Rows in which {sensitive} is missing, by {price}",
-            subtitle="Bands of about equal exposure; these rows are left out",
+            subtitle="Bands of about equal exposure. The audit leaves these rows out",
             x="{price}",
             y="share of the exposure",
             alt="a line.",
             draw=traces.missing,
         ),
         "reliability": AuditFigure(
-            title="{price} from the 10th to the 90th percentile of {sensitive}, corrected for errors",
-            subtitle=f"{_OF_MEAN}; 1: as it was measured",
+            title="Change of {price} from the 10th to the 90th percentile of {sensitive}, corrected for "
+            "errors",
+            subtitle=f"{_OF_MEAN}. 1: the attribute as measured",
             x="reliability",
             y="% of the mean price",
             draw=traces.intervals("value", "ci_low", "ci_high", at="reliability", scale=100, reverse=True),
@@ -277,7 +279,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         ),
         "change_along_s": AuditFigure(title="{candidate} less {price}, by {sensitive}", **_MONEY),
         "change_segments": AuditFigure(
-            title="Largest gains and losses: {candidate} less {price}", **_SEGMENTS
+            title="Largest gains and losses: {candidate} minus {price}", **_SEGMENTS
         ),
     }
 )

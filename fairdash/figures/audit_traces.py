@@ -293,7 +293,7 @@ def surface(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) 
         size=15,
         marker=marker,
         customdata=table[["b", "standard_error", "rows"]],
-        hover="cost beyond others of the price %{customdata[0]:,.4g} ± %{customdata[1]:,.4g}, "
+        hover="cost minus that of others at this price %{customdata[0]:,.4g} ± %{customdata[1]:,.4g}, "
         "%{customdata[2]:,} rows",
     )
     figure.add_trace(cells)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from fairdash.dependence import REGISTRY, LearnedFunctions
+from fairdash.figures.front import errors_in_words
 from fairdash.figures.parts import Values, bold, dots, floor_rect, line, note
 from fairdash.figures.theme import Theme, escaped, faded, new_figure
 from fairdash.training.objectives import OBJECTIVES
@@ -97,6 +99,8 @@ def objectives_figure(
     chosen_lam: float,
     error: str,
     error_title: str,
+    unit: str = "",
+    of_average: float = math.nan,
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
@@ -115,14 +119,15 @@ def objectives_figure(
         Method of the path; any, for one without a path, such as the standard model.
     chosen_lam
         The stop that is marked.
-    error, error_title
-        The column along y, ``"mse"`` or ``"deviance"``, and what the axis calls it.
+    error, error_title, unit, of_average
+        As for :func:`fairdash.figures.front.front_without_marks`.
     """
     words: Values = {"title": "Both objectives side by side", "subtitle": subtitle, "x": "", "y": error_title}
     figure = new_figure(**words, theme=theme)
     for k, (objective, frame) in enumerate(test.items()):
         own = method if method in set(frame["method"]) else frame["method"].iloc[0]
         path = frame[frame["method"] == own].sort_values("lam")
+        path = path.assign(said=errors_in_words(path, error, unit, of_average))
         _panel(figure, path, k, len(test), OBJECTIVES[objective].audited, measure, error, chosen_lam, theme)
     errors = pd.concat([frame[error] for frame in test.values()])
     room = 0.12 * (float(errors.max() - errors.min()) or 1.0)
@@ -180,10 +185,10 @@ def _panel(
             symbol=symbol,
             size=size,
             marker={"line": {"width": 1.5 if is_large else 0, "color": theme.veil}},
-            customdata=rows[["lam", f"{measure}_floor", f"{measure}_edge"]],
+            customdata=rows[["lam", f"{measure}_floor", f"{measure}_edge", "said"]].to_numpy(),
             hover=f"<b>λ = %{{customdata[0]:g}}</b><br>dependence of {audited}s %{{x:.3f}}"
             "<br>independence: %{customdata[1]:.3f} on average, 95 % below %{customdata[2]:.3f}"
-            "<br>error %{y:.3f}",
+            "<br>error %{customdata[3]}",
             **axes,
         )
         figure.add_trace(points)

@@ -110,7 +110,7 @@ def front_without_marks(
             figure.add_shape(line_across(level, colour=REFERENCE, dash="dash"), layer="below")
         arrow = _arrow(level, axes)
         beside = f" ± {level_se:.2g}" if math.isfinite(level_se) and not arrow else ""
-        text = f"{arrow}least error of independence: {with_unit(f'{level:.3g}{beside}', unit)}"
+        text = f"{arrow}lowest error under independence: {with_unit(f'{level:.3g}{beside}', unit)}"
         words.insert(0, Label(x=axes[0][1], y=_within(level, axes), text=text, colour=theme.quiet))
     # What stands at the edge has the fewest places: it chooses first, from the left.
     words.sort(key=lambda each: each.x if each.text[0] in "↑↓" else math.inf)
@@ -163,11 +163,14 @@ class RunPath:
         Short name of the run on the chart, and full name on hover.
     test
         Means over the splits of :func:`fairdash.evaluation.assess_curve`, test rows.
+    of_average
+        Error of the average for everyone on the run's test rows; NaN if it is not known.
     """
 
     letter: str
     title: str
     test: pd.DataFrame
+    of_average: float = math.nan
 
 
 def runs_front_figure(
@@ -177,6 +180,7 @@ def runs_front_figure(
     error_title: str,
     measure: str,
     measure_title: str,
+    unit: str = "",
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
@@ -184,8 +188,8 @@ def runs_front_figure(
 
     Parameters
     ----------
-    error, error_title, measure, measure_title
-        Columns along y and x, and their axis titles.
+    error, error_title, measure, measure_title, unit
+        As for :func:`front_without_marks`.
     """
     words: Values = {"title": "What fairness costs in each run", "subtitle": subtitle}
     figure = new_figure(**words, x=measure_title, y=error_title, theme=theme)
@@ -195,7 +199,7 @@ def runs_front_figure(
     labels: list[Label] = []
     shown: list[pd.DataFrame] = []
     for k, (run, rows) in enumerate(paths):
-        own = _on_axes(rows.sort_values("lam"), error, measure)
+        own = _on_axes(rows.sort_values("lam"), error, measure, unit, run.of_average)
         name = f"{run.letter}: {PATHS[str(own['method'].iloc[0])].title}"
         look: Values = {"symbol": symbols[k % len(symbols)], "dash": dashes[k % len(dashes)]}
         look |= {"name": escaped(name), "colour": colours[k % len(colours)], "theme": theme}
@@ -218,12 +222,17 @@ def _on_axes(
     named = {"x": measure, "y": error, "x_se": f"{measure}_se", "y_se": f"{error}_se"}
     named |= {"x_floor": f"{measure}_floor", "x_edge": f"{measure}_edge"}
     found = frame.assign(**{name: frame[column] for name, column in named.items() if column in frame})
+    return found.assign(said=errors_in_words(frame, error, unit, of_average))
+
+
+def errors_in_words(frame: pd.DataFrame, error: str, unit: str, of_average: float) -> list[str]:
+    """Return each row's error with its standard error and unit, and as a share of the average's error."""
     said = []
-    for y, se in zip(found["y"], found.get("y_se", found["y"] * math.nan), strict=True):
+    for y, se in zip(frame[error], frame.get(f"{error}_se", frame[error] * math.nan), strict=True):
         beside = f" ± {number(se)}" if math.isfinite(se) else ""
         share = f" ({percent(y / of_average)} of the average's)" if of_average > 0 else ""
         said.append(f"{escaped(with_unit(number(y) + beside, unit))}{share}")
-    return found.assign(said=said)
+    return said
 
 
 def _within(y: float, axes: Axes) -> float:

@@ -275,8 +275,7 @@ def transfers_figure(
         hovertemplate=(
             f"<b>{escaped(name)} %{{customdata[0]}}</b><br>%{{y:+,.{decimals}f}} per head"
             f"<br>{escaped(a_name)}: %{{customdata[1]:,.4~r}}; {escaped(b_name)}: %{{customdata[2]:,.4~r}}"
-            "<br>whole group: %{customdata[3]:+,.4~r}"
-            "<br>%{customdata[4]:,.0f} test rows<extra></extra>"
+            "<br>whole group: %{customdata[3]:+,.4~r}<br>%{customdata[4]:,.0f} test rows<extra></extra>"
         ),
     )
     figure.add_shape(line_across(0, colour=theme.quiet, dash="solid"))

@@ -55,8 +55,8 @@ def both_objectives(comparison: Comparison, *, theme: Theme) -> list[Block]:
     return [
         pictures.objectives(comparison, theme=theme),
         tables.objectives(comparison),
-        f"The models were trained for {trained_for}. Predictions and errors can't both be even if the "
-        "target's average changes with the sensitive attribute.",
+        f"The models were trained for {trained_for}. If the target's average changes with the sensitive "
+        "attribute, predictions and errors can't both be equal across groups.",
     ]
 
 
@@ -77,8 +77,8 @@ def measures(comparison: Comparison) -> dict[str, str]:
     """Explain each measure with figures, by name."""
     entries = [REGISTRY[id] for id in comparison.front.measures]
     return {
-        tables.in_full(each): f"0: {each.zero}. 1: {each.one}. It misleads when: {each.fails_when} "
-        f"Source: {each.source}."
+        tables.in_full(each): f"0 means: {each.zero}. 1 means: {each.one}. It misleads in this case: "
+        f"{each.fails_when} Source: {each.source}."
         for each in entries
     }
 
@@ -123,10 +123,11 @@ def unsaid(comparison: Comparison) -> list[str]:
     n_test, n_splits = len(comparison.result.splits[0].test), len(comparison.result.splits)
     blind = f"{symbol} misses some links"
     if np.isfinite(comparison.verdict_p(point)):
-        blind += ", and the test of several measures misses weak ones"
+        blind += ", and the joint test of several measures misses weak links"
     sentences = {
         f"The {seen.audited} may still depend on {comparison.sensitive_called}. With {n_test:,} test rows, "
-        f"{symbol} below {number(comparison.edge(point))} is no evidence of a link, but {blind}.": True,
+        f"values of {symbol} below {number(comparison.edge(point))} are no evidence of a link. However, "
+        f"{blind}.": True,
         "No result applies to a single person. All results are averages and spreads of groups.": True,
         f"The run used {comparison.sample}. Results on all rows may differ.": bool(comparison.sample),
         "The run had one split. Another split would give different figures.": n_splits == 1,
@@ -159,7 +160,7 @@ def data_facts(comparison: Comparison, dataset: Dataset | None) -> dict[str, str
     }
     if dataset is None:
         facts["Rows weighted by exposure"] = "no" if result.weight is None else "yes"
-        facts["Features"] = "not listed: the data set was not available"
+        facts["Features"] = "not listed, because the data set was not available"
     else:
         roles = dataset.roles
         together = "folds keep its rows together, and noise floors shuffle them together"
@@ -240,21 +241,19 @@ def limits(comparison: Comparison) -> list[str]:
             "fairquant" in comparison.front.measures
         ),
         "The splits overlap, so they carry less information than the same number of new samples. Standard "
-        "errors are "
-        "corrected for this overlap (Nadeau and Bengio 2003).": len(comparison.result.splits) > 1,
+        "errors are corrected for this overlap (Nadeau and Bengio 2003).": len(comparison.result.splits) > 1,
         "Points between two trained λ are blends: weighted averages of the two models' predictions. They "
-        "are real predictors and are evaluated like trained models, but no model was trained at their λ. "
-        "Their floors are interpolated from their neighbours' floors.": True,
+        "are evaluated like trained models, but no model was trained at their λ. Their floors are "
+        "interpolated from those of their neighbours.": True,
         f"The models never use {comparison.sensitive_called}, but can use related features.": True,
-        "A group's average does not show what happens to its members: some may pay more while the group "
-        "pays less. A group has at least 20 test rows in every split. Smaller groups are merged with "
-        "neighbours.": True,
-        "Bands and intervals of group averages cover new rows, for the models as trained. Training again "
-        "on other rows would add variation.": True,
+        "A group's average does not show what happens to its members. Some may pay more while the group "
+        "pays less. Groups with fewer than 20 test rows in a split are merged with their neighbours.": True,
+        "Bands and intervals of group averages allow for the sampling of new rows. They do not allow for "
+        "training the models again on other rows.": True,
         "Errors, amounts and averages by group are weighted by exposure. Measures without weights count "
         "every row once.": comparison.result.weight is not None,
-        "References use the sensitive attribute to set a price. The models do not. References serve for "
-        "comparison, not as a choice.": len(comparison.front.references) > 0,
+        "References use the sensitive attribute to set a price, and the models do not. Use references to "
+        "judge the models, not as prices to charge.": len(comparison.front.references) > 0,
     }
     return [sentence for sentence, holds in sentences.items() if holds]
 

@@ -29,6 +29,7 @@ from fairdash.training.methods import FAIR_TARIFF, PATHS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.utils.registry import get_entry
+from fairdash.utils.text import label
 
 #: Column of a frame to what it is, as an axis title.
 ERROR_TITLES: Mapping[str, str] = MappingProxyType(
@@ -67,7 +68,7 @@ MOST = 3
 #: A number and its standard error, NaN where there is none.
 Estimate = tuple[float, float]
 UNKNOWN: Estimate = (math.nan, math.nan)
-#: Row of the references with the least error of independence.
+#: Row of the references with the lowest error under independence.
 WHOLE_BARYCENTRE = "method == 'barycentre' and lam == 1"
 
 
@@ -128,7 +129,7 @@ class Front:
     least_error
         The least ``mse`` of independent predictions, estimated, and its standard error; NaN likewise.
     baselines
-        Means of the baselines' test figures; empty in runs from versions without baselines.
+        Means of the baselines' test figures; empty in runs of older versions.
     tariffs
         Test and validation figures of every split's tariffs beside networks; empty where there are none.
     groups, fifths
@@ -209,6 +210,19 @@ class Front:
     def error_shown(self) -> str:
         """Column of the error in charts and sentences: in the target's unit where it is squared."""
         return "rmse" if self.error == "mse" else self.error
+
+    def axis_of_error(self, unit: str) -> dict[str, Any]:
+        """Column of the error in charts, its axis title, its unit, and the error of the average."""
+        axis = {
+            "error": self.error_shown,
+            "error_title": self.error_title,
+            "unit": "",
+            "of_average": math.nan,
+        }
+        if self.error == "mse":
+            title = label("Test error, RMSE", unit)
+            axis |= {"error_title": title, "unit": unit, "of_average": self.rmse_of_mean}
+        return axis
 
     @property
     def methods(self) -> list[str]:

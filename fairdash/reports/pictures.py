@@ -110,22 +110,17 @@ def _front_without_marks(front: Front, *, unit: str, **view: Any) -> Mapping[str
     # Building it takes several times as long as adding marks to it, which a page does for every point.
     key = tuple(view.values())
     if key not in front.drawn:
-        error, least_error, title = front.error_shown, UNKNOWN, front.error_title
-        if error == "rmse":
-            title = label("Test error, RMSE", unit)
-        if error == "rmse" and not math.isnan(front.least_error[0]):
+        least_error = UNKNOWN
+        if front.error_shown == "rmse" and not math.isnan(front.least_error[0]):
             whole = front.references.query(WHOLE_BARYCENTRE).iloc[0]
             least_error = float(whole["rmse"]), float(whole["rmse_se"])
         figure = front_without_marks(
             front.test,
             front.single,
-            error=error,
-            error_title=title,
+            **front.axis_of_error(unit),
             references=front.references,
             baselines=front.baselines,
             least_error=least_error,
-            of_average=front.rmse_of_mean if error == "rmse" else math.nan,
-            unit=unit if error == "rmse" else "",
             **view,
         )
         front.drawn[key] = figure.to_plotly_json()
@@ -171,8 +166,7 @@ def objectives(comparison: Comparison, *, theme: Theme) -> Picture:
         measure=comparison.measure,
         method=comparison.b.method,
         chosen_lam=comparison.b.lam,
-        error=comparison.front.error,
-        error_title=comparison.front.error_title,
+        **comparison.front.axis_of_error(comparison.unit),
         subtitle=comparison.rows_and_splits,
         theme=theme,
     )

@@ -49,7 +49,7 @@ def differences(runs: Sequence[ComparedRun]) -> str:
     found = [f"{kind} ({few(dict.fromkeys(each))})" for kind, each in kinds.items() if len(set(each)) > 1]
     if not found:
         return ""
-    return f"These runs can't share one front: they differ in {' and in '.join(found)}."
+    return f"These runs can't be shown on one front, because they differ in {' and in '.join(found)}."
 
 
 def remarks(runs: Sequence[ComparedRun]) -> list[str]:
@@ -59,8 +59,8 @@ def remarks(runs: Sequence[ComparedRun]) -> list[str]:
         said.append("The runs use different data, or different rows or features of the same data.")
     if len({(each.spec.plan.n_splits, each.spec.plan.random_state) for each in runs}) > 1:
         said.append(
-            "They are evaluated on different test rows. Differences within the standard errors are not "
-            "evidence."
+            "They are evaluated on different test rows, so differences within the standard errors may be "
+            "chance."
         )
     return said
 

@@ -180,8 +180,8 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
         "slider": {
             "label": "Weight of fairness, λ",
             "symbol": "λ",
-            "help": "The weight of dependence against error in training. Ticks are trained models. Points "
-            "between them are blends of two models: real predictors, evaluated like trained ones.",
+            "help": "λ weighs dependence against error in training. Ticks are trained models. Points "
+            "between ticks are blends of two models, and are evaluated like trained ones.",
             "stops": list(stops.lams),
             "ticks": [k for k, lam in enumerate(stops.lams) if any(f"{each:g}" == lam for each in trained)],
             "at": at,

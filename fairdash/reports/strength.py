@@ -55,9 +55,9 @@ def _needed(z: float, n_rows: int, what: str) -> str:
         )
     possible = max(z + _POSSIBLE, _SIGN)
     return (
-        f"These {n_rows:,} rows give no sign of a {what} (z = {z:.1f}). The largest one compatible with "
-        f"them at 95 % needs about {_about(n_rows * (Z / possible) ** 2)} rows (z = {Z:g}, as z grows with "
-        "the square root of the rows); a smaller one needs more."
+        f"These {n_rows:,} rows give no sign of a {what} (z = {z:.1f}). With 95 % confidence the {what} is "
+        f"so small that showing it would take at least {_about(n_rows * (Z / possible) ** 2)} rows (z = "
+        f"{Z:g}, as z grows with the square root of the rows)."
     )
 
 

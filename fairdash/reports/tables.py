@@ -32,8 +32,9 @@ from fairdash.utils.text import number, p_value, percent, signed, span, with_uni
 
 #: Under tables with floors.
 _FLOORS = (
-    "Means over the splits, test rows, ± standard error. Floor: the same estimator with the sensitive "
-    "attribute shuffled. We give its average and, in brackets, its 95th percentile."
+    "Values are means over the test rows of the splits, ± one standard error. The floor is the value of "
+    "the same estimator when the sensitive attribute is shuffled. The table gives the floor's average and, "
+    "in brackets, its 95th percentile."
 )
 _PRICE_LEVEL = (
     "The existing price is scaled to the target's mean on the training rows, so its level does not count "
@@ -80,7 +81,7 @@ def trained(comparison: Comparison, method: str) -> Table:
         "Beaten": np.where(best, "", "yes"),
     }
     note = (
-        f"{_FLOORS} Beaten: another trained model is at least as good in error and in "
+        f"{_FLOORS} A model is beaten if another trained model is at least as good in error and in "
         f"{REGISTRY[comparison.measure].symbol}, and better in one of them."
     )
     return Table(
@@ -134,9 +135,9 @@ def references(comparison: Comparison) -> Table:
     note = ""
     if np.isfinite(front.least_error[0]):
         note = (
-            f" The estimated least error of predictions independent of {comparison.sensitive}, even if they "
-            f"may use it, is {_estimate(front.least_error)}: {_estimate(front.price)} more than that of a "
-            "model without this limit."
+            f" By our estimate, predictions that are independent of {comparison.sensitive} have an error of "
+            f"at least {_estimate(front.least_error)}, even if they use it. This is "
+            f"{_estimate(front.price)} more than the error of a model that may depend on it."
         )
     limits = " ".join(f"{name}: {REFERENCES[id].limits}" for id, name in called.items())
     return Table(
@@ -200,9 +201,9 @@ def moved(comparison: Comparison) -> Table:
         "Change of predictions by group",
         [comparison.sensitive_called, heads, *averages, "Change per head", "Change in total"],
         rows,
-        "Test rows, means over the splits. Total: the sum of changes over a split's test rows, counted by "
-        "{'exposure' if weighted else 'rows'}. The groups' totals add up to the overall change. "
-        "Differences within a group are not shown.",
+        "Values are means over the test rows of the splits. The total is the sum of changes over a split's "
+        f"test rows, counted by {'exposure' if weighted else 'rows'}. The totals of the groups add up to "
+        "the overall change. The table does not show differences within a group.",
     )
 
 
@@ -221,8 +222,8 @@ def profile(comparison: Comparison, objective: str) -> Table:
         f"Average {seen.audited} by group{_in_unit(comparison)}",
         [comparison.sensitive_called, "Test rows", *map(named, points)],
         rows,
-        "Means over the splits. In brackets: 95 % intervals for new rows, for the models as trained."
-        + (" Residual: predicted − true." if seen.uses_target else ""),
+        "Values are means over the splits. The 95 % intervals in brackets hold for new rows, but do not "
+        "cover training again." + (" Residual: predicted − true." if seen.uses_target else ""),
     )
 
 
@@ -241,8 +242,11 @@ def spread(comparison: Comparison) -> Table:
         f"{comparison.objective_seen.audited.capitalize()}s by third{_in_unit(comparison)}",
         [comparison.sensitive_called, "Test rows", *map(named, seen)],
         rows,
-        "Test rows of the first split: average and, in brackets, standard deviation."
-        + (f" The figure shows a random sample of {MOST_ROWS:,} of them." if len(s) > MOST_ROWS else ""),
+        "The table gives the average and, in brackets, the standard deviation over the test rows of the "
+        "first split."
+        + (
+            f" The figure shows a random sample of {MOST_ROWS:,} of these rows." if len(s) > MOST_ROWS else ""
+        ),
     )
 
 
@@ -277,10 +281,10 @@ def features(comparison: Comparison) -> Table:
         "Most important features",
         ["Feature", *(f"{kind}: {name}" for kind in ("Move", "Error") for name in names)],
         rows,
-        "Permutation importance: one feature's values are shuffled among the test rows. Means over the "
-        "splits. “Move” is the average change of a prediction, “error” the increase of the test error (MSE "
-        "÷ the average's). Features with the same information share their importance. For a blend, the "
-        "nearest trained model is shown.",
+        "To measure a feature's importance, we shuffle its values among the test rows. Values are means "
+        "over the splits. “Move” is the average change of a prediction. “Error” is the increase of the "
+        "test error (MSE ÷ the average's). Features with the same information share their importance. For "
+        "a blend, the table shows the nearest trained model.",
     )
 
 

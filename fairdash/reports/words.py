@@ -54,7 +54,7 @@ def dependence(comparison: Comparison, point: Point | None = None) -> str:
         return f"{begin} {what} depends on {s} {figures}."
     if comparison.mean(comparison.measure, point) < comparison.mean(comparison.measure, comparison.a):
         than = "before" if comparison.a.is_standard else f"at {comparison.called(comparison.a)}"
-        still = f"depends less on {s} than {than}, but still does"
+        still = f"still depends on {s}, but less than {than}"
         return f"{begin} {what} {still} {figures}."
     than = f"no less than with {_the(comparison, comparison.a)}"
     return f"{begin} {what} depends on {s} {than} {figures}."
@@ -72,7 +72,7 @@ def _evidence(comparison: Comparison, point: Point) -> str:
     below = f"independence stays below {number(edge)} in 95 % of cases"
     if math.isnan(p):
         return f"{in_view}; {below}"
-    test = f"one test of several measures: p = {p_value(p)}; "
+    test = f"joint test of several measures: p = {p_value(p)}; "
     sees, is_link = abs(comparison.mean(comparison.measure, point)) > edge, comparison.has_link(point)
     if sees == is_link:
         return f"{test}{in_view}; {below}"
@@ -104,14 +104,15 @@ def how_the_verdict_is_made(comparison: Comparison) -> str:
     """Explain the verdict at B."""
     if math.isnan(comparison.verdict_p(comparison.b)):
         return (
-            "A permutation test at 5 % on the mean over the splits decides whether a link is found. With the "
-            "sensitive attribute shuffled over all rows, 95 % of the means stay below the number given here."
+            "We average the measure over the splits, and a permutation test at the 5 % level decides "
+            "whether there is a link. If the sensitive attribute is shuffled over all rows, 95 % of the "
+            "averages are below the number given here."
         )
     return (
-        "One test of several measures at 5 % decides whether a link is found, not this measure alone. It "
-        "uses correlations of the values, of their ranks, of slow and fast curves of either, and in the "
-        "tails. p is the share of shuffles of the sensitive attribute, over all rows, in which one of them "
-        "shows a link at least as clearly."
+        "A joint test of several measures at the 5 % level decides whether there is a link. This measure "
+        "alone does not decide it. The test uses linear and rank correlations, correlations of smooth and "
+        "of wavy curves, and the tails. p is the share of shuffles of the sensitive attribute in which one "
+        "of these measures shows a link at least as clearly."
     )
 
 
@@ -204,8 +205,8 @@ def of_choice(comparison: Comparison, choice: Choice, goal: str) -> str:
         else f"Not reached here: {goal}. The nearest is {point.title}"
     )
     return (
-        f"{begin}. On test rows {symbol} is {comparison.shown(measure, point)} (validation rows: "
-        f"{number(float(own[measure]))}); against the standard model "
+        f"{begin}. On test rows {symbol} is {comparison.shown(measure, point)}, and on validation rows "
+        f"{number(float(own[measure]))}. Compared with the standard model, "
         f"{error_between(comparison, Point(choice.method, 0.0), point)}."
     )
 
@@ -229,7 +230,7 @@ def nothing_learned(comparison: Comparison) -> str:
     yet = " yet" if comparison.sample else ""
     said = (
         f"Nothing was learned{yet}: on test rows, the standard model predicts {comparison.target} no better "
-        f"than the average (its error is {error} of the average's, ± {number(gain.error_se)})."
+        f"than the average does (its error is {error} times that of the average, ± {number(gain.error_se)})."
     )
     if comparison.sample:
         # As much as a sample of claims can: all rows follow.
@@ -285,8 +286,8 @@ def of_opening(found: Confirmation, *, times: int, names: Mapping[str, str] = _N
         lines = [f"{where}: {verdict}, {link} (one test, p = {found.p_value:.2g})."]
     else:
         lines = [
-            f"{where}: {link} (p = {found.p_value:.2g}). This is no confirmation, because the rows had "
-            f"been used for another point before (opening number {found.number})."
+            f"{where}: {link} (p = {found.p_value:.2g}). This does not confirm the choice, because these "
+            f"rows had already been used for another point (opening number {found.number})."
         ]
     figures = [
         f"{REGISTRY[found.measure].symbol} with {names.get(each.column, each.column)} {number(each.value)} "
@@ -300,14 +301,11 @@ def of_opening(found: Confirmation, *, times: int, names: Mapping[str, str] = _N
     )
     lines.append(f"There, {'; '.join(figures)}.")
     if not found.finds_link:
-        lines.append(
-            "Finding no link does not prove that there is none. A link too weak for this number of rows "
-            "may remain."
-        )
+        lines.append("A link may remain that is too weak to be found in this number of rows.")
     if times > 1:
         lines.append(
-            f"These rows have been opened {times} times. Only the first opening is a confirmation, because "
-            "later choices have used these rows."
+            f"These rows have been opened {times} times. Only the first opening confirms a choice, because "
+            "later choices may depend on these rows."
         )
     return lines
 
@@ -329,7 +327,7 @@ def of_rows_set_aside(comparison: Comparison, openings: Sequence[Confirmation]) 
         return [not_opened(len(aside.rows))]
     paragraphs = of_openings(openings, comparison.result.names)
     if opening_of(comparison, openings) is None:
-        paragraphs.append("They were not opened for the point of this report.")
+        paragraphs.append("They have not been used to confirm the point of this report.")
     return paragraphs
 
 
@@ -337,7 +335,7 @@ def not_opened(n: int) -> str:
     """Sentence about rows not opened yet, and their purpose."""
     return (
         f"{n:,} rows were set aside from the start. They took no part in training, test figures or choices, "
-        "and have not been opened. Test figures are too good for a point that was chosen by them. Open "
+        "and have not been opened. A point that was chosen by its test figures looks better than it is. Open "
         "these rows once, for the point you intend to use."
     )
 

@@ -203,10 +203,10 @@ SCENES: tuple[Example, ...] = (
         id="heavy_tails",
         measure="hgr_kde",
         button="heavy tails",
-        look_at="There is no link, yet HGR_KDE is above 0.5. In the tails of both variables a single "
-        "row fills the kernel, so its U predicts its V. Only the noise floor, which is equally high, shows "
-        "that this is noise. This draw was selected: most give about 0.1, one in twenty above 0.5. "
-        "Estimators on ranks ignore the tails.",
+        look_at="There is no link, yet HGR_KDE is above 0.5. In the tails of both variables a single row "
+        "fills the kernel, so its U predicts its V. Only the noise floor, which is equally high, shows that "
+        "this is noise. We selected this draw. Most draws give about 0.1, and one in twenty gives more than "
+        "0.5. Estimators on ranks ignore the tails.",
         scene=Scene(pattern=NO_LINK, noise=2.0, n=200, heavy_tails=True, seed=336),
         also=("chi2_kde",),
     ),
@@ -231,20 +231,19 @@ SCENES: tuple[Example, ...] = (
         id="forty_waves",
         measure="hgr_spline",
         button="forty waves",
-        look_at="The exact value is nearly 1. With forty waves the knots of the splines are too far apart: "
-        "splines alone (open diamond) stay at the noise floor, as do all other estimators of this "
-        "value. HGR_spline uses steps of eight rows instead and finds half of the link here. So few "
-        "rows are weak evidence for so many waves: half of such draws give less than 0.15. With 1,000 "
-        "rows it gives about 0.8.",
+        look_at="The exact value is nearly 1. Smooth splines (open diamond) can't follow forty waves and "
+        "stay at the noise floor, as do all other estimators of this value. HGR_spline also tries functions "
+        "with steps of eight rows, and gives about half of the exact value here. With so few rows this is "
+        "partly luck: half of such draws give less than 0.15. With 1,000 rows HGR_spline gives about 0.8.",
         scene=Scene(pattern=VERY_FAST, noise=0.5, seed=3),
     ),
     Example(
         id="top_jump",
         measure="hgr_rdc",
         button="a jump in the top 5 %",
-        look_at="The exact value is nearly 1: U is in its top 5 % when V is. But both f and g are steps "
-        "there, and slow sines of the ranks can't step in two tails at once. RDC gives about 0.5, kernels "
-        "about 0.6, splines alone 0.7 (open diamond of HGR_spline). HGR_spline uses steps instead and "
+        look_at="The exact value is nearly 1, because U is in its top 5 % when V is. The best f and g jump "
+        "there, and smooth functions can't follow a jump. RDC gives about 0.5, kernels about 0.6, "
+        "and splines alone 0.7 (open diamond). HGR_spline also tries functions with steps and "
         "gives more than 0.9, as does HGR_NN once trained.",
         scene=Scene(pattern="top_jump", noise=1.0, n=1000),
         also=("hgr_kde", "hgr_kde_scores"),
@@ -262,8 +261,8 @@ SCENES: tuple[Example, ...] = (
         id="no_noise",
         measure="mi_ksg",
         button="no noise",
-        look_at="Mutual information is infinite. The nearest-neighbour estimate is limited by the number of "
-        "rows. It grows without bound as rows are added.",
+        look_at="Mutual information is infinite. The nearest-neighbour estimate grows with the number of "
+        "rows, without bound.",
         scene=Scene(pattern="line", noise=0.0, n=200),
         also=("mi_mine",),
     ),
@@ -271,15 +270,16 @@ SCENES: tuple[Example, ...] = (
         id="small_groups",
         measure="fairquant",
         button="groups of four rows",
-        look_at="There is no link, yet the gap between the 50 quantile groups is far from 0. With four rows "
-        "per group it measures the noise in V. Only the noise floor shows it.",
+        look_at="There is no link, yet the gap between the 50 quantile groups is far from 0. Each group "
+        "has only four rows, so the gap measures the noise in V. The noise floor shows this, "
+        "because it is equally high.",
         scene=Scene(pattern=NO_LINK, noise=5.0, n=200, seed=3),
     ),
     Example(
         id="top_gap",
         measure="fairquant_cumulative",
         button="the top 5 %",
-        look_at="Only the largest 5 % of U matter: there V lies far above the rest. The cumulative FairQuant "
+        look_at="V is far above the rest in the 5 % of rows with the largest U. The cumulative FairQuant "
         "averages these rows with everything below them. It gives less than half of the other "
         "FairQuant's value.",
         scene=Scene(pattern="tail", noise=2.0, n=1000),

@@ -36,7 +36,7 @@ class CappedPremiums:
     level
         Factor that multiplied every premium before the cap, so that income is unchanged.
     at_lower, at_upper
-        Share of customers, by weight, at the lower and at the upper limit.
+        Share of customers, by weight, whose premium is at the lower and at the upper limit.
 
     Examples
     --------

@@ -48,14 +48,14 @@ Array = NDArray[np.float64]
 class FairTariff(RegressorMixin, BaseEstimator):
     """Tariff whose premiums, or whose errors, do not depend on sensitive features.
 
-    The tariff is an additive model. Every number has a piecewise linear curve between breakpoints, or bands;
-    every category has one relativity per level; pairs of columns may interact. Parts multiply for losses with
-    a log link and add up for squared error.
+    The tariff is an additive model. A numeric column has a piecewise linear curve, or bands. A category has
+    one relativity per level. Pairs of columns may interact. Parts multiply for losses with a log link and add
+    up for squared error.
 
-    Fitting minimises L + λ Ψ, as in :class:`fairdash.training.regressor.FairRegressor`: L is the deviance, 1
-    for the constant model, and Ψ a measure of dependence between U and the sensitive features s. λ = 0 gives
-    scikit-learn's GLM on the same columns, with smooth curves; the larger λ, the fairer and the less accurate
-    the tariff, down to one flat premium (with the penalty ``"averages"`` and no fixed factor).
+    Fitting minimises L + λ Ψ, as in :class:`fairdash.training.regressor.FairRegressor`. L is the deviance,
+    and is 1 for the constant model. Ψ is a measure of dependence between U and the sensitive features s. λ =
+    0 gives scikit-learn's GLM on the same columns, with smooth curves. A larger λ gives a fairer and less
+    accurate tariff. With the penalty ``"averages"`` and no fixed factor, a large λ leads to one flat premium.
 
     Fitting uses s, but no factor does. Pass it as ``fit(…, sensitive_features=s)``, or name columns of X in
     `sensitive_columns`.
@@ -68,10 +68,10 @@ class FairTariff(RegressorMixin, BaseEstimator):
     lam
         Weight λ ≥ 0 of the penalty.
     penalty
-        Id in :data:`fairdash.tariff.fit.PENALTIES`: the choice of Ψ. ``"averages"`` penalises differences in
-        premium: first between averages along s, then other links, down to one flat premium for large λ. The
-        others penalise correlations, however small the differences, and can predict worse than a flat premium
-        if the signal in the claims is weak.
+        Id in :data:`fairdash.tariff.fit.PENALTIES`, which selects Ψ. ``"averages"`` penalises links in units
+        of premium: first differences between averages along s, then other links. A large λ leads to one flat
+        premium. The others penalise correlations, however small the differences, and can predict worse than a
+        flat premium if the signal in the claims is weak.
     objective
         ``"demographic_parity"``: U is the prediction ŷ; ``"equalized_residuals"``: U is ŷ − y.
     sensitive_columns
@@ -94,13 +94,13 @@ class FairTariff(RegressorMixin, BaseEstimator):
         the largest level or band, and the breakpoint nearest to the median.
     fixed
         Map of columns to predetermined relativities of their levels, such as ``{"region": {"north": 1.0,
-        "south": 1.2}}``; None if there are none. They enter as an offset at every λ, and no term is fitted to
-        such a column. Levels may be numbers; None means a missing cell. Every cell of the column needs a
-        relativity, and the loss needs a log link.
+        "south": 1.2}}``; None if there are none. Fixed relativities enter as an offset at every λ, and no
+        term is fitted to their columns. Levels may be numbers; None means a missing cell. Every cell of the
+        column needs a relativity, and the loss needs a log link.
     alpha
         Weight of the squared coefficients, as in scikit-learn's ``TweedieRegressor`` for a target scaled to
-        mean 1, or to variance 1 if the loss is squared error. It keeps coefficients of levels
-        without claims finite.
+        mean 1, or to variance 1 if the loss is squared error. It keeps the coefficients of levels without
+        claims finite.
     smooth
         Weight γ ≥ 0 of the squared second differences between neighbouring breakpoints or bands, on the scale
         of η and in addition to `alpha` (Eilers and Marx 1996): one number for all columns, or a map of
@@ -153,8 +153,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
     these do not follow s. If they do, the other factors offset the link as far as they can. Fixed factors can
     make the tariff predict worse than one flat premium.
 
-    Fitting runs on the CPU, where 100,000 rows take seconds, in float64 except for the descent from the GLM
-    if there are more rows than `penalty_rows`.
+    Fitting runs on the CPU and takes seconds for 100,000 rows. It uses float64, except for the descent from
+    the GLM if there are more rows than `penalty_rows`.
 
     Examples
     --------
@@ -240,15 +240,15 @@ class FairTariff(RegressorMixin, BaseEstimator):
         y : array, shape (n,)
             Target, per unit of exposure if rows have exposures; not constant; with a log link 0 or more.
         sensitive_features : array, Series or DataFrame, shape (n,) or (n, d)
-            Sensitive features: numbers, or text for classes. Needed if λ > 0 and there are no
-            `sensitive_columns`.
+            Sensitive features: numbers, or text for classes. You must give them if λ is above 0 and there are
+            no `sensitive_columns`.
         sample_weight : array, shape (n,)
             Row weights, such as exposures: 0 leaves a row out, 2 counts it twice.
 
         Raises
         ------
         OptionError
-            An option can't be used, or λ > 0 and no sensitive feature is known.
+            An option can't be used, or λ is above 0 and there are no sensitive features.
         DataError
             X, y or the sensitive features can't be used.
 
@@ -313,8 +313,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
         Warns
         -----
         UserWarning
-            Cells of other factors have levels not seen in training, or are missing although none were in
-            training; they count as the base.
+            Some cells have levels not seen in training, or are missing although no cell was missing in
+            training. They get the base.
         """
         check_is_fitted(self)
         factors = [term for term in self.terms_ if isinstance(term, Factor)]
@@ -350,8 +350,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
         ----------
         base
             Reference with relativity 1 (0 points): a level of each factor, or the average over the training
-            rows (geometric with a log link). Interactions are always relative to a level; fixed relativities
-            remain as given and have the kind “fixed”.
+            rows (geometric with a log link). Interactions are always relative to a level. Fixed relativities
+            stay as given, with the kind “fixed”.
         unpenalised
             Return the tariff with the same factors at λ = 0 instead.
 

@@ -83,9 +83,9 @@ def cost_in_words(monotone: Mapping[str, int], cost: pd.DataFrame) -> str:
     )
     rows = cost.index[-1]
     found = cost.loc[rows]
-    where = "rows held out" if rows == HELD_OUT else "its training rows"
+    where = "held-out rows" if rows == HELD_OUT else "its training rows"
     return (
-        f"Held: {names}. On {where} the deviance is {found['monotone']:.4f} of one flat premium's, and "
-        f"{found['free']:.4f} without constraints: a difference of {found['cost']:+.4f} ± "
+        f"Constraints: {names}. On {where} the deviance is {found['monotone']:.4f} times that of one flat "
+        f"premium. Without constraints it is {found['free']:.4f}, a difference of {found['cost']:+.4f} ± "
         f"{found['noise']:.4f}."
     )

@@ -61,13 +61,14 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     ----------
     estimator
         Source of the price: a scikit-learn regressor; a function from X to prices (n,); or the name of the
-        price column of X. A fitted regressor is used unchanged. An unfitted one is fitted once per fold, on
-        the rows of the other folds, and the price is the mean of these models. None for boosted trees.
+        price column of X. A fitted regressor is used unchanged. An unfitted regressor is fitted once per
+        fold, on the rows of the other folds. The price is the mean prediction of these models. None for
+        boosted trees.
     objective
         ``"demographic_parity"``: the price does not follow s; ``"equalized_residuals"``: the average error
         does not follow s. The spread of errors along s comes from the target, and no price can change it.
     alpha
-        Strength from 0, the original price, to 1, the repaired one; linear in between.
+        Strength of the repair, from 0 (the original price) to 1 (the repaired price), and linear in between.
     sensitive_columns
         Sensitive columns of X, by name or by position; None if there are none. Neither the estimator nor the
         projection uses them.
@@ -76,7 +77,8 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         (:class:`fairdash.FairTariff`, fitted to the ratio with the Poisson deviance), which :meth:`export`
         writes.
     monotone
-        Constrain the trees to rise with the original price, other columns being equal; factors always do.
+        Make the trees rise with the original price if the other columns are equal. Factors always rise with
+        it.
     n_folds
         Number of folds for an unfitted estimator.
     random_state
@@ -84,9 +86,10 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    A number is repaired within each crossing of the classes: the price ends up independent of the number and
-    the classes together. Several numbers are repaired one after another, in three passes: the price ends up
-    independent of each, not of their combinations. Both projections keep the mean price of the training rows.
+    A number is repaired within each crossing of the classes. The price is then independent of the number and
+    the classes together. Several numbers are repaired one after another, in three passes. The price is then
+    independent of each number, but not of their combinations. Both projections keep the mean price of the
+    training rows.
 
     Examples
     --------
@@ -142,7 +145,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         y : array, shape (n,)
             Target; needed for an unfitted estimator, and for ``"equalized_residuals"``.
         sensitive_features : array, Series or DataFrame, shape (n,) or (n, d)
-            Numbers or classes; alternatively, name columns of X in `sensitive_columns`.
+            Numbers or classes. You can name columns of X in `sensitive_columns` instead.
         sample_weight : array, shape (n,)
             Row weights: 0 leaves a row out.
         groups : array, shape (n,)
@@ -203,7 +206,8 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         """Return repaired prices (n,): exactly if s is given, otherwise by the projection on x.
 
         Sensitive columns of X are not used: pass them as `sensitive_features` if the price may use them.
-        `alpha` overrides the fitted strength; None keeps it. A projection on factors has a single strength.
+        `alpha` overrides the fitted strength; None keeps it. A projection on factors has only the strength it
+        was fitted with.
         """
         check_is_fitted(self)
         alpha = self.alpha_ if alpha is None else alpha

@@ -110,8 +110,7 @@ METHODS: Mapping[str, Method] = by_id(
     Method(
         id="chi2_nn",
         title="Fair χ² network",
-        meaning="Learns predictions in which an adversary finds no dependence (χ²). Strong links have most "
-        "weight.",
+        meaning="Learns predictions in which an adversary finds no dependence (χ²). Strong links count most.",
         penalty="fairdash.training.penalties.adversarial:Chi2Penalty",
         adversarial=True,
         source="Grari et al., Algorithm 1, and supplement, Algorithm “Fair χ² NN”",

@@ -46,9 +46,9 @@ _DEFAULT = TrainingSettings()
 class FairRegressor(RegressorMixin, BaseEstimator):
     """Network whose predictions, or whose errors, do not depend on sensitive features.
 
-    Training minimises L + λ Ψ (paper, generic optimisation problem): L is the loss, 1 for the constant model,
-    and Ψ the method's measure of dependence between U and the sensitive features s. λ = 0 gives the standard
-    network; the larger λ, the fairer and the less accurate the network.
+    Training minimises L + λ Ψ (paper, generic optimisation problem). L is the loss, and is 1 for the constant
+    model. Ψ is the method's measure of dependence between U and the sensitive features s. λ = 0 gives the
+    standard network. A larger λ gives a fairer and less accurate network.
 
     Training uses s, but no predictor does. Pass it as ``fit(…, sensitive_features=s)``, or name columns of X
     in `sensitive_columns`.
@@ -56,7 +56,7 @@ class FairRegressor(RegressorMixin, BaseEstimator):
     Parameters
     ----------
     method
-        Id in :data:`fairdash.training.methods.METHODS`: the choice of Ψ.
+        Id in :data:`fairdash.training.methods.METHODS`, which selects Ψ.
     objective
         ``"demographic_parity"``: U is the prediction ŷ; ``"equalized_residuals"``: U is ŷ − y.
     lam
@@ -102,8 +102,8 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
     Training uses float64, which takes no longer than float32 for a single model (MPS has float32 only).
     Predictions are computed by NumPy in float64, without torch.
 
-    A missing number is replaced by the median of the training rows. Missing categories, and levels not seen
-    in training, are encoded as no level; :meth:`predict` warns of unseen levels.
+    A missing number is replaced by the median of the training rows. A missing category, or a level not seen
+    in training, is encoded as no level. :meth:`predict` warns of unseen levels.
 
     Examples
     --------
@@ -189,15 +189,15 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         y : array, shape (n,)
             Target, not constant; at least 0 for losses with a log link.
         sensitive_features : array, Series or DataFrame, shape (n,) or (n, d)
-            Sensitive features: numbers, or text for classes. Needed if λ > 0 and there are no
-            `sensitive_columns`.
+            Sensitive features: numbers, or text for classes. You must give them if λ is above 0 and there are
+            no `sensitive_columns`.
         sample_weight : array, shape (n,)
             Row weights, such as exposures: 0 leaves a row out, 2 counts it twice.
 
         Raises
         ------
         OptionError
-            An option can't be used, or λ > 0 and no sensitive feature is known.
+            An option can't be used, or λ is above 0 and there are no sensitive features.
         DataError
             X, y or the sensitive features can't be used.
 

@@ -40,8 +40,8 @@ class SearchGrid:
     Parameters
     ----------
     hidden
-        Units of the predictor's hidden layers. Each architecture is trained as a separate stack, which the
-        values below share.
+        Units of the predictor's hidden layers. fairdash trains each architecture as a separate stack, with
+        all of the values below.
     dropout, lr, weight_decay
         As in :class:`fairdash.training.settings.TrainingSettings`.
 

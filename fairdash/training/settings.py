@@ -53,8 +53,8 @@ class TrainingSettings:
         rows.
     patience
         Number of epochs without a better score on the validation rows after which training stops; the model
-        keeps the weights of its best epoch. The score is the loss plus λ Ψ. None trains for every epoch and
-        keeps the last weights.
+        keeps the weights of its best epoch. The score is the loss plus λ Ψ. If None, training uses every
+        epoch and keeps the last weights.
 
     Examples
     --------

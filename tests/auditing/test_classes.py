@@ -64,7 +64,7 @@ def test_an_audit_of_two_classes_runs_to_the_end() -> None:
     assert found.verdict == "above"
     assert found.curve["class"].tolist() == ["F", "M"]
     assert "lowest at F of “sex”" in found.answers[1].sentence
-    assert "holds classes, which have no order" in found.answers[8].text
+    assert "classes of “sex” have no order" in found.answers[8].text
     assert "direction" not in set(found.measures["measure"])
 
 
@@ -138,7 +138,7 @@ def test_two_attributes_are_crossed_and_small_cells_are_one() -> None:
     assert crossed["rows"].sum() == found.n
     assert set(crossed["group"]) == {"F", "M"}
     assert "crossed" in found.answers[1].tables
-    assert "In the" in found.answers[1].text
+    assert "Across the" in found.answers[1].text
     (figure, _) = audit_figure("crossed", crossed, found.view, theme=LIGHT)
     assert any(each.name == "sex: F" for each in figure.data)
     assert "crossed" not in found.others[0].tables

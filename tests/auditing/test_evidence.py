@@ -131,7 +131,7 @@ def test_evidence_that_was_altered_is_not_read(result, tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in parts.items():
             archive.writestr(name, content)
-    with pytest.raises(StorageError, match=r"audit\.json .* is not what its plan\.json says"):
+    with pytest.raises(StorageError, match=r"audit\.json .* does not match its plan\.json"):
         fd.AuditResult.load(path)
 
 

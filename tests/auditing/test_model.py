@@ -74,7 +74,7 @@ def test_the_command_line_takes_a_file(rows, tmp_path, monkeypatch, capsys):
                  "--customer", "7", "--out", "evidence.zip"]) == 1  # fmt: skip
     said = capsys.readouterr().out
     assert "11. What does the model do?" in said
-    assert "The customer of row 7 pays" in said
+    assert "The customer in row 7 pays" in said
     assert "flips.csv" in zipfile.ZipFile("evidence.zip").namelist()
     # The evidence names the model and its options: the same file gives the same bytes.
     again = json.loads(zipfile.ZipFile("evidence.zip").read("plan.json"))["command"]
@@ -102,7 +102,7 @@ def test_flips_are_those_by_hand_and_the_planted_proxy_is_named(rows):
     table = result.tables["flips"].set_index("column")
     assert table.loc["postcode", "mean_change"] * result.mean_price == pytest.approx(expected, abs=1e-9)
     assert set(table.index) == set(COLUMNS)
-    assert "“postcode” has the largest effect" in result.answers[-1].sentence
+    assert "“postcode” changes the price most" in result.answers[-1].sentence
     assert abs(table.loc["power", "mean_change"]) < 0.1 * table.loc["postcode", "mean_change"]
     # One customer: each column against its own values among all.
     moved = result.tables["customer_columns"].set_index("column")["change"]

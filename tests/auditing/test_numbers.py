@@ -157,14 +157,14 @@ def within_one(value: float) -> Estimate:
 @pytest.mark.parametrize(
     ("gap", "cost", "words"),
     [
-        (10, 7, "10.0 % (9.0 % to 11.0 %) of the mean price. Expected cost would justify a change of 7.0 % (6.0 % to 8.0 %); "
-         "3.0 % (2.0 % to 4.0 %) is unexplained."),
-        (10, 9.5, "Expected cost would justify a change of 9.5 % (8.5 % to 10.5 %); 0.5 % (-0.5 % to 1.5 %) is unexplained, which can be noise."),
-        (10, 15, "Expected cost changes by 15.0 % (14.0 % to 16.0 %), which is 5.0 % (4.0 % to 6.0 %) more."),
+        (10, 7, "10.0 % (9.0 % to 11.0 %) of the mean price. Expected cost would justify a change of 7.0 % (6.0 % to 8.0 %). "
+         "The difference, 3.0 % (2.0 % to 4.0 %), is unexplained."),
+        (10, 9.5, "a change of 9.5 % (8.5 % to 10.5 %). The difference, 0.5 % (-0.5 % to 1.5 %), is unexplained, which may be noise."),
+        (10, 15, "Expected cost changes even more, by 15.0 % (14.0 % to 16.0 %). The difference is 5.0 % (4.0 % to 6.0 %)."),
         # Fixed points may lie on a slope that falls.
-        (-10, -7, "would justify a change of -7.0 % (-8.0 % to -6.0 %); -3.0 % (-4.0 % to -2.0 %) is unexplained."),
-        (-10, -15, "changes by -15.0 % (-16.0 % to -14.0 %), which is 5.0 % (4.0 % to 6.0 %) more."),
-        (10, -5, "would justify a change of -5.0 % (-6.0 % to -4.0 %); 15.0 % (14.0 % to 16.0 %) is unexplained."),
+        (-10, -7, "a change of -7.0 % (-8.0 % to -6.0 %). The difference, -3.0 % (-4.0 % to -2.0 %), is unexplained."),
+        (-10, -15, "changes even more, by -15.0 % (-16.0 % to -14.0 %). The difference is 5.0 % (4.0 % to 6.0 %)."),
+        (10, -5, "a change of -5.0 % (-6.0 % to -4.0 %). The difference, 15.0 % (14.0 % to 16.0 %), is unexplained."),
     ],
 )  # fmt: skip
 def test_cost_that_changes_by_more_than_the_price_is_not_called_less_than_nothing(gap, cost, words):

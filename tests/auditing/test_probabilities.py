@@ -83,7 +83,7 @@ def test_an_audit_says_what_holds_and_what_does_not(tmp_path) -> None:
     assert result.plan.columns.sensitive == "p_a"
     said = result.answers[0].text
     assert "if price and class are unrelated among rows of equal probability" in said
-    assert "each class is as frequent as its probabilities say" in said
+    assert "the frequency of each class agrees with its probabilities" in said
     assert set(result.tables["class_probabilities"]["class"]) == set(NAMES)
     assert list(blocks_of(result.tables, result, theme=LIGHT))
     result.save(tmp_path / "evidence.zip")
@@ -92,9 +92,10 @@ def test_an_audit_says_what_holds_and_what_does_not(tmp_path) -> None:
     columns = result.tables["class_probabilities"].select_dtypes("number")
     assert np.allclose(shuffled.tables["class_probabilities"][columns.columns], columns)
     both = audited(table(), sensitive=["p_b", "p_a"])
-    assert "can't be tested" in both.answers[0].text
+    assert "Testing whether the probabilities are calibrated" in both.answers[0].text
     assert "class_probabilities" not in both.others[0].tables
-    assert "These rows correct them" in audited(table(calibrated=False), known_class="truth").answers[0].text
+    wrong = audited(table(calibrated=False), known_class="truth")
+    assert "We corrected the probabilities" in wrong.answers[0].text
 
 
 def test_what_is_no_probability_is_refused_with_its_rows() -> None:

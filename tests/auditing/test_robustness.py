@@ -95,6 +95,6 @@ def test_the_answer_says_it():
         linear(1_000, effect=1.0), price="p", sensitive="s", controls=["c"], questions=(4,), max_gap=0.01
     )
     (answer,) = (each for each in result.answers if each.question == 4)
-    assert "One as strong as “c” would explain" in answer.text
+    assert "A factor as strong as “c” would explain" in answer.text
     asked = result.measures[result.measures["question"] == 4]
     assert asked["measure"].tolist()[:2] == ["robustness_value", "robustness_value_at_level"]

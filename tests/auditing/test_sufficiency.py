@@ -79,7 +79,7 @@ def test_the_audit_says_level_and_autocalibration_apart():
     verdict = result.verdicts.set_index("criterion")["verdict"]
     assert "above" not in (verdict["sufficiency"], verdict["equalized_residuals"])
     (answer,) = (each for each in result.answers if each.question == 5)
-    assert "Among those who pay the same" in answer.sentence
+    assert "Among customers who pay the same" in answer.sentence
     said = " ".join(answer.more)
     assert f"Cost is {100 * ratio:.1f} % of the price" in said
     assert "Low prices are too high and high prices too low" in said
@@ -112,7 +112,7 @@ def test_a_price_that_is_the_outcome_is_told_so(copy):
 def test_a_second_price_that_is_the_outcome_is_told_so_and_no_cost_is_no_copy():
     frame = sample(PRICES["price = μ"], planted="none", seed=0)
     frame["second"] = frame["cost"]
-    with pytest.raises(DataError, match="“second” itself"):
+    with pytest.raises(DataError, match="linear function of “second”"):
         fd.audit(frame, price="price", sensitive="s", outcome="cost", candidate="second")
     with pytest.raises(DataError, match="adds up to 0"):
         fd.audit(frame.assign(cost=0.0), price="price", sensitive="s", outcome="cost")

@@ -18,10 +18,10 @@ pytestmark = [pytest.mark.browser, pytest.mark.variant]
 
 #: What only this audit says.
 SAID = {
-    "sex": "highest class of “sex”",
+    "sex": "among the classes of “sex”",
     "region": "“F”, “G” are merged into “all others”",
     "age × sex": "cells of “age” and “sex”",
-    "probabilities": "These figures do not classify any single row",
+    "probabilities": "These figures do not say to which class a row belongs",
 }
 
 

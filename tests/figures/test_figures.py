@@ -67,7 +67,7 @@ def test_the_front_draws_the_least_error_of_independence_with_its_standard_error
     (line,) = [shape for shape in figure.layout.shapes if shape.type == "line"]
     assert (line.y0, line.y1) == (0.3, 0.3)
     assert any(
-        text == "least error of independence: 0.3 ± 0.02"
+        text == "lowest error under independence: 0.3 ± 0.02"
         for text in (a.text for a in figure.layout.annotations)
     )
 
@@ -221,7 +221,7 @@ def test_exported_numbers_come_back_as_they_were():
 
 def test_long_titles_go_over_several_lines_for_which_the_figure_grows() -> None:
     words = {"x": "x", "y": "y", "theme": LIGHT, "height": 300}
-    long = "Bands of about equal exposure, 95 % intervals; above 1: paid out more than charged"
+    long = "Bands of about equal exposure, with 95 % intervals. Above 1, claims exceed prices"
     plain, grown = (new_figure(title="Title", subtitle=each, **words).layout for each in ("", long))
     assert grown.title.subtitle.text.count("<br>") == 1
     assert grown.title.subtitle.text.replace("<br>", " ").replace("\N{NO-BREAK SPACE}", " ") == long

@@ -206,7 +206,7 @@ def test_the_page_opens_them_once_and_says_so_when_it_is_twice(run):
     assert "Opening number 2" in "".join(each.value for each in at.warning)
     button(at, "Open again for this point").click().run()
     assert "opened 2 times" in words(at)
-    assert "no confirmation" in words(at)
+    assert "does not confirm the choice" in words(at)
 
 
 def test_the_report_says_it(run, capsys):

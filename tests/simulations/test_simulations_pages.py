@@ -229,7 +229,7 @@ def test_the_rest_is_drawn_when_chosen_and_says_things_as_they_are() -> None:
     table = app.dataframe[0].value
     assert {"Estimator", "Reads", "Exact", "Noise floor"} <= set(table.columns)
     (rdc,) = [row for _, row in table.iterrows() if "RDC" in row["Estimator"]]
-    assert "no slow sine of the rank" in rdc["0 means"]
+    assert "no slow sine of u's rank" in rdc["0 means"]
     calm(app.segmented_control(key="patterns.parts more").set_value("When each fails").run())
     calm(app.button(key='patterns.scene fails "chi2_kde" "heavy_tails"').click().run())
     assert app.toggle(key="heavy").value

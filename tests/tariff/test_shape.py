@@ -169,7 +169,7 @@ def test_what_it_costs_is_shown():
     assert (cost["cost"] > 0.02).all()
     assert (cost["cost"] > 2 * cost["noise"]).all()
     said = model.formula().splitlines()[-1]
-    assert said.startswith("Held: “wear” may only rise. On rows held out the deviance is 0.9")
+    assert said.startswith("Constraints: “wear” may only rise. On held-out rows the deviance is 0.9")
     assert f"{cost.loc['held out', 'cost']:+.4f}" in said
     few = fd.FairTariff(lam=0, monotone={"wear": -1}).fit(table[:80], claims[:80])
     assert list(few.monotone_cost_.index) == ["training"]

@@ -84,7 +84,7 @@ def test_the_answer_fits_the_figures(finished_run):
         assert f"λ = {lam:g}" in answer
         row = found.front.row(found.b)
         assert ("no link is found" in answer) == (row["verdict_p"] > 0.05)
-        assert f"one test of several measures: p = {row['verdict_p']:.2g}" in answer
+        assert f"joint test of several measures: p = {row['verdict_p']:.2g}" in answer
         old, new = (number(found.mean("rmse", point)) for point in (found.a, found.b))
         assert f"from {old} € to {new} €" in answer
         assert who_pays(found) in answer
@@ -232,7 +232,7 @@ def test_a_point_is_chosen_on_validation_rows_and_reported_on_test_rows(finished
         assert lam == knee(found.front.validation, DEFAULT_MEASURE, error="mse").lam
     assert lam > 0
     point = Point("hgr_nn", lam)
-    shown = f"HGR_spline is {found.shown(DEFAULT_MEASURE, point)} (validation rows: "
+    shown = f"HGR_spline is {found.shown(DEFAULT_MEASURE, point)}, and on validation rows "
     assert shown in text
     assert number(validation.loc[lam, DEFAULT_MEASURE]) in text.partition(shown)[2]
     (go,) = [button for button in at.button if button.label == "Show this point"]
@@ -257,7 +257,7 @@ def test_without_validation_rows_no_point_is_chosen():
     worker.main(run.id)
     at = look(open_page("tradeoff", run=run.id), "Find the point")
     assert not at.exception
-    assert "a choice by test rows looks better" in words(at)
+    assert "a point chosen on test rows looks better" in words(at)
 
 
 def test_a_first_look_starts_by_itself_and_is_refined():

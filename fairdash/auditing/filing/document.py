@@ -124,9 +124,9 @@ def _data(result: Findings) -> Iterator[Content]:
 def _method(_: Findings) -> Iterator[Content]:
     yield {each.title: f"{each.meaning} Measured: {each.gap}." for each in CRITERIA.values()}
     yield (
-        "Averages along the attribute are smooth curves with a band that contains the whole curve in 95 % of "
-        "samples. The verdict says whether the largest gap is below or above the threshold, each tested at 5 "
-        "%, or undecided. Holm's correction covers further criteria and attributes."
+        "Averages along the attribute are smooth curves. In 95 % of samples the band contains the whole "
+        "curve. The verdict says whether the largest gap is below the threshold, above it or undecided. "
+        "Each claim is tested at 5 %. Further criteria and attributes are tested with Holm's correction."
     )
 
 
@@ -164,7 +164,7 @@ def _question(number: int, result: Findings) -> Iterator[Content]:
 
 def _since(result: Findings) -> Iterator[Content]:
     if result.since is None:
-        yield "No earlier audit was given, so no changes are reported."
+        yield "You gave no earlier audit, so this report lists no changes."
         return
     yield unbroken(result.since.sentence)
     pictures = (each for each in blocks_of(moved_tables(result), result, theme=LIGHT))
@@ -178,12 +178,12 @@ def _reproduce(result: Findings) -> Iterator[Content]:
 def _limits(result: Findings) -> Iterator[Content]:
     left_out = [each.title for number, each in QUESTIONS.items() if number not in result.plan.asked]
     yield [
-        "This report states measurements on these rows. It does not certify compliance with any rule or "
-        "decide whether a difference is lawful.",
-        "Results for groups do not apply to single persons.",
-        "A difference that expected cost explains is not necessarily lawful.",
-        "“Among equals” means equal in the factors named. A missing factor may explain the remaining "
-        "difference.",
+        "This report states what was measured on these rows. It does not certify compliance with any rule, "
+        "and does not decide whether a difference is lawful.",
+        "Results for groups say nothing about single persons.",
+        "A difference may be unlawful even if expected cost explains it.",
+        "“Equals” are rows with the same values of the named factors. A factor that is missing may explain "
+        "the remaining difference.",
         "Every group shown has at least 20 rows.",
         *([f"Not asked: {' '.join(left_out)}"] if left_out else []),
     ]

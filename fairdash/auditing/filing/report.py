@@ -129,8 +129,8 @@ def verdicts_of(result: Findings) -> Table:
         }
     )
     note = (
-        "Shares of the mean price. The primary criterion is tested at 5 % in each direction, the others with "
-        "Holm's correction."
+        "Values are shares of the mean price. The primary criterion is tested at 5 % in each direction, "
+        "and the others are tested with Holm's correction."
     )
     return Table("The criteria, the primary one first", frame, note, shares=tuple(SHARES))
 

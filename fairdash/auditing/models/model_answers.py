@@ -61,7 +61,7 @@ def priced(
     known = getattr(model, "feature_names_in_", None) if columns is None else columns
     taken = [str(each) for each in (frame.columns if known is None else known)]
     for each in taken:
-        what = "The model takes this column, and the table lacks it"
+        what = "The model uses this column, but the table does not contain it"
         checks.require(each in frame.columns, each, what, "Add it, or name the model's columns.")
     hint = "Give the model's price another name."
     checks.require(name not in frame.columns, name, "The table has a column of that name", hint)
@@ -130,7 +130,7 @@ def ask_model(
     if name not in frame:
         hint = "Name a column of the table as sensitive."
         raise OptionError.of(
-            "A model is audited along a column, not along probabilities", hint, column="model"
+            "fairdash can't audit a model along probabilities of classes", hint, column="model"
         )
     whole = frame[frame[name].notna()]
     drawn = rng_of(Stream.AUDIT_ROWS, result.plan.random_state).permutation(len(whole))[:MOST_ROWS]
@@ -203,22 +203,23 @@ def _in_words(table: pd.DataFrame, name: str, delta: float, n: int) -> tuple[str
     if len(own):
         row = own.iloc[0]
         itself = (
-            f"If “{name}” alone moves from one end to the other, the model's price changes by "
+            f"If only “{name}” changes from its lowest to its highest value, the model's price changes by "
             f"{percent(row['mean_change'])} of the mean price on average, and by more than {percent(delta)} "
             f"for {percent(row['beyond'])} of the rows."
         )
     others = table[table["column"] != name]
-    through = "No other column related to it changes the price."
+    through = f"Among the columns related to “{name}”, no other column changes the price."
     if len(others) and abs(others["mean_change"].iloc[0]) > 0:
         first = others.iloc[0]
         through = (
-            f"Among the other columns, “{first['column']}” has the largest effect as it varies with "
-            f"“{name}”: {percent(first['mean_change'])} of the mean price on average, and more than "
+            f"Among the columns that vary with “{name}”, “{first['column']}” changes the price most: "
+            f"{percent(first['mean_change'])} of the mean price on average, and more than "
             f"{percent(delta)} for {percent(first['beyond'])} of the rows."
         )
     return (
         f"{itself} {through}",
-        f"Based on {n:,} rows, with one column changed at a time. Such customers may not exist.",
+        f"These figures come from {n:,} rows in which one column is changed at a time. Customers with such "
+        "values may not exist.",
     )
 
 
@@ -251,7 +252,7 @@ def _customer(
     ).sort_values("change", key=np.abs, ascending=False, ignore_index=True)
     facts = {"price": price, "mean_near_in_s": float(beside.mean()), "mean_of_all": everyone}
     told = (
-        f"The customer of row {label} pays {amount(price)}; the customers nearest in “{name}” pay "
+        f"The customer in row {label} pays {amount(price)}. The customers closest in “{name}” pay "
         f"{amount(facts['mean_near_in_s'])} on average, and {percent(lower)} of them pay less."
     )
     if len(moved):

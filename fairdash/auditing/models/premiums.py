@@ -51,7 +51,7 @@ PREMIUMS: Mapping[str, str] = MappingProxyType(
 DIFFERENCES: Mapping[str, str] = MappingProxyType(
     {
         "proxy_effect": "unaware less aware",
-        "risk_spread": "highest less lowest best estimate over s",
+        "risk_spread": "highest minus lowest best estimate over s",
         "cost_of_parity": "corrective less best estimate",
     }
 )
@@ -350,10 +350,10 @@ def fit_of(costs: Costs) -> str:
     fit, what = costs.fit, loss_in_words(costs)
     if fit.ci_low <= 0:
         return (
-            f"on held-out rows they explain no detectable part of its {what}, so treat this as noise: "
-            f"{within(fit)}"
+            f"on held-out rows trees explain no detectable part of the {what} ({within(fit)}), so these "
+            "figures are noise"
         )
-    return f"trees that explain {within(fit)} of its {what} on held-out rows"
+    return f"on held-out rows trees explain {within(fit)} of the {what}"
 
 
 def loss_in_words(costs: Costs) -> str:
@@ -374,4 +374,4 @@ def features_in_words(table: AuditTable) -> str:
     named = (
         "the columns you named" if table.columns.features is not None else "every column without another role"
     )
-    return f"Features of the models of price and cost, {named}: {listed}."
+    return f"The models of price and cost use {named}: {listed}."

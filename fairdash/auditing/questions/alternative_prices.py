@@ -135,14 +135,15 @@ def _premiums_in_words(
     listed = ", ".join(f"{title.lower()} {percent(gaps[id].value / mean)}" for id, title in PREMIUMS.items())
     proxy, parity = (within(sizes[id], mean) for id in ("proxy_effect", "cost_of_parity"))
     return (
-        f"Five premiums estimated from “{learned}” have these largest gaps along “{name}”, as shares of "
-        f"the mean price: {listed}.",
+        f"We estimated five premiums from “{learned}”. Their largest gaps along “{name}”, as shares of the "
+        f"mean price, are: {listed}.",
         f"Fit of the models: {fit_of(costs)}; networks explain {within(costs.fit_networks)}.",
-        f"If “{name}” is omitted, other columns act as proxies for it. This changes a policy's premium by "
-        f"{proxy} of the mean price (unaware less aware).",
-        f"A premium independent of it changes a policy's premium by {parity} (corrective less best "
-        f"estimate) and explains {points(less)} less of the {loss_in_words(costs)}.",
-        "To get premiums between these with their errors, train a front on this table.",
+        f"A tariff without “{name}” uses other columns as proxies for it. On average, these proxies change "
+        f"a policy's premium by {proxy} of the mean price (unaware minus aware premium).",
+        f"To make premiums independent of “{name}”, a policy's premium has to change by {parity} of the "
+        "mean price on average (corrective premium minus best estimate). The corrective premiums explain "
+        f"{points(less)} less of the {loss_in_words(costs)}.",
+        "Train a front on this table to get premiums between these, with the error of each.",
     )
 
 
@@ -154,8 +155,8 @@ def _averages_in_words(averages: pd.DataFrame, table: AuditTable) -> str:
         for row in (own.iloc[int(pick(own["value"]))] for pick in (np.argmin, np.argmax))
     )
     return (
-        "These intervals cover only the sampling of policies, for the models as fitted. The averages by band "
-        "also cover the errors of the models, with limits for all bands at once: the unaware premium ranges "
+        "These intervals cover the sampling of policies but not the errors of the models. The intervals of "
+        "averages by band cover both, for all bands at once. By band, the average unaware premium ranges "
         f"from {least} to {most}."
     )
 
@@ -297,7 +298,7 @@ def _in_words(table: AuditTable, second: AuditTable, tables: Mapping[str, pd.Dat
         for each in ends
     ]
     return (
-        f"The largest gap is {percent(both['price'])} of the mean with “{names[0]}” and "
+        f"The largest gap is {percent(both['price'])} of the mean price with “{names[0]}” and "
         f"{percent(both['candidate'])} with “{names[1]}”, a difference of {percent(both['difference'])} "
         f"({percent(both['ci_low'])} to {percent(both['ci_high'])}). With “{names[1]}”, {percent(dearer)} of "
         f"the exposure would pay more, and the mean price would be {table.money(second.mean_price)} instead "

@@ -112,7 +112,7 @@ def _parts_in_words(shares: pd.DataFrame, whole: Estimate, uf: Estimate) -> str:
         return "No column contributes detectably."
     pairs = zip(named["feature"].tolist(), named["share"].tolist(), strict=True)
     listed = ", ".join(f"“{feature}” {percent(share / whole.value)}" for feature, share in pairs)
-    return f"In a model of the price, the link runs through {listed}."
+    return f"In a model of the price, the link comes from these columns: {listed}."
 
 
 def _made_in_words(fits: pd.DataFrame, itself: Estimate, name: str) -> str:
@@ -120,8 +120,9 @@ def _made_in_words(fits: pd.DataFrame, itself: Estimate, name: str) -> str:
     model, too = (WITH, f" and “{name}”") if _uses_itself(itself) else (WITHOUT, "")
     r2 = fits.set_index("model")["value"]
     return (
-        f"Trees reproduce the price from the other columns{too} (R² {r2[model]:.3f} on held-out rows; for "
-        f"networks {r2[BY_NETWORKS]:.3f}). The parts are their Shapley values."
+        f"The model consists of trees that predict the price from the other columns{too}. Its R² on "
+        f"held-out rows is {r2[model]:.3f}, and that of networks is {r2[BY_NETWORKS]:.3f}. Shapley values "
+        "divide the link among the columns."
     )
 
 
@@ -129,19 +130,22 @@ def _itself_in_words(itself: Estimate, name: str) -> str:
     """Return whether the price follows s through s itself."""
     with_it = f"Adding “{name}” itself raises R² by {points(itself)}"
     if _uses_itself(itself):
-        return f"{with_it}: the price uses it, or something related to it outside the table."
+        return (
+            f"{with_it}. The price therefore uses “{name}”, or something related to it that is not in "
+            "the table."
+        )
     if itself.ci_high < USES_ITSELF:
-        return f"{with_it}: the price does not use it beyond what these columns reveal about it."
-    return f"{with_it}: it is undecided whether the price uses it beyond these columns."
+        return f"{with_it}. Beyond what these columns reveal about “{name}”, the price does not use it."
+    return f"{with_it}. The data do not show whether the price uses it beyond these columns."
 
 
 def _proxies_in_words(table: pd.DataFrame, name: str) -> str:
     """Sentence about the features that depend on s."""
     clear = table[table["p_corrected"] <= 0.05]
     if clear.empty:
-        return f"No column is shown to depend on “{name}”."
+        return f"No column shows a detectable dependence on “{name}”."
     first = clear.iloc[0]
-    return f"The column most dependent on “{name}” is “{first['feature']}” (HGR {first['hgr']:.2f})."
+    return f"“{first['feature']}” depends most on “{name}” (HGR {first['hgr']:.2f})."
 
 
 def _discrimination_in_words(found: Estimate | None, costs: Costs | None) -> str:
@@ -149,8 +153,8 @@ def _discrimination_in_words(found: Estimate | None, costs: Costs | None) -> str
     if found is None or costs is None:
         return "Proxy discrimination can't be measured without an outcome or an expected cost."
     return (
-        f"{within(found)} of the price's variance separates it from the nearest price without proxy "
-        f"discrimination, for costs as estimated here ({fit_of(costs)})."
+        "The distance between the price and the nearest price without proxy discrimination is "
+        f"{within(found)} of the price's variance. It depends on our estimate of cost ({fit_of(costs)})."
     )
 
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from fairdash.auditing.curve import Basis, Curve, basis_of, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Measured, Part, p_among_equals
-from fairdash.auditing.gaps import LEVEL, Estimate, Gap, largest_gap, noise_in_words, within
+from fairdash.auditing.gaps import LEVEL, Estimate, Gap, largest_gap, noise_in_words, of_mean, within
 from fairdash.auditing.plan import QUESTIONS
 from fairdash.auditing.questions.robustness import as_measures, robustness_among_equals, robustness_in_words
 from fairdash.auditing.table import AuditTable
@@ -61,7 +61,7 @@ def is_it_earned(data: AuditData, _: Answered) -> Part:
             {"measure": f"gap{name}", "part": k, "from": low, "to": high}
             for k, (low, high) in enumerate(ends, start=1)
         ]
-    few_rows = "Too few rows to select the lowest and highest point on one half of them."
+    few_rows = "There are too few rows to select the lowest and highest point on one half of them."
     told = chosen or fixed
     if told is None:
         return Part(sentences=(few_rows,))
@@ -87,7 +87,7 @@ def among_equals(data: AuditData, _: Answered) -> Part:
         if among is factors:
             p_value = p_among_equals(table, table.price, among, random_state=data.seed)
             said = _equals_in_words(gap, table.mean_price, among, any_link=p_value)
-            drawn = f"Based on a random sample of {part.n:,} rows."
+            drawn = f"These figures come from a random sample of {part.n:,} rows."
             robust = robustness_among_equals(part, basis, left, among, partial(_left_by_splines, part))
             said = (*said, robustness_in_words(robust, table.columns.sensitive, among))
             measures += as_measures(robust)
@@ -197,16 +197,17 @@ def in_words(
         "of the mean price."
     )
     if "left" not in parts:
-        return f"{gap} Whether cost justifies it is unknown: name an outcome or an expected cost."
+        return f"{gap} To see whether cost justifies this, name an outcome or an expected cost."
     cost, left = within(parts["earned"], mean), parts["left"]
     can_be_noise = left.ci_low <= 0 <= left.ci_high
     if not can_be_noise and (left.value < 0) != (whole.value < 0):
         low_end, high_end = sorted((abs(left.ci_low), abs(left.ci_high)))
         more = within(Estimate(value=abs(left.value), ci_low=low_end, ci_high=high_end), mean)
-        return f"{gap} Expected cost changes by {cost}, which is {more} more."
-    noise = ", which can be noise" if can_be_noise else ""
+        return f"{gap} Expected cost changes even more, by {cost}. The difference is {more}."
+    noise = ", which may be noise" if can_be_noise else ""
     return (
-        f"{gap} Expected cost would justify a change of {cost}; {within(left, mean)} is unexplained{noise}."
+        f"{gap} Expected cost would justify a change of {cost}. The difference, {within(left, mean)}, is "
+        f"unexplained{noise}."
     )
 
 
@@ -286,9 +287,9 @@ def _equals_in_words(gap: Gap, mean: float, factors: tuple[str, ...], *, any_lin
     """Return the answer and more; `any_link` is the p-value of no link, which may differ between
     unequal rows."""
     return (
-        f"Among rows that are equal in {few(factors)} the price differs by {within(gap, mean)} between its "
-        "lowest and highest point.",
+        f"Among rows that are equal in {few(factors)}, the highest average price exceeds the lowest by "
+        f"{of_mean(gap, mean)}.",
         noise_in_words(gap, mean),
-        "A test for a link that varies with the factors finds "
+        "We also tested for a link that varies with the factors and found "
         f"{'one' if any_link <= LEVEL else 'none'} (p = {any_link:.2g}).",
     )

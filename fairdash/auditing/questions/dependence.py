@@ -66,25 +66,25 @@ def does_it_follow(data: AuditData, _: Answered) -> Part:
 
 
 def _or_noise(gap: Gap) -> str:
-    return "more than noise" if gap.p_value <= LEVEL else "which can be noise"
+    return "which is more than noise" if gap.p_value <= LEVEL else "which may be noise"
 
 
 def _follows_in_words(gap: Gap, data: AuditData, *, any_link: float) -> tuple[str, ...]:
     """Return the answer and more; `any_link` is the p-value of no link of any kind."""
     if any_link > LEVEL:
-        test = f"One test of several measures finds no link of any kind (p = {any_link:.2g})."
+        test = f"A joint test of several measures finds no link of any kind (p = {any_link:.2g})."
     elif gap.p_value > LEVEL:
         test = (
-            f"One test of several measures finds a link (p = {any_link:.2g}), not in the average but "
-            "perhaps in the spread."
+            f"A joint test of several measures finds a link (p = {any_link:.2g}). The averages do not show "
+            "it, but the spread may."
         )
     else:
-        test = f"One test of several measures also finds a link (p = {any_link:.2g})."
+        test = f"A joint test of several measures also finds a link (p = {any_link:.2g})."
     mean = data.table.mean_price
     return (
-        f"Between its lowest and highest point along “{data.table.columns.sensitive}” the price differs by "
+        f"Along “{data.table.columns.sensitive}”, the highest average price exceeds the lowest by "
         f"{of_mean(gap, mean)}, {_or_noise(gap)}.",
-        f"In units of the price: {data.table.money(gap.value)}. {noise_in_words(gap, mean)}",
+        f"In money, this is {data.table.money(gap.value)}. {noise_in_words(gap, mean)}",
         test,
     )
 
@@ -114,15 +114,18 @@ def follows_in_words(gap: Gap, table: AuditTable, tables: Mapping[str, pd.DataFr
         f"“{name}” {'+' if off > 0 else '−'}{percent(abs(off) / mean)}"
         for name, off in zip(apart["class"], apart["difference"], strict=True)
     )
-    against_rest = f"Classes that differ from the rest (Holm): {listed}." if listed else "No class "
-    "differs from the rest."
+    against_rest = (
+        f"These classes differ from the rest, after Holm's correction: {listed}."
+        if listed
+        else "No class differs from the rest."
+    )
     clear = int((pairs["p_value"] <= LEVEL).sum())
     of_pairs = () if len(pairs) < 2 else (f"{against_rest} {clear} of {len(pairs)} pairs of classes differ.",)
     least = each.iloc[int(np.argmin(each["adverse_impact_ratio"]))]
     verdict = "below" if least["adverse_impact_ratio"] < FOUR_FIFTHS else "not below"
     return (
-        f"Between its lowest and its highest class of “{table.columns.sensitive}” the price differs by "
-        f"{within(gap, mean)} of the mean price, {_or_noise(gap)}.",
+        f"The highest average price among the classes of “{table.columns.sensitive}” exceeds the lowest by "
+        f"{of_mean(gap, mean)}, {_or_noise(gap)}.",
         *of_pairs,
         f"“{least['class']}” has the smallest share of prices at or below the median, "
         f"{percent(least['selection_rate'])}. Its adverse impact ratio is "
@@ -181,13 +184,13 @@ def _top_prices_in_words(band: pd.DataFrame, share: float, table: AuditTable) ->
     """Share of the highest prices along s."""
     name = table.columns.sensitive
     most, least = (
-        f"{table.called(point['at'])}, {percent(point['value'])} "
+        f"{table.called(point['at'])}, with {percent(point['value'])} "
         f"({percent(point['low'])} to {percent(point['high'])})"
         for point in (band.iloc[int(pick(band["value"]))] for pick in (np.argmax, np.argmin))
     )
     return (
-        f"Share of rows among the highest {percent(share)} of prices, by “{name}”: most at {most}, fewest "
-        f"at {least}."
+        f"The share of rows among the highest {percent(share)} of prices is largest at “{name}” {most}, and "
+        f"smallest at {least}."
     )
 
 
@@ -235,7 +238,9 @@ def _crossed(data: AuditData, other: str) -> tuple[pd.DataFrame, list[str]]:
     second = _Groups.of(frame[other], weight, _CURVES)
     first = _Groups.of(frame[columns.sensitive], weight, min(N_BANDS, MOST_CLASSES // len(second.names)))
     if (count := len(first.names) * len(second.names)) > MOST_CLASSES:
-        return pd.DataFrame(), [f"“{name}” is omitted: its {count} cells are more than {MOST_CLASSES}."]
+        return pd.DataFrame(), [
+            f"We left out “{name}”, because it has {count} cells and at most {MOST_CLASSES} are allowed."
+        ]
     labels = {f"{a} · {b}": (i, j) for j, b in enumerate(second.names) for i, a in enumerate(first.names)}
     is_known = (first.codes >= 0) & (second.codes >= 0)
     codes = np.where(is_known, second.codes * len(first.names) + first.codes, -1)
@@ -261,9 +266,9 @@ def _crossed(data: AuditData, other: str) -> tuple[pd.DataFrame, list[str]]:
         found.append({"other": other, **of_cell, "rows": int(rows[int(cell["at"])]), **ends})
     lowest, highest = (table.called(basis.at[k]) for k in (gap.lowest, gap.highest))
     said = [
-        f"In the {len(found)} cells of “{columns.sensitive}” and “{other}” the price differs by "
-        f"{within(gap, table.mean_price)} of the mean price, {_or_noise(gap)}: it is lowest in “{lowest}” "
-        f"and highest in “{highest}”."
+        f"Across the {len(found)} cells of “{columns.sensitive}” and “{other}”, the highest average price "
+        f"exceeds the lowest by {within(gap, table.mean_price)} of the mean price, {_or_noise(gap)}. The "
+        f"price is lowest in “{lowest}” and highest in “{highest}”."
     ]
     return pd.DataFrame(found, columns=_CROSSED), [*said, *cells.merged_in_words(name)]
 
@@ -277,22 +282,23 @@ def along_probabilities(
     n_known, known = int((table.known >= 0).sum()), None
     if n_known < FEWEST_KNOWN:
         said = (
-            f"Whether these probabilities are calibrated can't be tested: {counted(n_known, 'row')} have a "
-            f"known class, and {FEWEST_KNOWN} are needed. If they are not calibrated, neither intervals "
-            "nor bounds hold."
+            f"The class is known in {counted(n_known, 'row')}. Testing whether the probabilities are "
+            f"calibrated takes {FEWEST_KNOWN}. If they are not calibrated, the intervals and the bounds are "
+            "wrong."
         )
     else:
         tables["calibration_of_classes"] = found = calibration(p, table.known, names)
         off = [str(name) for name in found["class"][found["p_value"] <= LEVEL]]
         said = (
-            f"In {n_known:,} rows with a known class, each class is as frequent as its probabilities say, "
-            "but for noise."
+            f"In the {n_known:,} rows with a known class, the frequency of each class agrees with its "
+            "probabilities, up to noise."
         )
         if off:
             known = table.known
             said = (
-                f"In {n_known:,} rows with a known class, the probabilities of {few(off)} are wrong beyond "
-                "noise. These rows correct them. This is valid if they are like all other rows."
+                f"In the {n_known:,} rows with a known class, the probabilities of {few(off)} are wrong by "
+                "more than noise. We corrected the probabilities with these rows. The correction is valid "
+                "if these rows are like all others."
             )
     every = by_probability(
         table.price, p, names, table.weight, table.units, known=known, random_state=random_state
@@ -300,7 +306,7 @@ def along_probabilities(
     is_large = every["expected_rows"] >= FEWEST_ROWS
     tables["class_probabilities"] = shown = every[is_large].reset_index(drop=True)
     small = every["class"][~is_large].tolist()
-    fewer = f"Left out: {few(small)}, with fewer than {FEWEST_ROWS} expected rows."
+    fewer = f"We left out {few(small)}, with fewer than {FEWEST_ROWS} expected rows."
     notes = (fewer,) if small else ()
     if shown.empty:
         return tables, (said,), notes
@@ -320,13 +326,13 @@ def along_probabilities(
         f"According to the probabilities of {few(names)}, the price of “{most['class']}” differs most from "
         f"that of all others, by {value} of the mean price ({low} to {high}), if price and class are "
         "unrelated among rows of equal probability.",
-        f"Without that condition the difference is between {least} and {greatest}, including noise.",
+        f"Without this assumption, the difference is between {least} and {greatest}, including noise.",
     ]
     if most["bound_low"] <= 0 <= most["bound_high"]:
-        more.append("These data alone therefore do not show which side pays more.")
+        more.append("These data alone therefore do not show who pays more.")
     if not np.isnan(most["likeliest"]):
         more.append(
-            f"If each row had its most likely class, the difference would be {likeliest}. This estimate "
-            "can be wrong even under the condition."
+            f"If each row had its most likely class, the difference would be {likeliest}. This estimate may "
+            "be wrong even if the assumption holds."
         )
-    return tables, (*more, said, "These figures do not classify any single row."), notes
+    return tables, (*more, said, "These figures do not say to which class a row belongs."), notes

@@ -69,20 +69,21 @@ def other_columns(table: AuditTable) -> pd.DataFrame:
 def _moved_in_words(
     each: Estimate, of_all: Estimate, share: float, table: AuditTable, *, earned: bool
 ) -> str:
-    base = "the price justified by cost at the portfolio's loss ratio" if earned else "the mean price"
+    base = "the price that cost justifies at the portfolio's loss ratio" if earned else "the mean price"
     total = float(table.weight.sum()) * of_all.value
     name = table.columns.sensitive
     if of_all.ci_low <= 0:
         return (
-            f"No part of “{name}” is shown to pay above {base}. At the values of “{name}” selected on one "
-            f"half of the rows, the difference on the other half is {table.money(each.value)} "
+            f"The data show no values of “{name}” at which customers pay more than {base}. We selected "
+            "values on one half of the rows; on the other half, the difference there is "
+            f"{table.money(each.value)} "
             f"{table.a_unit_of_exposure} ({table.money(each.ci_low)} to {table.money(each.ci_high)})."
         )
     return (
-        f"The part of “{name}” that pays above {base}, {percent(share)} of the exposure, pays "
-        f"{table.money(each.value)} {table.a_unit} more ({table.money(each.ci_low)} to "
-        f"{table.money(each.ci_high)}): {table.money(total)} in all, "
-        f"{percent(of_all.value / table.mean_price)} of all premiums."
+        f"At some values of “{name}”, with {percent(share)} of the exposure, customers pay more than "
+        f"{base}. On average they pay {table.money(each.value)} {table.a_unit} more "
+        f"({table.money(each.ci_low)} to {table.money(each.ci_high)}). This is {table.money(total)} in "
+        f"total, or {percent(of_all.value / table.mean_price)} of all premiums."
     )
 
 
@@ -91,14 +92,14 @@ def _segments_in_words(most: pd.DataFrame, count: int, data: AuditData) -> str:
         return "No other column can form segments."
     first = most.iloc[0]
     if first["shown"] <= 0:
-        return f"None of {counted(count, 'segment')} with 20 rows or more differs beyond noise."
-    against = "rows alike in that column" if data.cost is None else "what cost justifies"
+        return f"None of {counted(count, 'segment')} with 20 rows or more differs by more than noise."
+    against = "that of rows alike in this column" if data.cost is None else "what cost justifies"
     return (
-        f"The most affected of {counted(count, 'segment')} with 20 rows or more is "
-        f"“{data.table.columns.sensitive}” {data.table.s_range(first['s_low'], first['s_high'])} with "
-        f"“{first['column']}” {first['level']}: {data.table.money(first['per_head'])} "
-        f"{data.table.a_unit_of_exposure} against {against} ({data.table.money(first['per_head_low'])} to "
-        f"{data.table.money(first['per_head_high'])}; {counted(int(first['rows']), 'row')})."
+        f"Of {counted(count, 'segment')} with 20 rows or more, the one with “{data.table.columns.sensitive}” "
+        f"{data.table.s_range(first['s_low'], first['s_high'])} and “{first['column']}” {first['level']} "
+        f"({counted(int(first['rows']), 'row')}) is affected most. Its price minus {against} is "
+        f"{data.table.money(first['per_head'])} ({data.table.money(first['per_head_low'])} to "
+        f"{data.table.money(first['per_head_high'])}) {data.table.a_unit_of_exposure}."
     )
 
 

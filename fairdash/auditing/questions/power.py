@@ -43,12 +43,11 @@ SHARES = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
 MOST_ROWS = 100_000
 _MOST_DRAWS, _FEWEST_DRAWS, _ROWS_DRAWN = 40, 5, 400_000
 _NO_ORDER = (
-    "“{name}” holds classes, which have no order. The audit therefore omits percentiles, direction and "
-    "reliability."
+    "The classes of “{name}” have no order. The audit therefore omits percentiles, direction and reliability."
 )
 _BERKSON = (
-    "This covers errors of the attribute around its true value. It does not cover an attribute imputed as "
-    "its mean given other columns (Berkson errors)."
+    "This estimate assumes that measured values scatter around the true value. It does not apply if the "
+    "attribute was imputed as a mean given other columns (Berkson errors)."
 )
 
 
@@ -77,11 +76,11 @@ def _power(data: AuditData, before: Answered) -> Part:
     ]
     first = before.criteria[data.plan.criterion]
     n, needed = first.table.n, first.rows_needed(data.delta)
-    enough = "these are enough" if needed <= n else f"about {amount(needed)} would be needed"
+    enough = "there are enough rows" if needed <= n else f"about {amount(needed)} rows would be needed"
     said = (
-        f"{CRITERIA[data.plan.criterion].title}: without a gap, {counted(n, 'row')} like these would "
-        f"show with probability 0.8 that it is below {percent(first.found.smallest / mean)} of "
-        f"the mean price; for {data.plan.gap_in_words} {enough}."
+        f"{CRITERIA[data.plan.criterion].title}: if there were no gap, {counted(n, 'row')} like these would "
+        f"rule out a gap of {percent(first.found.smallest / mean)} of the mean price with probability 0.8. "
+        f"For a gap of {data.plan.gap_in_words}, {enough}."
     )
     return Part(sentences=(said,), tables={"power": pd.DataFrame(rows)})
 
@@ -92,11 +91,12 @@ def _missing(data: AuditData) -> list[Part]:
     if found is None:
         return []
     apart, count, table = found
-    differ = "differ" if apart.ci_low > 0 or apart.ci_high < 0 else "are not shown to differ"
+    differ = "differ" if apart.ci_low > 0 or apart.ci_high < 0 else "do not differ detectably"
     money = data.table.money
     said = (
-        f"“{name}” is missing in {counted(count, 'row')}, which are left out; their prices {differ} from the "
-        f"others': {money(apart.value)} on average ({money(apart.ci_low)} to {money(apart.ci_high)})."
+        f"“{name}” is missing in {counted(count, 'row')}, which are left out. Their prices {differ} from "
+        f"those of the other rows. The average difference is {money(apart.value)} ({money(apart.ci_low)} to "
+        f"{money(apart.ci_high)})."
     )
     measures = (data.measure("price_without_sensitive", apart),)
     return [Part(sentences=(said,), tables={"missing_by_price": table}, measures=measures)]
@@ -107,7 +107,7 @@ def _reliable(data: AuditData) -> Part:
     if data.table.classes:
         return Part(sentences=(_NO_ORDER.format(name=name),))
     if not data.plan.reliability:
-        said = f"To correct for errors in “{name}” itself, state its reliability."
+        said = f"If “{name}” was measured with error, state its reliability to correct for it."
         return Part(sentences=(said,))
     data.say("Errors in the attribute", 9, 0.5)
     found = corrected(data.table, data.plan.reliability, random_state=data.seed)
@@ -118,13 +118,12 @@ def _reliable(data: AuditData) -> Part:
     rows = [{"reliability": at} | data.measure("", each) for at, each in direction.items()]
     stated = min(data.plan.reliability)
     each, plain = direction[stated], direction[1.0]
-    drawn = f"Errors in the attribute are computed on a random sample of {looked_at:,} rows."
+    drawn = f"The correction for errors in the attribute uses a random sample of {looked_at:,} rows."
     return Part(
         sentences=(
-            f"If {percent(stated)} of the variance of {few([name])} is not error, the price would differ by "
-            f"{within(each, mean)} from its 10th to its 90th percentile instead of "
-            f"{percent(plain.value / mean)} (SIMEX: simulation and extrapolation by a parabola in the root "
-            "of the reliability).",
+            f"Suppose that {percent(stated)} of the variance of {few([name])} is not error. Then the price "
+            f"differs by {within(each, mean)} between its 10th and 90th percentile instead of "
+            f"{percent(plain.value / mean)} (by SIMEX: simulation and extrapolation).",
             _BERKSON,
         ),
         tables={

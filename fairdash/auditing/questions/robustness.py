@@ -164,20 +164,21 @@ def robustness_in_words(found: Robustness, name: str, factors: tuple[str, ...]) 
     """State in one sentence how strong an omitted factor would have to be."""
     if found.at_level <= 0:
         return (
-            "Even a weak missing factor could explain the gap among equals, which is not "
-            "significant on held-out rows."
+            "The gap among equals is not significant on held-out rows, so even a weak missing factor could "
+            "explain it."
         )
     said = (
-        f"A missing factor would have to explain {percent(found.value)} of what {few(factors)} leave"
-        f"{'s' if len(factors) == 1 else ''} of both the price and “{name}” to explain the whole gap among "
-        f"equals ({percent(found.at_level)} for it to be no longer significant)"
+        "To explain the whole gap among equals, a missing factor would have to explain "
+        f"{percent(found.value)} of the variation in both the price and “{name}” that {few(factors)} leave"
+        f"{'s' if len(factors) == 1 else ''} unexplained. At {percent(found.at_level)}, the gap would no "
+        "longer be significant"
     )
     if not found.strongest:
         return f"{said}."
     taken = "all of the gap" if found.taken >= 1 else f"at most {percent(found.taken)} of the gap"
     return (
-        f"{said}. One as strong as “{found.strongest}” would explain {percent(found.of_price)} and "
-        f"{percent(found.of_s)}, and explain {taken}."
+        f"{said}. A factor as strong as “{found.strongest}” would explain {percent(found.of_price)} of the "
+        f"price's and {percent(found.of_s)} of the attribute's variation, and {taken}."
     )
 
 

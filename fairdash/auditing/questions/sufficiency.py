@@ -124,21 +124,21 @@ def _in_words(
     cells = surface.cells
     worst = cells.iloc[int(np.argmax(cells["b"] / cells["standard_error"].clip(lower=1e-300)))]
     place = (
-        f"The clearest undercharge is {table.money(worst['b'])} against other rows with the same price, at "
-        f"prices from {table.money(worst['price_low'])} to {table.money(worst['price_high'])} and “{name}” "
-        f"{'' if table.classes else 'from '}{table.s_range(worst['s_low'], worst['s_high'])}."
+        f"Compared with other rows at the same price, the clearest undercharge is {table.money(worst['b'])}. "
+        f"It occurs at prices from {table.money(worst['price_low'])} to {table.money(worst['price_high'])} "
+        f"and “{name}” {'' if table.classes else 'from '}{table.s_range(worst['s_low'], worst['s_high'])}."
     )
     is_clear = surface.p_value <= LEVEL and worst["b"] > 0
     return (
-        f"Among those who pay the same, expected cost differs along “{name}” by "
-        f"{table.money(surface.value)} per row, {of_mean(surface, mean)}.",
-        f"Cost is {percent(table.loss_ratio)} of the price and is scaled to the price's level before the "
+        f"Among customers who pay the same price, expected cost varies along “{name}” by "
+        f"{table.money(surface.value)} per row, which is {of_mean(surface, mean)}.",
+        f"Cost is {percent(table.loss_ratio)} of the price. We scaled cost to the total price before the "
         "comparison.",
-        "The figure is the root mean square over cells of price and attribute, without noise "
-        f"(p = {surface.p_value:.2g}).",
+        "This figure is the root mean square over cells of price and attribute, with noise subtracted (p = "
+        f"{surface.p_value:.2g}).",
         *([place] if is_clear else []),
-        f"Cost less price differs along “{name}” by {of_mean(residuals, mean)} between its lowest and its "
-        "highest point.",
+        f"The average of cost minus price varies along “{name}”: its highest point exceeds its lowest by "
+        f"{of_mean(residuals, mean)}.",
         _calibration(calibrated, mean),
     )
 
@@ -147,7 +147,7 @@ def _calibration(found: Surface, mean: float) -> str:
     """Autocalibration, which is no statement on the sensitive attribute."""
     if found.p_value > LEVEL:
         return (
-            "Autocalibration: no price is shown to differ from the cost of its rows (p = "
+            "Autocalibration: at no price does the cost of the rows differ detectably from the price (p = "
             f"{found.p_value:.2g})."
         )
     bands = found.cells
@@ -157,8 +157,8 @@ def _calibration(found: Surface, mean: float) -> str:
         (False, True): " Low prices are too high and high prices too low.",
     }.get((bool(low > 0), bool(high > 0)), "")
     return (
-        "Autocalibration, over all values of the attribute: the cost of rows at a price differs from this "
-        f"price by {of_mean(found, mean)} (p = {found.p_value:.2g}).{slope}"
+        "Autocalibration: at a given price, the average cost of all rows differs from the price by "
+        f"{of_mean(found, mean)} (p = {found.p_value:.2g}).{slope}"
     )
 
 

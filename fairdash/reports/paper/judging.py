@@ -446,7 +446,7 @@ def in_words(sides: pd.DataFrame) -> str:
         repeats = int(sides["repeats"].min())
         sets = {2: "two", 3: "three", 4: "four", 5: "five"}.get(repeats, str(repeats))
         parts.append(
-            f"can't be resolved with {sets} data sets{named[UNRESOLVED]}, where the 95 % interval of their "
-            "mean holds the true value"
+            f"can't be resolved with {sets} data sets{named[UNRESOLVED]}, because the 95 % interval of "
+            "their mean contains the true value"
         )
     return "; ".join(parts)

@@ -80,13 +80,12 @@ REFERENCES: Mapping[str, Reference] = by_id(
         id="barycentre",
         title="Reference (uses s): Wasserstein barycentre",
         label="uses s: barycentre",
-        meaning="Takes a model that uses s. Each prediction keeps its rank among people with the same "
-        "s and takes the value of this rank in one common distribution. This is the smallest change, in "
-        "mean square, that makes predictions independent of s. A partial strength makes part of the change.",
-        limits="It needs everyone's s to set a price. Its path is the shortest in Wasserstein distance "
-        "and lowers all kinds of dependence equally. A model trained on one measure can be below this "
-        "path, even without s, because it lowers only the dependence that this measure detects. At "
-        "independence it can't.",
+        meaning="Starts from a model that uses s. Each prediction keeps its rank among people with the same "
+        "s, and gets the value at this rank in one common distribution. This is the smallest change, in mean "
+        "square, that makes predictions independent of s. A partial strength makes part of the change.",
+        limits="It needs everyone's s to set a price. A model trained on one measure can have a lower "
+        "error at the same value of this measure, even without s, because it lowers only the "
+        "dependence that this measure detects. At independence it can't.",
         objective="demographic_parity",
         is_curve=True,
         source="Chzhen et al. (2020), “Fair regression with Wasserstein barycenters”; "
@@ -119,7 +118,7 @@ REFERENCES: Mapping[str, Reference] = by_id(
         id=REPAIR_PROJECTED,
         title="Reference (learns from s): repaired trees without s",
         label="repaired trees without s",
-        meaning="The mean of the repaired trees' price given the features, for prices that may not use s.",
+        meaning="The mean repaired price of people with the same features, for prices that may not use s.",
         limits="It still follows s if the features reveal only part of s.",
         objective="demographic_parity",
         is_curve=True,

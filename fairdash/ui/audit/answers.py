@@ -106,8 +106,9 @@ def _show_repair(audit: AuditJob, result: AuditResult) -> None:
 
     def show(job: RepairJob) -> None:
         note = (
-            "The repair of a row is fitted on other rows. If the attribute is unknown at pricing, the price "
-            "is the mean of the repaired price given the other columns."
+            "Each row is repaired by a model that was fitted on other rows. If the attribute is unknown "
+            "when a price is set, the repair uses the mean repaired price of customers with the same other "
+            "columns."
         )
         show_table(Table("The repaired price by strength", job.figures(), note, shares=REPAIR_SHARES), KEY)
         download_file(
@@ -143,8 +144,8 @@ def _show_first_screen(result: AuditResult, title: str) -> None:
         st.markdown(unbroken(safe(result.in_words)))
         st.caption(
             f"{safe(columns.price)} against {safe(columns.sensitive)} · {safe(title)} · {result.n:,} rows. "
-            f"Fixed before any result: {primary.title.lower()}, and a gap of at most "
-            f"{100 * result.plan.max_gap:.3g} % of the mean price."
+            f"Criterion and threshold were fixed before any result: {primary.title.lower()}, and a gap of "
+            f"at most {100 * result.plan.max_gap:.3g} % of the mean price."
         )
         download_file(
             result.to_zip,
@@ -285,18 +286,21 @@ def _nearest_in_words(table: pd.DataFrame, front: Front, run: Run) -> str:
     )
     first = table.iloc[0]
     if first["method"] != PRICE:
-        return f"This price is the run's own prediction. The points cover its whole front ({rows})."
+        return (
+            f"This price is the run's own prediction. The points cover the whole front of the run ({rows})."
+        )
     less = table.iloc[1:][table["dependence"].iloc[1:] < first["dependence"]]
     if less.empty:
         return (
-            f"None of the nearest points depends less on “{safe(front.sensitive)}” than the price "
-            f"does ({rows})."
+            f"None of the nearest points depends less on “{safe(front.sensitive)}” than the price does "
+            f"({rows})."
         )
     near = less.iloc[0]
     return (
-        f"The nearest point that follows “{safe(front.sensitive)}” less has dependence "
-        f"{near['dependence']:.3f} against the price's {first['dependence']:.3f}, and error "
-        f"{near['error']:.3f} against {first['error']:.3f} (both on the same rows: {rows})."
+        f"The nearest point of the front depends less on “{safe(front.sensitive)}”. Its dependence is "
+        f"{near['dependence']:.3f}, and that of the price is {first['dependence']:.3f}. Its error is "
+        f"{near['error']:.3f}, and that of the price is {first['error']:.3f}. All figures use the same rows "
+        f"({rows})."
     )
 
 

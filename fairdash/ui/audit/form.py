@@ -174,7 +174,7 @@ def _ask_for_money(*, has_outcome: bool) -> tuple[float | None, str, str]:
         value=None,
         disabled=not has_outcome,
         key=KEY("cap"),
-        help="Larger outcomes are reduced to the cap. The answers say by how much in total.",
+        help="The audit reduces larger outcomes to the cap, and says how much it removed in total.",
     )
     return cap or None, currency.strip(), period.strip()
 
@@ -216,8 +216,8 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles, *, price: st
         right,
         "Sensitive attribute",
         roles.sensitive[0],
-        "The attribute that the price must not follow: numbers such as age, or classes such as sex or "
-        "region.",
+        "The attribute that the price must not follow. It has numbers, such as age, or classes, such as "
+        "sex or region.",
         sensitive_ones,
     )
     outcome = ask(
@@ -233,7 +233,8 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles, *, price: st
             left,
             "Expected cost",
             None,
-            "Your own estimate of the expected outcome. It replaces averages of the outcome.",
+            "Your own estimate of the expected outcome. The audit uses it instead of averages of the "
+            "outcome.",
         )
         second = ask(right, "A second price", None, "A candidate to compare with the price.")
         also = right.multiselect(
@@ -289,7 +290,8 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles, *, price: st
         coverage = st.selectbox(
             "Coverage",
             [NONE, *dict.fromkeys(free)],
-            help="The audit gives actual, expected and the gap for each of its levels.",
+            help="For each level of this column, the audit compares the actual and the expected outcome, "
+            "and gives the gap.",
             key=KEY("coverage", table, groups, *taken, *free),
         )
     totals = _ask_for_totals(frame, [column, outcome, cost, second], exposure, table=table)
@@ -338,7 +340,8 @@ def _ask_for_totals(
     if exposure is None or not there:
         return []
     return st.multiselect(
-        f"Totals over “{safe(exposure)}”, to be divided by it. All other columns are amounts per unit",
+        f"Columns with totals over “{safe(exposure)}”. The audit divides them by it and treats all others "
+        "as amounts per unit",
         there,
         default=[name for name in there if looks_like_total(frame[name])],
         placeholder="None",

@@ -36,7 +36,7 @@ PARTS = (
         "prediction",
         "Existing prediction or price",
         NO_COLUMN,
-        "It is evaluated like the models, which never use it.",
+        "fairdash evaluates it like the models. No model uses it.",
     ),
     ("row_id", "Row id", NO_COLUMN, "An identifier, such as a policy number, which the models never use."),
     (
@@ -176,9 +176,8 @@ def ask_for_rate(
         begin,
         key=KEY("rate", key, target, exposure, clicks),
         help="For counts and sums over an exposure period, such as the claims of a policy that ran for part "
-        "of a year. Rows are weighted by exposure either way. With a Poisson loss, modelling the rate "
-        "equals modelling the counts with exposure as an offset. Switch this off if the target is "
-        "already a rate.",
+        "of a year. Rows are weighted by exposure either way. With a Poisson loss, modelling the rate equals "
+        "modelling the counts with exposure as an offset. Switch this off if the target is already a rate.",
     )
 
 

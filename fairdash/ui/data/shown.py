@@ -104,7 +104,7 @@ def show_link(dataset: Dataset, sensitive: str) -> None:
     names = f"**{safe(dataset.called(target))} {told} {safe(dataset.called(sensitive))}**"
     headers = [f"{name}: column {column}" for column, name in dataset.names.items()]
     st.markdown(
-        f"{names}: {safe(REGISTRY[DEFAULT_MEASURE].symbol)} {number(value)} (one test of several "
+        f"{names}: {safe(REGISTRY[DEFAULT_MEASURE].symbol)} {number(value)} (joint test of several "
         f"measures{sample}: p = {p_value:.2g}{weighted}).",
         help=safe("; ".join(headers)) or None,
     )
@@ -135,9 +135,9 @@ def on_all_rows(link: RankLink) -> str:
     told = "more than" if abs(link.value) > link.stays_within else "not more than"
     return (
         f"A weak link may not show on {ROWS_MEASURED:,} rows. On all {link.n:,} rows the rank correlation "
-        f"is {number(link.value)}, {told} the limit of {number(link.stays_within)} under independence. The "
-        f"weakest rank correlation that so many rows would detect is about {number(link.smallest)}. Rank "
-        "correlation detects only links that rise or fall."
+        f"is {number(link.value)}, {told} the limit of {number(link.stays_within)} under independence. With "
+        f"so many rows, the weakest rank correlation that a test detects is about {number(link.smallest)}. "
+        "Rank correlation detects only links that rise throughout or fall throughout."
     )
 
 
@@ -181,9 +181,10 @@ def show_proxies(source: DatasetSource, sensitive: str, *, name: str) -> None:
     draw_proxies(ranking.features, name, joint=ranking.joint)
     with st.expander("All figures"):
         st.caption(
-            "Spline HGR on held-out rows. The noise floor is the same measure with the sensitive column "
-            f"permuted. p-values are corrected for {counted(len(ranking.features), 'feature')} by Westfall "
-            "and Young's step-down method. A feature predicts the sensitive attribute at p ≤ 0.05."
+            "The values are spline HGR on held-out rows. The noise floor is the same measure with the "
+            "sensitive column permuted. The p-values are corrected for "
+            f"{counted(len(ranking.features), 'feature')} (Westfall and Young's step-down method). "
+            "“Predicts” means p ≤ 0.05."
         )
         st.dataframe(
             ranking.features, hide_index=True, alt="Dependence, noise floor and p-value of each feature."

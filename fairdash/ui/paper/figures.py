@@ -188,9 +188,10 @@ def show_fig4() -> None:
         shown(table), hide_index=True, alt="Table of the household scenario with the paper's percentages."
     )
     st.caption(
-        f"Test rows of {result.options['splits']} splits, except for one column. HGR is the cross-fitted "
-        "spline correlation: mean over the splits ± its standard error. “Held-out rows” is the same measure "
-        f"in the {result.options['folds']}-fold cross-validation within the training rows, which chose λ."
+        f"The figures are means over the test rows of {result.options['splits']} splits, ± one standard "
+        "error. HGR is the cross-fitted spline correlation. The column “Held-out rows” gives the same "
+        f"measure in the {result.options['folds']}-fold cross-validation that chose λ within the training "
+        "rows."
     )
     with st.expander("How each λ was found"):
         choices = result.tables["choices"]
@@ -241,8 +242,8 @@ def household_answer(result: StudyResult, table: pd.DataFrame, objective: str) -
     ]
     if missed:
         text += (
-            "λ was chosen on held-out rows of the training data. On these, no weight reached an HGR of "
-            f"{HOUSEHOLD_TARGETS[objective]:g} with: {', '.join(missed)}. "
+            "We chose λ on held-out rows of the training data. With these methods, no weight reached an "
+            f"HGR of {HOUSEHOLD_TARGETS[objective]:g} there: {', '.join(missed)}. "
         )
     if objective == "demographic_parity":
         low, high = fair["mean_price"].min(), fair["mean_price"].max()
@@ -266,8 +267,8 @@ def household_answer(result: StudyResult, table: pd.DataFrame, objective: str) -
         f"building age. Its error is {standard['mse']:.3f} of the variance, and the same absolute cost of "
         "fairness is a smaller share of it. "
         + (
-            "The surface is nearly a function of age. Any non-constant prediction from it follows age, so "
-            "no weight brings it near independence. "
+            "The surface is nearly a function of age. Every prediction that uses the surface follows age, "
+            "so no weight leads to independence. "
             if objective == "demographic_parity"
             else ""
         )

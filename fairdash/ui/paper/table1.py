@@ -92,11 +92,12 @@ def answer(name: str) -> str:
     harder = "harder" if constant > 1 else "easier"
     return (
         f"**{title_of(name)}{stand_in}: {strict.reached} of {strict.total} fairness values are at or below "
-        "those of the paper's Fair HGR NN**, at an error at or below the paper's (scored as in the paper). "
+        "those of the paper's Fair HGR NN, and so is the error** (scored as in the paper). "
         f"Cross-validation within the training rows chose method and λ: {chosen}. The test rows of these "
-        f"{result.options['splits']} splits are {harder} than the training rows: a constant prediction has "
-        f"error 1 there and {constant:.3f} here. **With our errors as shares of that, {share.reached} of "
-        f"{share.total} values count**; we added this second count after we had seen the first. {equal}"
+        f"{result.options['splits']} splits are {harder} to predict than the training rows. A constant "
+        f"prediction has an error of 1 on the training rows and of {constant:.3f} on the test rows. **If we "
+        f"divide our errors by the latter, {share.reached} of {share.total} values count.** We added this "
+        f"second count after we had seen the first. {equal}"
     )
 
 
@@ -209,7 +210,8 @@ def show_rows(result: StudyResult, name: str, objective: str, *, is_comparable: 
         else "These values are not comparable with the paper's, so none is marked as better. "
     )
     st.caption(
-        f"Their way: scored as in the paper. {key}“{SHARE}”: our error as a share of a constant prediction's "
+        f"“Their way” means scored as in the paper. {key}“{SHARE}”: our error as a share of a constant "
+        "prediction's "
         "on the same test rows. Cross-fitted: networks are evaluated on rows they have not seen, densities "
         "cover the whole range, ties share a rank, and FairQuant follows the definition in the paper's text. "
         "±: Nadeau–Bengio standard error over five overlapping splits. Floor: mean cross-fitted value with "
@@ -297,8 +299,8 @@ def show_missed(result: StudyResult, found: Count, objective: str) -> None:
     own = choices[(choices["method"] == method) & (choices["objective"] == objective)]
     st.markdown(
         f"{method_title(method)}: error {own['validation_mse'].mean():.3f} on the held-out rows of the "
-        f"cross-validation that chose λ, and {error.ours:.3f} ± {error.error:.3f} on the test "
-        f"rows; the paper's Fair HGR NN {error.paper:.3f}."
+        f"cross-validation that chose λ, and {error.ours:.3f} ± {error.error:.3f} on the test rows. The "
+        f"paper's Fair HGR NN has {error.paper:.3f}."
     )
     if not missed:
         st.markdown("Every fairness value of this objective is at or below that of the paper's Fair HGR NN.")
@@ -325,8 +327,8 @@ def show_tries(name: str) -> None:
             "A fifth of each split's training rows served as test rows. The actual test rows were not used. "
             "“Error expected” comes from the cross-validation that chose λ, “error found” from that fifth. "
             "The other figures are scored as in the paper, as means over the splits. A margin of ½ keeps "
-            "the expected error half its standard error below the paper's. Cells give the number of values "
-            "at or below the paper's Fair HGR NN, at an error at or below its error."
+            "the expected error half its standard error below the paper's. Cells count the values at or "
+            "below those of the paper's Fair HGR NN, if the error is at or below its error too."
         )
         shown = pd.DataFrame(
             {

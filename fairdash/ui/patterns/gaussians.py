@@ -230,9 +230,8 @@ def findings(base: str) -> str:
         f"**Evaluated**, the formula gives {printed}, not +0.345, although χ² can't be negative. The "
         "crossing in nats gives this value if $\\ln(1 + t) / \\ln(1 - t)$ is mistaken for "
         "$\\ln\\frac{1 + t}{1 - t}$.\n\n"
-        "**HGR² ≤ χ² holds** in any base, and fair training needs nothing else. Mutual "
-        f"information crosses HGR² at ρ = {mi_nats:.3f} in nats and at "
-        f"{mi_bits:.3f} in bits, so their order depends on the unit."
+        "**HGR² ≤ χ² holds** in any base, and fair training needs nothing else. Mutual information crosses "
+        f"HGR² at ρ = {mi_nats:.3f} in nats and at {mi_bits:.3f} in bits, so their order depends on the unit."
     )
 
 

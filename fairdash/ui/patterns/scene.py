@@ -193,7 +193,7 @@ def show_failures() -> None:
     for id, measure in REGISTRY.items():
         left, right = st.columns([3, 2], vertical_alignment="center")
         words = safe(measure.fails_when)
-        left.markdown(f"**{safe(measure.title)}** misleads when: {words[:1].lower()}{words[1:]}")
+        left.markdown(f"**{safe(measure.title)}** misleads in this case: {words[:1].lower()}{words[1:]}")
         shown_by = [each for each in SCENES if each.measure == id or id in each.also]
         with right.container(horizontal=True):
             for each in sorted(shown_by, key=lambda each: each.measure != id):

@@ -322,14 +322,20 @@ def _show_front(runs: list[ComparedRun], jobs: list[Run]) -> None:
         "Dependence by", shared, format_func=lambda id: REGISTRY[id].title, key=KEY("measure", *shared)
     )
     objective, symbol = OBJECTIVES[result.objective], REGISTRY[measure].symbol
+    unit = result.units.get(result.target_name, "")
+    axis = fronts[0].axis_of_error(unit)
     chart(
         runs_front_figure(
             [
-                RunPath(letter=run.letter, title=run.title, test=front.test)
+                RunPath(
+                    letter=run.letter,
+                    title=run.title,
+                    test=front.test,
+                    of_average=front.axis_of_error(unit)["of_average"],
+                )
                 for run, front in zip(runs, fronts, strict=True)
             ],
-            error=fronts[0].error,
-            error_title=fronts[0].error_title,
+            **{name: axis[name] for name in ("error", "error_title", "unit")},
             measure=measure,
             measure_title=f"{symbol} between {objective.audited} and {called[sensitive]}",
             subtitle=f"test rows, means over the splits; {objective.title.lower()}",

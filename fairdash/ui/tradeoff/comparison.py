@@ -246,8 +246,8 @@ def _averages(comparison: Comparison) -> None:
             )
             show_blocks([picture], KEY)
     st.caption(
-        "The left figure shows predictions, the right figure their errors. A model can be even in one and "
-        "uneven in the other."
+        "The left figure shows predictions, and the right figure shows their errors. Groups can be equal "
+        "in one figure and differ in the other."
     )
 
 
@@ -341,8 +341,8 @@ def _find_point(comparison: Comparison) -> None:
     path = comparison.front.validation
     if path.empty:
         st.info(
-            "This run has no validation rows, and a choice by test rows looks better than it is. To find a "
-            "point here, train with a share of validation rows (Train page, Advanced)."
+            "This run has no validation rows, and a point chosen on test rows looks better than it is. To "
+            "find a point here, train with a share of validation rows (Train page, Advanced)."
         )
         return
     left, right = st.columns(2, vertical_alignment="bottom")
@@ -352,8 +352,8 @@ def _find_point(comparison: Comparison) -> None:
     choice, goal = _choose(comparison, str(wish), right)
     st.markdown(f"**{safe(words.of_choice(comparison, choice, goal))}**")
     st.caption(
-        "The choice among all methods, trained weights and blends uses means over the splits' validation "
-        "rows, on which no model was trained. The figures come from test rows, which did not affect the "
+        "We compared all methods, trained weights and blends by their means over validation rows, on which "
+        "no model was trained. The figures shown here come from test rows, which played no part in the "
         "choice."
     )
     st.button(

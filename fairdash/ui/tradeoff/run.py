@@ -117,8 +117,12 @@ def _seen_by(comparison: Comparison) -> str:
     """Rows used by a preview."""
     if FAIR_TARIFF in comparison.plan.methods:
         rows = comparison.sample or "all rows"
-        return f"tariffs from a GLM (the standard model) to the flat rate, on {rows}; one split, rough floors"
-    return f"{comparison.sample}; one split, rough floors" if comparison.sample else "one split, rough floors"
+        return (
+            f"tariffs from a GLM (the standard model) to one flat premium, on {rows}, with one split "
+            "and rough noise floors"
+        )
+    seen = "one split and rough noise floors"
+    return f"{comparison.sample}, with {seen}" if comparison.sample else seen
 
 
 @st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
@@ -130,7 +134,7 @@ def _follow_refining(run: Run, seen: str) -> None:
     rows = "all rows, " if run.spec.first_share < 1 else ""
     st.info(
         f"**Preview:** {seen}. A refined run with {rows}{plan.n_splits} splits and {', '.join(methods)} is "
-        "under way. The page updates by itself.",
+        "in progress. The page updates by itself.",
         icon=":material/hourglass_top:",
     )
     show_progress(run)
@@ -292,8 +296,8 @@ def show_take_away(comparison: Comparison, run: Run) -> None:
         lambda: _price_of(comparison),
         title=f"{comparison.title}, {comparison.b.title}",
         key=KEY("audit"),
-        about="Predictions of the chosen model for test rows, each from a split in which the row was "
-        "not used for training.",
+        about="Predictions of the chosen model for test rows. Each row is predicted in a split in which it "
+        "was not used for training.",
     )
     st.caption(
         "The report is one HTML file, to open or print anywhere. The camera on a chart saves it as a "

@@ -36,8 +36,9 @@ def show_tariff(comparison: Comparison, run: Run) -> None:
         return
     st.subheader("Fit a tariff to file")
     st.caption(
-        "An additive model: each factor has relativities, which multiply. The tariff uses the weights λ of "
-        "the front. Its points are on the dotted line. λ = 0 is a GLM on the same factors."
+        "The premium of a tariff is a base times one relativity per factor. Tariffs are fitted at the "
+        "weights λ of the front, and their points are on the dotted line. At λ = 0 the tariff is a GLM on "
+        "the same factors."
     )
     _show(comparison, run, baselines[baselines["method"] == FAIR_TARIFF].set_index("lam").sort_index())
 
@@ -82,15 +83,16 @@ def _answer(comparison: Comparison, tariffs: pd.DataFrame, lam: float) -> str:
     error = "deviance" if front.error == "deviance" else "squared error"
     if lam == 0:
         return (
-            f"At λ = 0 the tariff is a GLM. On test rows, its {error} is {chosen[front.error]:.4g} of the "
-            "average's, "
-            f"and its {symbol} with {safe(comparison.sensitive_called)} is {chosen[measure]:.3f}{beside}."
+            f"At λ = 0 the tariff is a GLM. On test rows, its {error} is {chosen[front.error]:.4g} times "
+            f"that of predicting the average, and its {symbol} with {safe(comparison.sensitive_called)} is "
+            f"{chosen[measure]:.3f}{beside}."
         )
     cost = chosen[front.error] / glm[front.error] - 1
     return (
-        f"At λ = {lam:g} the tariff's {error} on test rows is {chosen[front.error]:.4g} of the average's, "
-        f"{100 * abs(cost):.2f} % {'above' if cost >= 0 else 'below'} the GLM's, and its {symbol} with "
-        f"{safe(comparison.sensitive_called)} is {chosen[measure]:.3f} instead of {glm[measure]:.3f}{beside}."
+        f"At λ = {lam:g} the tariff's {error} on test rows is {chosen[front.error]:.4g} times that of "
+        f"predicting the average, and {100 * abs(cost):.2f} % {'above' if cost >= 0 else 'below'} the "
+        f"GLM's. Its {symbol} with {safe(comparison.sensitive_called)} is {chosen[measure]:.3f} instead of "
+        f"{glm[measure]:.3f}{beside}."
     )
 
 
@@ -193,9 +195,9 @@ def _cap_in_words(comparison: Comparison, table: pd.DataFrame, most: float) -> s
     held = [f"{fixed(100 * each, 1)} %" for each in (lower, upper)]
     audited = "residuals" if comparison.objective_seen.uses_target else "premiums"
     return (
-        "Means over the splits, test rows; noise floors in brackets. The gap is the largest difference "
-        f"between average {audited}, divided by the mean premium. Today's price is first scaled to the "
-        f"tariff's income (times {number(brought)}), so a change is relative to the general level. Of "
-        f"{exposure}, {held[0]} are capped at −{most:g} % and {held[1]} at +{most:g} %. The others pay the "
-        f"tariff times {number(level)}. Total income is the same before and after."
+        "Values are means over the test rows of the splits, with noise floors in brackets. The gap is the "
+        f"largest difference between average {audited}, divided by the mean premium. We first scale today's "
+        f"price to the tariff's income (times {number(brought)}), so changes are relative to the general "
+        f"level. Of {exposure}, {held[0]} are capped at −{most:g} % and {held[1]} at +{most:g} %. The others "
+        f"pay the tariff times {number(level)}. Total income is the same before and after."
     )

@@ -83,7 +83,7 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
         format_func=lambda each: METHODS[each].title,
         key=METHOD,
         placeholder="Choose at least one",
-        help="Several methods are trained on the same splits for comparison.",
+        help="fairdash trains all chosen methods on the same splits.",
     )
     for method in methods:
         adversary = " Its adversary makes training slower." if METHODS[method].adversarial else ""
@@ -98,16 +98,16 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
         balance = st.checkbox(
             "Balance: predictions add up to the target",
             key=BALANCE,
-            help="Each model is shifted or scaled so that its predictions on the training rows add up to the "
-            "observed total. On by default where predictions are scaled, as for counts and costs.",
+            help="Each model is shifted or scaled so that its predictions on the training rows add up to "
+            "the observed total. On by default for counts and costs.",
         )
         if follows(TARIFF, loss):
             st.session_state[TARIFF] = LOSSES[loss].has_log_link
         tariff = st.checkbox(
             "Fair tariffs beside the networks",
             key=TARIFF,
-            help="Additive models, to file as a table of relativities, fitted at the same weights. λ = 0 is "
-            "a GLM. On by default where predictions are scaled, as for counts and costs.",
+            help="A tariff is an additive model that you can file as a table of relativities. Tariffs are "
+            "fitted at the same weights λ; at λ = 0 they are a GLM. On by default for counts and costs.",
         )
         lams = ask_for_lams()
         split = ask_for_split(dataset)
@@ -117,8 +117,8 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
             20,
             2,
             key=KEY("splits"),
-            help="Every weight is trained once per split. More splits give more precise figures and take "
-            "longer.",
+            help="fairdash trains every weight once per split. More splits give more precise figures but "
+            "take longer.",
         )
         confirmation = ask_for_confirmation(dataset)
     advanced = ask_for_settings(dataset, loss, balance=balance)
@@ -183,9 +183,9 @@ def ask_for_confirmation(dataset: Dataset) -> float:
         step=0.05,
         # Another table has another default.
         key=KEY("confirmation", dataset.n_rows),
-        help="These rows take no part in training, testing or choices until you open them, once, for the "
-        "point you intend to use. At most 10,000 rows. Groups stay whole, and splits by time set the "
-        "latest rows aside. Default: a fifth of tables with 5,000 rows or more, otherwise none.",
+        help="These rows are not used for training, testing or choices. You open them once, for the point "
+        "you intend to use. By default, a fifth of a table with at least 5,000 rows is set aside, and "
+        "at most 10,000 rows. Groups stay whole. Splits by time set the latest rows aside.",
     )
 
 
@@ -196,8 +196,8 @@ def ask_for_lams() -> str:
         "Weights of fairness, λ",
         list(GRIDS),
         key=GRID,
-        help="One model is trained per weight and split, plus the standard model. To spread the weights "
-        "evenly over dependence, sixteen models are trained first.",
+        help="fairdash trains one model per weight and split, and the standard model. It first trains "
+        "sixteen models to spread the weights evenly over dependence.",
     )
     # Not the widget's default: a weight that a search has found may have been put here.
     st.session_state.setdefault(lams_key(preset), " ".join(f"{lam:g}" for lam in GRIDS[preset]))
@@ -272,8 +272,8 @@ def ask_for_settings(dataset: Dataset, loss: str, *, balance: bool) -> dict[str,
             "Find learning rate and weight decay on validation rows first",
             taken is None,
             key=key("tune"),
-            help="Standard networks are first compared on each split's validation rows, before the fair "
-            "models are trained. The two fields below are then ignored.",
+            help="fairdash first compares standard networks on each split's validation rows, and then "
+            "trains the fair models. It ignores the two fields below.",
         )
         architecture = st.selectbox(
             "Predictor's network",

@@ -66,8 +66,8 @@ _TARGET_WORDS: Mapping[str, str] = MappingProxyType(
     }
 )
 _WHERE = (
-    "The search uses only the training rows of the first split. With one split, no test row is used. With "
-    "more splits, these rows include test rows of other splits."
+    "The search uses only the training rows of the first split. If there is one split, the search uses no "
+    "test rows. If there are more, it uses rows that are test rows in other splits."
 )
 
 
@@ -90,7 +90,7 @@ def _ask_for_settings(source: DatasetSource, plan: SearchPlan) -> None:
         1000.0,
         1.0,
         key=KEY("lam"),
-        help="λ also weighs dependence in the ranking: settings are ranked by loss + λ × excess dependence.",
+        help="Settings are ranked by loss + λ × excess dependence.",
     )
     folds = right.number_input("Folds", 2, 20, 5, key=KEY("folds"))
     count = len(GRIDS[grid].candidates(plan.settings))
