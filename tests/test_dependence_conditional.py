@@ -141,18 +141,13 @@ def test_residuals_are_out_of_fold_and_in_the_units_of_u(drawn):
     assert double_residuals(b, a, given=c).left_of_u > 0.98
 
 
-# At 5 % two of two are met once in 400 times.
 def test_trees_follow_what_three_columns_do_together():
-    by_splines, by_trees = [], []
-    for seed in range(2):
-        rng = np.random.default_rng(seed)
-        c = rng.normal(size=(900, 3))
-        u, s = 2 * (c > -0.3).all(axis=1) + rng.normal(size=(2, 900))
-        by_splines.append(assess_conditional_dependence(u, s, given=c).p_value)
-        found = assess_conditional_dependence(u, s, given=c, regression="trees")
-        by_trees.append(found.p_value)
-    assert max(by_splines) < 0.01
-    assert sum(p <= 0.05 for p in by_trees) <= 1
+    rng = np.random.default_rng(0)
+    c = rng.normal(size=(500, 3))
+    u, s = 4 * (c > -0.3).all(axis=1) + rng.normal(size=(2, 500))
+    assert assess_conditional_dependence(u, s, given=c).p_value < 0.01
+    found = assess_conditional_dependence(u, s, given=c, regression="trees")
+    assert found.p_value > 0.05
     assert "trees" in found.regressions
 
 

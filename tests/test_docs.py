@@ -21,6 +21,7 @@ import pytest
 
 import fairdash as fd
 from fairdash.cli import command_line, main
+from tests.tiers import few
 
 ROOT = Path(__file__).parent.parent
 
@@ -116,7 +117,7 @@ def test_the_results_behind_the_page_on_the_verdict_hold():
 
 
 @pytest.mark.parametrize(
-    "page", ["audit", "conditional", "groups", "numbers", "regressor", "tariff", "verdict"]
+    "page", few(["audit", "conditional", "groups", "numbers", "regressor", "tariff", "verdict"], "verdict")
 )
 def test_the_code_on_a_page_does_what_it_says(page):
     result = doctest.testfile(str(ROOT / "docs" / f"{page}.md"), module_relative=False, encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import http.client
+import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -104,6 +105,17 @@ def test_this_machines_own_names_are_answered_and_framed_by_nobody(server: str, 
             assert headers["content-security-policy"] == "frame-ancestors 'none'"
     # Nothing is uploaded without a session, but the guard is passed.
     assert ask(server, "an upload", host=host, origin=f"http://{host}")[1]["x-frame-options"] == "DENY"
+
+
+@pytest.mark.bad_input(57)
+def test_another_address_of_this_machine_is_refused(server: str) -> None:
+    own, port = socket.gethostbyname(socket.gethostname()), int(server.rsplit(":", 1)[1])
+    for other in {own, "127.0.0.2"} - {"127.0.0.1"}:
+        with (
+            pytest.raises(OSError, match=r"refused|timed out"),
+            socket.create_connection((other, port), timeout=3),
+        ):
+            pass
 
 
 def test_it_holds_for_streamlit_run_too_and_a_name_can_be_given(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         boosted trees.
     objective
         ``"demographic_parity"``: the price does not follow s; ``"equalized_residuals"``: the average error
-        does not follow s. The spread of errors along s comes from the target, and no price can change it.
+        does not follow s. No price can change the spread of errors along s, because it comes from the target.
     alpha
         Strength of the repair, from 0 (the original price) to 1 (the repaired price), and linear in between.
     sensitive_columns

@@ -29,7 +29,7 @@ def every_download(page: Page) -> dict[str, bytes]:
     """Content of every file that the page offers, by its name."""
     folded = page.locator("[data-testid=stExpander] details:not([open]) > summary")
     while folded.count():
-        folded.first.click()
+        folded.evaluate_all("all => all.forEach(each => each.click())")
         come_to_rest(page)
     buttons, found = page.locator("[data-testid=stDownloadButton] button:visible"), {}
     for k in range(buttons.count()):

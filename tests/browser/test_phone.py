@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from playwright.sync_api import Page
 
+from fairdash.simulations import Progress, Scene, noise_axis_study, scene_estimates
+from fairdash.simulations.studies import Study, gaussian_study
 from fairdash.ui.pages import PAGES
 from tests.browser.steps import come_to_rest, violations
+from tests.simulations.test_simulations_pages import IDS, carried_out
 from tests.tiers import few
 
 pytestmark = pytest.mark.browser
@@ -14,12 +19,19 @@ pytestmark = pytest.mark.browser
 
 @pytest.mark.parametrize("scheme", few(["light", "dark"], "dark"))
 def test_every_page_fits_a_phone(page: Page, scheme: str) -> None:
-    # The page of patterns comes to rest when its networks are trained; a busy machine takes its time for it.
+    # The pages of simulations come to rest when their studies are done: small ones stand for them.
+    scene, few_rows = Scene(), {"repeats": 2, "ids": IDS}
+    for study, progress in (
+        (Study("scene", scene), iter([Progress(1.0, "done", {"readings": scene_estimates(scene, IDS)})])),
+        (Study("noise_axis", replace(scene, noise=0.0)), noise_axis_study([Scene(n=50)], **few_rows)),
+        (Study("gaussians", Scene(n=2000, seed=0)), gaussian_study(n=50, **few_rows)),
+    ):
+        carried_out(study, progress)
     page.set_default_timeout(240_000)
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": 390, "height": 844})
     for name in PAGES:
-        page.goto({"home": "/", "patterns": "/patterns?n=50"}.get(name, f"/{name}"))
+        page.goto("/" if name == "home" else f"/{name}")
         main = page.get_by_test_id("stMain")
         main.get_by_role("heading", level=1).first.wait_for()
         come_to_rest(page)

@@ -127,7 +127,7 @@ def test_it_prints_with_nothing_cut(opened, tmp_path):
     assert page.locator(".modebar").first.is_hidden()
 
 
-@pytest.mark.parametrize("name", [EVIL + CLOSING, "n" * 300], ids=["script", "long"])
+@pytest.mark.parametrize("name", few([EVIL + CLOSING, "n" * 300], EVIL + CLOSING), ids=["script", "long"])
 def test_a_hostile_name_does_nothing(opened, tmp_path, name):
     page = opened(write(tmp_path, sensitive=name, target=f"y {name}", title=name), 390)
     assert page.evaluate("window.hacked") is None

@@ -10,7 +10,8 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.steps import chart, choose, figures_taken, take_screenshots, train_a_little
 
-pytestmark = pytest.mark.browser
+#: Reading is held in tests/ui/test_data_page.py, the form's training in test_networking_cut.py.
+pytestmark = [pytest.mark.browser, pytest.mark.variant]
 
 N = 1500
 
@@ -49,7 +50,7 @@ def test_from_an_actuarys_export_to_the_figures(page: Page, tmp_path):
     expect(page.get_by_text(re.compile("72 different values.*quantile groups"))).to_be_visible()
     page.get_by_text("Distribution of the sensitive attribute").wait_for()
     # The proxies, computed beside the page.
-    expect(page.get_by_text("most of all Bonus")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("most of all Bonus")).to_be_visible()
     bars = chart(page, "How well each feature predicts Âge")["dependence"]
     assert len(bars["x"]) == 4
     assert bars["x"][1] > 0.8, "Bonus follows the age"

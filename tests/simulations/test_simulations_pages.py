@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,33 +29,15 @@ from fairdash.simulations.scene import NO_LINK
 from fairdash.simulations.studies import Study
 from fairdash.ui.text import fixed
 from tests.tiers import few
-
-ROOT = Path(__file__).parents[2]
-MAIN = str(ROOT / "fairdash" / "ui" / "main.py")
+from tests.ui.conftest import calm, charts, open_page, stage
 
 
 def opened(name: str, **query: str) -> AppTest:
-    app = AppTest.from_file(MAIN, default_timeout=60)
-    app.switch_page(str(ROOT / "pages" / "learn" / f"{name}.py"))
-    for key, value in query.items():
-        app.query_params[key] = value
-    return calm(app.run())
-
-
-def calm(app: AppTest) -> AppTest:
-    assert not app.exception
-    assert not app.error, [error.value for error in app.error]
-    return app
+    return calm(open_page(name, **query))
 
 
 def figure(app: AppTest, title: str) -> dict:
-    figures = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
-    figures += [each["spec"] for data in stages(app) for each in data["figures"]]
-    return next(each for each in figures if title in each["layout"]["title"]["text"])
-
-
-def stages(app: AppTest) -> list[dict]:
-    return [json.loads(each.proto.json) for each in app.get("bidi_component")]
+    return next(drawn for name, drawn in charts(app).items() if title in name)
 
 
 def moved(app: AppTest, noise: float) -> AppTest:
@@ -67,7 +48,7 @@ def moved(app: AppTest, noise: float) -> AppTest:
 
 def at(app: AppTest) -> float:
     """Where the noise stands."""
-    slider = stages(app)[0]["slider"]
+    slider = stage(app)["slider"]
     return float(slider["stops"][slider["at"]])
 
 
@@ -131,7 +112,7 @@ def test_four_estimators_at_first_and_all_on_request() -> None:
 
 
 def test_a_moved_slider_estimates_once_and_takes_floors_at_hand(monkeypatch) -> None:
-    app = opened("patterns", draw="17")
+    app = opened("patterns", draw="17", n="50")
     moved(app, 3.0)
     computed = []
     for name, own in (("floor_of", estimates_module.floor_of), ("values_of", estimates_module.values_of)):
@@ -154,12 +135,9 @@ def test_a_moved_slider_estimates_once_and_takes_floors_at_hand(monkeypatch) -> 
 
 def test_points_of_ones_own_come_from_the_address_and_such_as_make_no_curve_do_no_harm() -> None:
     for points in ("", "1:1", "a:b", "nan:1,2:3", "1:1,1:2"):
-        app = AppTest.from_file(MAIN, default_timeout=60)
-        app.switch_page(str(ROOT / "pages" / "learn" / "patterns.py"))
-        app.query_params["pattern"], app.query_params["points"] = "points", points
-        assert not app.run().exception
-    assert opened("patterns", pattern="spiral").selectbox(key="pattern").value == Scene().pattern
-    app = opened("patterns", pattern="points", points="-10:0,0:8,10:0")
+        open_page("patterns", pattern="points", points=points, n="50")
+    assert opened("patterns", pattern="spiral", n="50").selectbox(key="pattern").value == Scene().pattern
+    app = opened("patterns", pattern="points", points="-10:0,0:8,10:0", n="50")
     assert figure(app, "Your own points")
     truth = truth_of(Scene(pattern="points", points=((-10, 0), (0, 8), (10, 0))).shape, noise=2.0)
     assert f"The exact maximal correlation is {truth.hgr:.2f}" in answer(app)
@@ -276,7 +254,7 @@ def test_the_old_address_of_gaussians_leads_to_its_part_with_what_it_asks_for() 
 def test_what_moves_is_what_the_library_says_at_each_noise(heavy: bool) -> None:
     """Rows, curve and readings at every stop, though the page stands at one of them."""
     app = opened("patterns", n="200", ties="0.2", heavy=str(heavy).lower())
-    data = stages(app)[0]
+    data = stage(app)
     assert len(json.dumps(data)) < 500_000
     (rows,) = [each["mix"] for each in data["moves"] if each["part"] == 0 and "mix" in each]
     moves = {each["part"]: each for each in data["moves"] if each["figure"] == 1 and each["kind"] == "trace"}

@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,15 +45,23 @@ def _no_browser_to_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def open_page(name: str, **address: str) -> AppTest:
-    """One page of the app, run once, at an address."""
+    """One page of the app, run once, at an address; neither this run nor any later one may raise."""
     at = AppTest.from_file(str(ROOT / "fairdash" / "ui" / "main.py"), default_timeout=60)
-    at.run()
+    run = at._run
+
+    def run_without_exception(*given: Any, **options: Any) -> AppTest:
+        found = run(*given, **options)
+        assert not found.exception
+        return found
+
+    at._run = run_without_exception
+    if name != "home":
+        # Before the first run, which would draw home: a page's address is its file's name.
+        (script,) = (ROOT / "pages").rglob(f"{name}.py")
+        at.switch_page(str(script))
     for key, value in address.items():
         at.query_params[key] = value
-    if name == "home":
-        return at
-    (script,) = (ROOT / "pages").rglob(f"{name}.py")
-    return at.switch_page(str(script)).run()
+    return at.run()
 
 
 def words(at: AppTest) -> str:
@@ -63,20 +72,29 @@ def words(at: AppTest) -> str:
 
 
 def calm(at: AppTest) -> AppTest:
-    """The page, if nothing went wrong."""
-    assert not at.exception
+    """The page, if it says of nothing that it went wrong."""
     assert not at.error, [error.value for error in at.error]
     return at
 
 
-def button(at: AppTest, label: str):
-    (found,) = [each for each in at.button if each.label.startswith(label)]
+def named(parts: Sequence[Any], label: str) -> Any:
+    """The one with this label, or else the one whose label begins so."""
+    (found,) = [each for each in parts if each.label == label] or [
+        each for each in parts if each.label.startswith(label)
+    ]
     return found
 
 
-def box(at: AppTest, label: str):
-    (found,) = [each for each in at.selectbox if each.label.startswith(label)]
-    return found
+def button(at: AppTest, label: str) -> Any:
+    return named(at.button, label)
+
+
+def click(at: AppTest, label: str) -> AppTest:
+    return button(at, label).click().run()
+
+
+def box(at: AppTest, label: str) -> Any:
+    return named(at.selectbox, label)
 
 
 def charts(at):

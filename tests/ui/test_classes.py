@@ -13,7 +13,7 @@ from fairdash.storage import LOCAL
 from fairdash.training.sweep import Sweep
 from tests.data.test_classes import people
 from tests.runs.finished import QUICK, finished
-from tests.ui.conftest import calm, open_page, words
+from tests.ui.conftest import box, calm, open_page, words
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_each_class_is_shown_and_a_run_of_classes_opens(source: UploadSource) ->
 
 def test_the_audit_page_takes_classes(source: UploadSource) -> None:
     at = calm(open_page("audit", dataset=source.id))
-    (chosen,) = (each for each in at.selectbox if each.label == "Sensitive attribute")
+    chosen = box(at, "Sensitive attribute")
     assert chosen.value == "region"
     assert "sex" in chosen.options
     plan = AuditPlan(
