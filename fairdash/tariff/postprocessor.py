@@ -86,8 +86,10 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    Several attributes are repaired one after another, in three passes. The price is then independent of each
-    attribute, but not of their combinations. Both projections keep the mean price of the training rows.
+    A number is repaired within each crossing of the classes. The price is then independent of the number and
+    the classes together. Several numbers are repaired one after another, in three passes. The price is then
+    independent of each number, but not of their combinations. Both projections keep the mean price of the
+    training rows.
 
     Examples
     --------
