@@ -9,7 +9,7 @@ The ways, a path by strength each:
 
 - `hgr_spline`: networks by λ; `fair_tariff`: tariffs by λ; neither needs s at prediction;
 - `repair`: boosted trees and the exact barycentre of their predictions (classes: of each class's quantiles;
-  several attributes one after another), needs s; `repair_projected`: its projection on x;
+  a number within each class), needs s; `repair_projected`: its projection on x;
 - `correlation_remover`: Fairlearn's CorrelationRemover by alpha, then the same trees; needs s;
 - `reductions`: Fairlearn's ExponentiatedGradient of boosted trees with DemographicParity by difference bound,
   its mixture of classifiers as a probability (Adult only: a class as target; ages in fifths);

@@ -34,8 +34,9 @@ repair.predict(X_new)  # s is not known: E[repaired price | x]
 fd.FairPostprocessor("price", projection="factors").fit(X, sensitive_features=age).export("factors.csv")
 ```
 
-- **Several attributes** are repaired one after another, in three passes. The price is then independent of
-  each attribute, but not of their combinations.
+- **A number and classes**, such as age and sex, are repaired together. The price is then independent of age
+  within each sex, too. Crossings of fewer than 20 rows count as one. **Several numbers** are repaired one
+  after another, in three passes. The price is then independent of each number, but not of their combinations.
 - **`objective="equalized_residuals"`** subtracts the average error at each s. It does not equalise the
   spread of errors, which depends on the target and is unknown at pricing.
 - **Without s** the price still follows s to the extent that x reveals only part of s, as the second table

@@ -208,9 +208,9 @@ def confirm(result: SweepResult, *, method: str, lam: float, objective: str | No
     """Confirm the selected point of a sweep on its holdout rows.
 
     Test figures are optimistic for a weight selected on the same test rows. Holdout rows played no part in
-    the selection, so one test on them is valid. It uses models trained on all other rows, like a refit. Only
-    the first point can be confirmed. You can test further points, but fairdash counts them. A repeated
-    request returns the earlier result.
+    the selection, so one test on them is valid. It uses models trained on all other rows, like a refit, and
+    from 100,000 rows on those of the first split. Only the first point can be confirmed. You can test further
+    points, but fairdash counts them. A repeated request returns the earlier result.
 
     Parameters
     ----------

@@ -54,10 +54,7 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
     for role, name in roles.items():
         is_free(name, role, "Name another column.")
         seen[name] = role
-    among = (
-        "Rows that are equal in this column do not vary in the sensitive attribute or the price. "
-        "Leave it out of the factors."
-    )
+    among = "Rows equal in this column do not differ. Leave it out of the factors."
     for name in columns.controls:
         is_free(name, "controls", among, but="groups")
     for name in columns.features or ():

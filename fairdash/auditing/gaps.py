@@ -127,10 +127,7 @@ def noise_in_words(gap: Gap, mean: float) -> str:
     """Describe the test of a gap against noise."""
     floor = percent(gap.floor / mean)
     if gap.p_value <= LEVEL:
-        return (
-            f"This gap is larger than noise alone explains: noise gives about {floor} (p = "
-            f"{gap.p_value:.2g})."
-        )
+        return f"This is more than noise, which alone gives about {floor} (p = {gap.p_value:.2g})."
     return f"Noise alone gives a gap of about {floor}, so this gap may be noise (p = {gap.p_value:.2g})."
 
 

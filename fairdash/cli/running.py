@@ -19,6 +19,7 @@ from fairdash.runs.deletion import delete_run, made_in, what_goes
 from fairdash.runs.launch import go_on
 from fairdash.runs.listing import list_runs
 from fairdash.runs.log import note_export, read
+from fairdash.runs.models import ModelJob
 from fairdash.runs.store import FIRST, RESULT, Run
 from fairdash.storage import LOCAL, check_owner, sha256, write_whole
 from fairdash.training.sweep import STANDARD
@@ -55,7 +56,7 @@ def show(run: RunId, /, *, owner: Owner = LOCAL, as_json: AsJson = False) -> Non
         "doing": found.status.doing,
         "message": found.status.message,
         "can_go_on": found.status.is_over and found.can_go_on,
-        "models": [folder.name for folder in made_in(found).models],
+        "models": [folder.name for folder in made_in(found).jobs[ModelJob]],
         "folder": str(found.folder),
         "other_defaults": found.other_defaults,
     }
@@ -128,7 +129,7 @@ def delete(
             print("Nothing was deleted.")
             return 1
     delete_run(found)
-    gone = {"id": run, "deleted": True, "models": [folder.name for folder in going.models]}
+    gone = {"id": run, "deleted": True, "models": [folder.name for folder in going.jobs[ModelJob]]}
     say(gone, [f"{run} is deleted."], as_json=as_json)
     return 0
 

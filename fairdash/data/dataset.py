@@ -90,7 +90,8 @@ class Dataset:
     names
         Map of columns to display names, where these differ from the headers.
     classes
-        Map of sensitive columns with classes to the class names, in order. With two classes, the second is 1.
+        Map of each sensitive column with classes to its class names, in order. With two classes, the second
+        is 1.
     notes
         Sentences about changes made to the table.
 

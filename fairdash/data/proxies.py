@@ -108,9 +108,9 @@ def rank_proxies(
     -----
     With groups, permutations exchange whole groups, and no row is predicted from another row of its group.
 
-    The corrected p-value of a feature compares it, in each permutation, with the largest value among this
-    feature and the weaker ones (Westfall and Young 1993, algorithm 2.8). All values are in standard
-    deviations of their own floor, so no feature dominates the others.
+    The corrected p-value of a feature counts the permutations in which this feature or a weaker one reaches
+    its value (Westfall and Young 1993, algorithm 2.8). All values are in standard deviations of their own
+    floor, so no feature dominates the others.
 
     Examples
     --------

@@ -122,7 +122,7 @@ def assess_conditional_dependence(
         One or several sensitive columns, used through their ranks. Text or categories are classes, and each
         is compared with the rest.
     given : (n,) or (n, c) array, Series or DataFrame
-        The columns C; text, booleans and categories are levels, numbers are used through their ranks.
+        The columns C. Text, booleans and categories are levels. Numbers are used through their ranks.
     sample_weight : (n,) array, optional
         Non-negative weights, such as exposure, for the regressions and the mean products.
     groups : (n,) array, optional

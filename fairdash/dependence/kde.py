@@ -45,6 +45,8 @@ _DAMPING = 1e-10
 _FAR = 92.0
 #: Numbers that one product of permuted kernels may take in memory.
 _MOST_NUMBERS = 4_000_000
+#: Permuted rows whose kernels are held at a time: larger arrays are fetched from the system anew each time.
+_MOST_PERMUTED = 25_000
 
 
 def hgr_kde(
@@ -219,7 +221,7 @@ def _weighted_orders(
         result: Array = value(np, _joint(np, _weighed(np, f, weight[: len(f)]), g, damping))
         return result
 
-    return weighted_orders(kernels, at_orders, *of, weight_moves=weight_moves)
+    return weighted_orders(kernels, at_orders, *of, weight_moves=weight_moves, piece=_MOST_PERMUTED)
 
 
 def _permuted(damping: float, f: Array, g: Array, permutations: Any) -> Array:

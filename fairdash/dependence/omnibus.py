@@ -377,6 +377,8 @@ def multiplied_values(
     signs = signs[:, blocks[order][starts]].astype(np.float32)
     share = np.full(n, 1 / n) if weight is None else weight[order] / weight.sum()
     right = _centred(side.functions[order], share) * share[:, None]
+    # Single precision does for the null, which holds approximately.
+    single = (right * n).astype(np.float32)
     result = np.empty((1, len(COMPONENTS), len(u), len(signs) + 1))
     ends = np.append(starts, n)
     # Blocks that are taken at once, each whole.
@@ -386,17 +388,17 @@ def multiplied_values(
         sums = np.concatenate([(left[:, f].T @ right[:, g]).ravel() for f, g in side.blocks])[None]
         if len(signs):
             of_blocks = np.empty((len(starts), sums.shape[1]), dtype=np.float32)
+            few = left.astype(np.float32)
             for piece in (each for each in pieces if len(each)):
                 rows = slice(ends[piece[0]], ends[piece[-1] + 1])
                 scores = np.concatenate(
                     [
-                        (left[rows, f, None] * right[rows, None, g]).reshape(-1, p * q)
+                        (few[rows, f, None] * single[rows, None, g]).reshape(-1, p * q)
                         for (f, g), (p, q) in zip(side.blocks, side.shapes, strict=True)
                     ],
                     axis=1,
                 )
-                # Single precision does for the null, which holds approximately.
-                of_blocks[piece] = np.add.reduceat(scores, starts[piece] - rows.start, axis=0) * n
+                of_blocks[piece] = np.add.reduceat(scores, starts[piece] - rows.start, axis=0)
             sums = np.concatenate([sums, signs @ of_blocks / n])
         result[0, :, k] = _of_sums(sums, side)
     return result

@@ -17,9 +17,6 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Side = TypeVar("Side")
 
-#: Permuted rows that are held at a time.
-_PIECE = 200_000
-
 
 def weighted_orders(
     prepared: Callable[[Array, Array], Side],
@@ -31,6 +28,7 @@ def weighted_orders(
     *,
     weight_moves: bool,
     prepared_u: Callable[[Array, Array], Any] | None = None,
+    piece: int = 200_000,
 ) -> Array:
     """Return the value of each pair at each order of v, (K, B); with several values each (K, B, ...).
 
@@ -47,19 +45,22 @@ def weighted_orders(
         As `prepared`, where it needs something else of u.
     weight_moves
         Whether the weights of permuted rows go with v, or stay with u.
+    piece
+        Permuted rows that are held at a time.
     """
     found: list[list[Array]] = [[] for _ in u]
-    step = max(1, _PIECE // u.shape[1])
+    prepared_u = prepared_u or prepared
+    # With the weights that stay every order has the same.
+    stay = [] if weight_moves else [prepared_u(u[k : k + 1], weight[k : k + 1]) for k in range(len(u))]
+    step = max(1, piece // u.shape[1])
     for start in range(0, len(orders), step):
-        piece = orders[start : start + step]
+        taken = orders[start : start + step]
         of_v = None
         for k in range(len(u)):
-            own = weight[k][piece] if weight_moves else np.broadcast_to(weight[k], piece.shape)
+            own = weight[k][taken] if weight_moves else np.broadcast_to(weight[k], taken.shape)
             if of_v is None or not (_is_as_before(v, k) and _is_as_before(weight, k)):
-                of_v = prepared(v[k][piece], own)
-            # With the weights that stay every order has the same.
-            fixed = np.broadcast_to(u[k], piece.shape) if weight_moves else u[k : k + 1]
-            of_u = (prepared_u or prepared)(fixed, own if weight_moves else own[:1])
+                of_v = prepared(v[k][taken], own)
+            of_u = prepared_u(np.broadcast_to(u[k], taken.shape), own) if weight_moves else stay[k]
             found[k].append(value(of_u, of_v, own))
     return np.stack([np.concatenate(each) for each in found])
 

@@ -232,7 +232,10 @@ class Judge:
         part; the permutations are the same for all splits. Without permutations the floors are NaN.
         """
         rows, train, y, weight = split.parts[part], split.train, self.y, self.weight
-        squared = np.average((predictions[:, rows] - y[rows]) ** 2, weights=weight[rows], axis=1)
+        squared = [
+            np.average((predictions[k : k + 1, rows][0] - y[rows]) ** 2, weights=weight[rows])
+            for k in range(len(predictions))
+        ]
         relative = {"rows": rows, "train": train}
         columns = {
             "n": len(rows),

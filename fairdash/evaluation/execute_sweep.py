@@ -41,7 +41,7 @@ from fairdash.training.references.trained import train_references
 from fairdash.training.settings import weight_decay_of
 from fairdash.training.split_kinds import check_groups
 from fairdash.training.splits import TEST_SHARE, Split
-from fairdash.training.sweep import STANDARD, Sweep, SweepProgress, train_sweep
+from fairdash.training.sweep import STANDARD, Sweep, SweepProgress, train_sweep, trains_for_set_aside
 from fairdash.utils.classes import attributes_of
 
 #: Permutations behind a floor of a preview, and of one that sees many rows or a sample of a table that took
@@ -241,7 +241,7 @@ def work_of_plan(
         orders=orders * (1 + has_weight),
         is_tuned=plan.tune,
         is_piloted=plan.find_lams,
-        confirms=plan.confirmation_share > 0 and not is_preview,
+        confirms=trains_for_set_aside(plan, n) and not is_preview,
         is_preview=is_preview,
         with_references=references,
     )

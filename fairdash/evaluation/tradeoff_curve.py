@@ -226,8 +226,10 @@ class _Blends:
         return len(self.share)
 
     def __getitem__(self, at: tuple[slice, NDArray[np.int64]]) -> NDArray[np.float64]:
-        low, high = (self.predictions[np.array(models)[:, None], at[1]] for models in (self.low, self.high))
-        return blend(low, high, self.share[:, None])
+        low, high = (
+            self.predictions[np.array(models)[at[0], None], at[1]] for models in (self.low, self.high)
+        )
+        return blend(low, high, self.share[at[0], None])
 
 
 class _BlendVerdicts:

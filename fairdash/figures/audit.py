@@ -168,7 +168,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         "residual_curve": AuditFigure(
             title="Average {outcome}, scaled to total {price}, minus {price}, by {sensitive}",
             subtitle=_BANDED,
-            y="{outcome} less {price}",
+            y="{outcome} minus {price}",
             alt=_A_LINE,
             draw=traces.curve_along_s(max_gap="gap_allowed"),
         ),
@@ -277,7 +277,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             alt="pairs of points.",
             draw=traces.two_prices,
         ),
-        "change_along_s": AuditFigure(title="{candidate} less {price}, by {sensitive}", **_MONEY),
+        "change_along_s": AuditFigure(title="{candidate} minus {price}, by {sensitive}", **_MONEY),
         "change_segments": AuditFigure(
             title="Largest gains and losses: {candidate} minus {price}", **_SEGMENTS
         ),

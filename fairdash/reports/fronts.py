@@ -211,18 +211,11 @@ class Front:
         """Column of the error in charts and sentences: in the target's unit where it is squared."""
         return "rmse" if self.error == "mse" else self.error
 
-    def axis_of_error(self, unit: str) -> dict[str, Any]:
-        """Column of the error in charts, its axis title, its unit, and the error of the average."""
-        axis = {
-            "error": self.error_shown,
-            "error_title": self.error_title,
-            "unit": "",
-            "of_average": math.nan,
-        }
-        if self.error == "mse":
-            title = label("Test error, RMSE", unit)
-            axis |= {"error_title": title, "unit": unit, "of_average": self.rmse_of_mean}
-        return axis
+    def axis_of_error(self, unit: str) -> dict[str, str]:
+        """Column of the error in charts, its axis title and its unit."""
+        if self.error != "mse":
+            return {"error": self.error, "error_title": self.error_title, "unit": ""}
+        return {"error": "rmse", "error_title": label("Test error, RMSE", unit), "unit": unit}
 
     @property
     def methods(self) -> list[str]:
@@ -237,8 +230,8 @@ class Front:
 
     @property
     def rmse_of_mean(self) -> float:
-        """Root mean squared error of the training average, in the target's unit, mean over the splits."""
-        if self.baselines.empty:
+        """Root mean squared error of the training average, in the target's unit; NaN for another loss."""
+        if self.baselines.empty or self.error != "mse":
             return float("nan")
         return float(self.baselines.loc[self.baselines["method"] == MEAN, "rmse"].iloc[0])
 

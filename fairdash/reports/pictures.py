@@ -118,6 +118,7 @@ def _front_without_marks(front: Front, *, unit: str, **view: Any) -> Mapping[str
             front.test,
             front.single,
             **front.axis_of_error(unit),
+            of_average=front.rmse_of_mean,
             references=front.references,
             baselines=front.baselines,
             least_error=least_error,
@@ -167,6 +168,7 @@ def objectives(comparison: Comparison, *, theme: Theme) -> Picture:
         method=comparison.b.method,
         chosen_lam=comparison.b.lam,
         **comparison.front.axis_of_error(comparison.unit),
+        of_average=comparison.front.rmse_of_mean,
         subtitle=comparison.rows_and_splits,
         theme=theme,
     )

@@ -32,9 +32,8 @@ from fairdash.utils.text import number, p_value, percent, signed, span, with_uni
 
 #: Under tables with floors.
 _FLOORS = (
-    "Values are means over the test rows of the splits, ± one standard error. The floor is the value of "
-    "the same estimator when the sensitive attribute is shuffled. The table gives the floor's average and, "
-    "in brackets, its 95th percentile."
+    "Values are means over the test rows of the splits, ± one standard error. The floor is the average value "
+    "of the estimator with the sensitive attribute shuffled (in brackets, the 95th percentile)."
 )
 _PRICE_LEVEL = (
     "The existing price is scaled to the target's mean on the training rows, so its level does not count "
@@ -242,11 +241,8 @@ def spread(comparison: Comparison) -> Table:
         f"{comparison.objective_seen.audited.capitalize()}s by third{_in_unit(comparison)}",
         [comparison.sensitive_called, "Test rows", *map(named, seen)],
         rows,
-        "The table gives the average and, in brackets, the standard deviation over the test rows of the "
-        "first split."
-        + (
-            f" The figure shows a random sample of {MOST_ROWS:,} of these rows." if len(s) > MOST_ROWS else ""
-        ),
+        "The first split's test rows: average and, in brackets, standard deviation."
+        + (f" The figure shows {MOST_ROWS:,} rows, drawn at random." if len(s) > MOST_ROWS else ""),
     )
 
 

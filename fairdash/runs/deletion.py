@@ -17,10 +17,11 @@ import logging
 import secrets
 import shutil
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -55,27 +56,22 @@ class Made:
 
     Parameters
     ----------
-    runs, models, searches, audits, repairs, studies
-        Folders.
+    jobs
+        Folders of each kind of job.
     sources
         Files that say how to read it and which column plays which part.
     tables
         Hashes of the tables that were made of it here, to be audited, each with its owner.
     """
 
-    runs: tuple[Path, ...] = ()
-    models: tuple[Path, ...] = ()
-    searches: tuple[Path, ...] = ()
-    audits: tuple[Path, ...] = ()
-    repairs: tuple[Path, ...] = ()
-    studies: tuple[Path, ...] = ()
+    jobs: Mapping[type[Job[Any]], tuple[Path, ...]]
     sources: tuple[Path, ...] = ()
     tables: tuple[tuple[str, str], ...] = ()
 
     @property
     def folders(self) -> tuple[Path, ...]:
         """All folders."""
-        return (*self.runs, *self.models, *self.searches, *self.audits, *self.repairs, *self.studies)
+        return tuple(chain.from_iterable(self.jobs.values()))
 
     @property
     def n_at_work(self) -> int:
@@ -94,21 +90,13 @@ def made_from(digest: str, *, owner: str = LOCAL) -> Made:
         `digest` is not 64 hex digits.
     """
     check_sha256(digest)
-    runs, models, searches, audits, repairs = (
-        tuple(folder for folder in _naming(digest, kind) if _owner_in(folder / SPEC) in (owner, None))
+    jobs: dict[type[Job[Any]], tuple[Path, ...]] = {
+        kind: tuple(each for each in _naming(digest, kind) if _owner_in(each / SPEC) in (owner, None))
         for kind in (Run, ModelJob, SearchJob, AuditJob, RepairJob)
-    )
+    }
+    jobs[StudyJob] = () if holders_of(digest) - {owner} else tuple(_naming(digest, StudyJob))
     sources = tuple(_sources_naming(digest, owner))
-    return Made(
-        runs=runs,
-        models=models,
-        searches=searches,
-        audits=audits,
-        repairs=repairs,
-        studies=() if holders_of(digest) - {owner} else tuple(_naming(digest, StudyJob)),
-        sources=sources,
-        tables=tuple(_tables_in(sources, digest, owner)),
-    )
+    return Made(jobs=jobs, sources=sources, tables=tuple(_tables_in(sources, digest, owner)))
 
 
 def delete_made_from(digest: str, *, owner: str = LOCAL) -> None:
@@ -132,40 +120,28 @@ def delete_made_from(digest: str, *, owner: str = LOCAL) -> None:
 def made_in(*runs: Run) -> Made:
     """Everything deleted with runs: their folders, models refitted from them, tables and audits of their
     prices."""
-    models: list[Path] = []
-    audits: list[Path] = []
-    repairs: list[Path] = []
+    jobs: dict[type[Job[Any]], tuple[Path, ...]] = dict.fromkeys((Run, ModelJob, AuditJob, RepairJob), ())
     sources: list[Path] = []
     tables: list[tuple[str, str]] = []
     for run in runs:
         # As spec.json writes it: a model whose file is damaged is found too.
         owner, word = _owner_in(run.folder / SPEC) or LOCAL, json.dumps(run.id)
         own = list(_sources_naming(word, owner))
-        models += _naming(f'"run": {word}', ModelJob)
-        audits += _naming(word, AuditJob)
-        repairs += _naming(word, RepairJob)
+        jobs[Run] += (run.folder,)
+        for kind, words in ((ModelJob, f'"run": {word}'), (AuditJob, word), (RepairJob, word)):
+            jobs[kind] += tuple(_naming(words, kind))
         sources += own
         tables += _tables_in(own, run.id, owner)
-    return Made(
-        runs=tuple(run.folder for run in runs),
-        models=tuple(models),
-        audits=tuple(audits),
-        repairs=tuple(repairs),
-        sources=tuple(sources),
-        tables=tuple(tables),
-    )
+    return Made(jobs=jobs, sources=tuple(sources), tables=tuple(tables))
 
 
 def what_goes(made: Made) -> str:
     """Return a sentence about what is deleted with runs."""
-    one = len(made.runs) == 1
-    what = "this run" if one else counted(len(made.runs), "run")
-    models = (
-        f" and {counted(len(made.models), 'model')} made from {'it' if one else 'them'}"
-        if made.models
-        else ""
-    )
-    models += " and the audits of their prices" if made.audits or made.tables else ""
+    n_runs, n_models = len(made.jobs[Run]), len(made.jobs[ModelJob])
+    what = "this run" if n_runs == 1 else counted(n_runs, "run")
+    models = f" and {counted(n_models, 'model')} made from {'it' if n_runs == 1 else 'them'}"
+    models = models if n_models else ""
+    models += " and the audits of their prices" if made.jobs[AuditJob] or made.tables else ""
     stopped = f" Running work ({made.n_at_work}) is stopped first." if made.n_at_work else ""
     return (
         f"This deletes {what}{models} from this machine.{stopped} "
@@ -184,8 +160,8 @@ def delete_run(run: Run) -> None:
     with _deleting(run.folder):
         # The models first: the run's id leads to them.
         made = made_in(run)
-        _delete_made(replace(made, runs=()))
-        _delete_made(Made(runs=made.runs))
+        _delete_made(replace(made, jobs={**made.jobs, Run: ()}))
+        _delete_made(Made(jobs={Run: made.jobs[Run]}))
 
 
 @contextmanager

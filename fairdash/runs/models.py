@@ -32,7 +32,7 @@ from fairdash.runs.bundle import (
 )
 from fairdash.runs.listing import kept_answers, newest
 from fairdash.runs.log import read
-from fairdash.runs.store import Job, JobSpec
+from fairdash.runs.store import RESULT, Job, JobSpec
 from fairdash.storage import LOCAL, sha256
 from fairdash.storage.bundle import SEAL
 from fairdash.tariff import FAIR_TARIFF
@@ -242,14 +242,13 @@ class ModelJob(Job[ModelSpec]):
 
     def bundle(self) -> bytes:
         """Return the zip to download; RunError if it is missing or damaged."""
-        folder = self._checked()
-        try:
-            content = (folder / BUNDLE).read_bytes()
-            # A model of before has its checksum beside it instead of a seal.
-            if not (folder / SEAL).exists() and (folder / "bundle.sha256").read_text() != sha256(content):
-                raise self._damaged(BUNDLE)
-        except (OSError, UnicodeDecodeError) as error:
-            raise self._damaged() from error
+        content = self.read_file(BUNDLE)
+        # A model of before has its checksum beside it instead of a seal.
+        if (
+            not (self.folder / RESULT / SEAL).exists()
+            and self.read_file("bundle.sha256") != sha256(content).encode()
+        ):
+            raise self._damaged(BUNDLE)
         return content
 
 

@@ -8,6 +8,7 @@ The other files are a run's; see :mod:`fairdash.runs.store`.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
@@ -70,11 +71,11 @@ class RepairJob(Job[RepairSpec]):
         """Read the figures by strength; RunError if they are missing or damaged."""
         import pandas as pd
 
-        return pd.read_csv(self._checked() / REPAIR)
+        return pd.read_csv(io.BytesIO(self.read_file(REPAIR)))
 
     def bundle(self) -> bytes:
         """Return the zip to download; RunError if it is missing or damaged."""
-        return (self._checked() / BUNDLE).read_bytes()
+        return self.read_file(BUNDLE)
 
 
 def create_repair(audit: AuditJob, sensitive: str) -> RepairJob:

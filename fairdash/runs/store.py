@@ -320,6 +320,13 @@ class Job(Generic[Spec]):
             for name in files:
                 write_whole(folder / name, files[name])
 
+    def read_file(self, name: str) -> bytes:
+        """Read a file of the result; RunError if it is missing or damaged."""
+        try:
+            return (self._checked() / name).read_bytes()
+        except OSError as error:
+            raise self._damaged(name) from error
+
     def _checked(self, name: str = RESULT) -> Path:
         """Return the result's folder, whose files are as they were written; RunError if they are not."""
         folder = self.folder / name

@@ -29,7 +29,7 @@ class StudyJob(Job[Study]):
     """Study in the cache."""
 
     folder_name: ClassVar[str] = "studies"
-    label: ClassVar[str] = "study"
+    label: ClassVar[str] = "background computation"
     spec_kind: ClassVar[type] = Study
 
     @classmethod

@@ -66,7 +66,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         boosted trees.
     objective
         ``"demographic_parity"``: the price does not follow s; ``"equalized_residuals"``: the average error
-        does not follow s. The spread of errors along s comes from the target, and no price can change it.
+        does not follow s. No price can change the spread of errors along s, because it comes from the target.
     alpha
         Strength of the repair, from 0 (the original price) to 1 (the repaired price), and linear in between.
     sensitive_columns
@@ -86,8 +86,10 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    Several attributes are repaired one after another, in three passes. The price is then independent of each
-    attribute, but not of their combinations. Both projections keep the mean price of the training rows.
+    A number is repaired within each crossing of the classes. The price is then independent of the number and
+    the classes together. Several numbers are repaired one after another, in three passes. The price is then
+    independent of each number, but not of their combinations. Both projections keep the mean price of the
+    training rows.
 
     Examples
     --------

@@ -51,7 +51,7 @@ class Target:
     kind
         ``"measure"``: the measure is at most `at_most`. ``"excess"``: the measure is at most `at_most`
         above its independence floor (the same estimator on the same rows, with the sensitive column
-        permuted). ``"error"``: the error exceeds the standard model's by at most the share `at_most`.
+        permuted). ``"error"``: the error is at most the share `at_most` above the standard model's.
     at_most
         Bound, finite and at least 0.
     measure

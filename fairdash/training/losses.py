@@ -138,9 +138,13 @@ class Loss:
         train: NDArray[np.int64],
     ) -> list[float]:
         """Return :meth:`relative` for each model's predictions, (K, n), with one constant model."""
-        constant = np.full((1, len(rows)), np.average(y[train], weights=weight[train]))
-        together = np.concatenate([constant, predictions[:, rows]])
-        unit, *own = np.average(self.deviances(y[rows], together), axis=1, weights=weight[rows]).tolist()
+
+        def mean(values: NDArray[np.float64]) -> float:
+            return float(np.average(self.deviances(y[rows], values)[0], weights=weight[rows]))
+
+        unit = mean(np.full((1, len(rows)), np.average(y[train], weights=weight[train])))
+        # One model after the other: memory has no room for the deviances of all.
+        own = [mean(predictions[k : k + 1, rows]) for k in range(len(predictions))]
         # A constant target leaves nothing to be better at.
         return [each / unit if unit > 0 else 1.0 for each in own]
 

@@ -156,6 +156,8 @@ def train_models(
     stacks.sort(key=lambda stack: work_of(models[stack[0] : stack[1]]), reverse=True)
     waiting = [stacks[k] for k in turns(unit, len(stacks))]
     parts: dict[int, tuple[Found, list[pd.DataFrame]]] = {}
+    # Filled stack by stack: joined at the end they would be in memory twice.
+    predictions = np.empty((len(models), dataset.n_rows))
     done, halved = 0.0, False
     while waiting:
         start, end, is_whole = waiting.pop(0)
@@ -172,7 +174,8 @@ def train_models(
         own = within(unit, f"{stack[0].method}/{start}-{end - 1}")
         found, of_stack = train_in_legs(trainer, stack, report, own)
         if found is not None:
-            parts[start] = found, of_stack
+            predictions[start:end] = found["predictions"]
+            parts[start] = {name: each for name, each in found.items() if name != "predictions"}, of_stack
             done += work_of(stack)
         elif is_whole and len(stack) > 1:
             halved, middle = True, start + len(stack) // 2
@@ -193,7 +196,7 @@ def train_models(
     )
     return TrainedModels(
         members=members,
-        predictions=np.concatenate([found["predictions"] for found in founds]),
+        predictions=predictions,
         splits=tuple(splits),
         device=device.name,
         seconds=time.monotonic() - started,

@@ -40,8 +40,7 @@ class SearchGrid:
     Parameters
     ----------
     hidden
-        Units of the predictor's hidden layers. fairdash trains each architecture as a separate stack, with
-        all of the values below.
+        Units of the predictor's hidden layers. The models of one architecture form one stack.
     dropout, lr, weight_decay
         As in :class:`fairdash.training.settings.TrainingSettings`.
 

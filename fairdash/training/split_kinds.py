@@ -254,11 +254,11 @@ SHARE, FROM_ROWS, MOST_ROWS = 0.2, 5_000, 10_000
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SetAside:
-    """Holdout rows, and predictions for them by models of all other rows, not yet evaluated.
+    """Holdout rows, and predictions for them by models of other rows, not yet evaluated.
 
     The models are those closest to a refit: one a method and weight, trained on every row that is not
-    set aside, with the refit's settings and seed. The mean over the splits' models would be another
-    predictor, which nobody carries off.
+    set aside, with the refit's settings and seed; with many rows, that of the first split. The mean over the
+    splits' models would be another predictor, which nobody carries off.
 
     Parameters
     ----------

@@ -332,8 +332,9 @@ def train_sweep(
     importance
         Compute the permutation importance of every feature in every model.
     confirms
-        Whether the models are trained, too, that predict the rows set aside, where there are any: one a
-        method and λ, on all the other rows. Without them these rows are left alone all the same.
+        Whether the rows set aside are predicted, where there are any, by one model a method and λ: trained
+        on all the other rows or, with many rows, that of the first split. If not, they are left alone all the
+        same.
     brief
         Whether standard models that were trained to find their settings need not be trained again, where
         they would be the same; nothing is told of their epochs then, and nothing of their importance.
@@ -359,8 +360,9 @@ def train_sweep(
         )
         settings = settings_of_splits(tuning, sweep.settings)
     aside = sweep.set_aside(dataset)
+    trains_more = confirms and trains_for_set_aside(sweep, dataset.n_rows)
     # Models of all other rows are about as much work as those of a split.
-    share = sweep.n_splits / (sweep.n_splits + 1) if confirms and len(aside) else 1.0
+    share = sweep.n_splits / (sweep.n_splits + 1) if trains_more else 1.0
     is_known = standard is not None and brief and all(len(split.validation) for split in splits)
     models = sweep.models(settings)
     rest = [model for model in models if not (is_known and model.method == STANDARD)] or models
@@ -389,7 +391,7 @@ def train_sweep(
         )
 
     kept = None
-    if confirms and len(aside) and is_from_the_end(unit):
+    if trains_more and is_from_the_end(unit):
         # Neither needs the other: two processes at the run are then at one each.
         kept = predict_set_aside()
     trained = train()
@@ -405,11 +407,24 @@ def train_sweep(
     trained = replace(trained, tuning=tuning, notes=notes)
     if not len(aside):
         return trained
-    if confirms and kept is None:
+    if trains_more and kept is None:
         kept = predict_set_aside()
+    elif confirms and kept is None:
+        first = np.flatnonzero(trained.members["split"] == 0)
+        members = trained.members.iloc[first]
+        kept = SetAside.of(dataset, aside, members=members, predictions=trained.predictions[first])
     # Of models that were chosen by, these rows have no predictions: nothing can come to show them.
     trained.predictions[:, aside] = np.nan
     return replace(trained, set_aside=kept)
+
+
+def trains_for_set_aside(sweep: Sweep, n_rows: int) -> bool:
+    """Return whether models of all other rows predict those set aside.
+
+    With many rows the models of the first split do, which hardly differ: they know nothing of these rows
+    either. By time they would know the oldest rows only.
+    """
+    return sweep.confirmation_share > 0 and (n_rows < MANY_ROWS or sweep.split == TIME)
 
 
 def _with_standard(

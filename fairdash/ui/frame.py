@@ -156,7 +156,7 @@ def say_what_was_open() -> None:
     folders = _made_private()
     if folders:
         names = safe(", ".join(map(str, folders)))
-        st.warning(f"Other accounts of this machine could change files in {names}. Now only yours can.")
+        st.warning(f"Other accounts were able to change files in {names}. Now only your account can.")
         folders.clear()
 
 

@@ -42,10 +42,11 @@ def _escape(char: str) -> str:
 def counted(count: int, word: str) -> str:
     """Put a count before a word.
 
-    >>> counted(1, "row"), counted(2500, "row")
-    ('1 row', '2,500 rows')
+    >>> counted(1, "row"), counted(2500, "row"), counted(2, "search")
+    ('1 row', '2,500 rows', '2 searches')
     """
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
+    many = f"{word}es" if word.endswith("ch") else f"{word}s"
+    return f"{count:,} {word if count == 1 else many}"
 
 
 def amount(value: float) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.listing import jobs_of
@@ -19,6 +19,8 @@ from fairdash.runs.store import Job, Run
 from fairdash.ui.owner import _id_of
 from tests.serving import ROOT, served
 
+# As long as a context waits below: a page on a machine that trains beside it takes more than five seconds.
+expect.set_options(timeout=60_000)
 SCREENSHOTS = ROOT / "tests" / "screenshots"
 #: As behind a proxy, a header says whose browser asks (docs/deployment.md). Headers of one's own Chromium leaves out
 #: of what it asks for to keep as a file.

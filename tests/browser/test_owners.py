@@ -18,8 +18,6 @@ from tests.test_guard import ROADS, ask
 pytestmark = pytest.mark.browser
 
 GONE = re.compile("is gone, or was made on another machine|a data set that is not stored here", re.IGNORECASE)
-#: In milliseconds, for a page on a machine that trains beside it.
-PATIENCE = 60_000
 
 
 def table_of(name: str) -> bytes:
@@ -35,9 +33,7 @@ def upload(page: Page, name: str) -> str:
     page.locator("input[type=file]").set_input_files([file])
     choose(page, "Target", "cost")
     choose(page, "Sensitive attribute", "age")
-    expect(page.get_by_text("240 rows · 1 feature · sensitive: age · target: cost")).to_be_visible(
-        timeout=PATIENCE
-    )
+    expect(page.get_by_text("240 rows · 1 feature · sensitive: age · target: cost")).to_be_visible()
     page.wait_for_url(re.compile("dataset="))
     return address_of(page)["dataset"]
 
@@ -56,23 +52,21 @@ def check_gone(page: Page, owner: str, *paths: str) -> None:
     """Whose page this is gets at nothing of the owner's; by every address: tests/ui/test_owners_pages.py."""
     for path in paths:
         page.goto(path)
-        expect(page.get_by_text(GONE).first).to_be_visible(timeout=PATIENCE)
+        expect(page.get_by_text(GONE).first).to_be_visible()
         come_to_rest(page)
         expect(page.get_by_text(re.compile(f"{owner}.csv|{owner}_power"))).to_have_count(0)
         expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
     page.goto("/")
-    expect(page.get_by_role("heading", name="How fair is a price")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_role("heading", name="How fair is a price")).to_be_visible()
     come_to_rest(page)
     expect(page.get_by_text(f"{owner}.csv")).to_have_count(0)
 
 
 def check_own(page: Page, name: str, dataset: str) -> None:
     page.goto(f"/data?dataset={dataset}")
-    expect(page.get_by_text("240 rows · 1 feature · sensitive: age · target: cost")).to_be_visible(
-        timeout=PATIENCE
-    )
+    expect(page.get_by_text("240 rows · 1 feature · sensitive: age · target: cost")).to_be_visible()
     page.goto("/")
-    expect(page.get_by_text(f"{name}.csv").first).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text(f"{name}.csv").first).to_be_visible()
 
 
 def test_two_people_whom_a_proxy_names(open_context: Callable[..., BrowserContext], person: str) -> None:
@@ -128,10 +122,10 @@ def test_who_signs_in_has_what_is_theirs_and_nobody_else_sees_anything(
     context = browser.new_context(base_url=with_sign_in)
     page = context.new_page()
     try:
-        page.set_default_timeout(PATIENCE)
+        page.set_default_timeout(60_000)
         for path in ("/", "/data", "/tradeoff", "/train?run=0123456789ab"):
             page.goto(path)
-            expect(page.get_by_role("heading", name="Sign in to fairdash")).to_be_visible(timeout=PATIENCE)
+            expect(page.get_by_role("heading", name="Sign in to fairdash")).to_be_visible()
             expect(page.get_by_text("Recent runs")).to_have_count(0)
         sign_in(page, "ben")
         dataset = upload(page, "ben")
@@ -142,7 +136,7 @@ def test_who_signs_in_has_what_is_theirs_and_nobody_else_sees_anything(
         # One's things are there again after the next sign-in.
         sign_in(page, "ben")
         page.goto(f"/data?dataset={dataset}")
-        expect(page.get_by_text("240 rows · 1 feature")).to_be_visible(timeout=PATIENCE)
+        expect(page.get_by_text("240 rows · 1 feature")).to_be_visible()
     finally:
         context.close()
 
@@ -152,4 +146,4 @@ def sign_out(page: Page) -> None:
     page.get_by_role("button", name="Sign out").click()
     # The provider's own question, then back.
     page.get_by_role("button", name="End session").click()
-    expect(page.get_by_role("heading", name="Sign in to fairdash")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_role("heading", name="Sign in to fairdash")).to_be_visible()

@@ -50,7 +50,7 @@ def test_from_an_actuarys_export_to_the_figures(page: Page, tmp_path):
     expect(page.get_by_text(re.compile("72 different values.*quantile groups"))).to_be_visible()
     page.get_by_text("Distribution of the sensitive attribute").wait_for()
     # The proxies, computed beside the page.
-    expect(page.get_by_text("most of all Bonus")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("most of all Bonus")).to_be_visible()
     bars = chart(page, "How well each feature predicts Âge")["dependence"]
     assert len(bars["x"]) == 4
     assert bars["x"][1] > 0.8, "Bonus follows the age"

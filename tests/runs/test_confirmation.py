@@ -20,7 +20,7 @@ from fairdash.runs.status import DONE, RunStatus
 from fairdash.runs.store import create_run
 from fairdash.storage.bundle import sealed_text
 from fairdash.training.split_kinds import FROM_ROWS, MOST_ROWS, default_share, draw_set_aside
-from fairdash.training.sweep import Sweep, default_plan, preview_of, train_sweep
+from fairdash.training.sweep import Sweep, default_plan, preview_of, train_sweep, trains_for_set_aside
 from fairdash.utils.records import from_plain, to_plain
 from tests.runs.finished import PLAN, SOURCE, finished
 from tests.ui.conftest import click, move, open_page, words
@@ -127,6 +127,22 @@ def test_nothing_is_learned_from_rows_set_aside():
     assert np.isfinite(np.delete(found[0].predictions, rows, axis=1)).all()
     assert np.array_equal(found[0].set_aside.predictions, found[1].set_aside.predictions)
     assert list(found[0].set_aside.members["method"]) == ["standard", "pearson"]
+
+
+def test_with_many_rows_the_first_splits_models_predict_them(monkeypatch):
+    data = fd.load_dataset("household", n=200)
+    monkeypatch.setattr("fairdash.training.sweep.MANY_ROWS", 200)
+    rows = SHARED.set_aside(data)
+    found = train_sweep(data, replace(SHARED, n_splits=2))
+    kept, whole = found.set_aside, train_sweep(data, replace(SHARED, n_splits=2), confirms=False)
+    assert kept.predictions.shape == (len(kept.members), len(rows))
+    assert len(kept.members) == (found.members["split"] == 0).sum()
+    assert np.isfinite(kept.predictions).all()
+    assert np.isnan(found.predictions[:, rows]).all()
+    assert whole.set_aside is None
+    by_time = replace(SHARED, split="time")
+    assert trains_for_set_aside(by_time, 200)
+    assert not trains_for_set_aside(SHARED, 200)
 
 
 def test_the_verb_opens_them_and_counts():

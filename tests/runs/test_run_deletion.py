@@ -39,7 +39,7 @@ def test_nothing_of_it_remains(done: Run, tmp_path: Path) -> None:
     models = [model_of(run), model_of(run)]
     (models[1].folder / "spec.json").write_text(f'cut off: "run": "{run.id}"')
     kept, before = model_of(other), last_deletion()
-    assert made_in(run).models == tuple(sorted(each.folder for each in models))
+    assert made_in(run).jobs[ModelJob] == tuple(sorted(each.folder for each in models))
     delete_run(run)
     names = [run.id, *(each.id for each in models)]
     assert queue.states_of(names) == {}

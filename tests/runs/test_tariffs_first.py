@@ -69,7 +69,7 @@ def test_all_rows_show_what_a_sample_misses() -> None:
 def test_the_page_opens_on_tariffs() -> None:
     run = first_look(source(8000, slope=0.9, link=0.6))
     at = open_page("tradeoff", run=run.id)
-    assert "tariffs from a GLM (the standard model) to one flat premium, on all rows" in at.warning[0].value
+    assert "tariffs from a GLM to one flat premium, on all rows" in at.warning[0].value
     comparison = parse_comparison(run)
     assert not shows_nothing(comparison)
     assert comparison.b.method == FAIR_TARIFF

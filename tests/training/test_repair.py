@@ -10,6 +10,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fairdash as fd
 from fairdash.errors import DataError, OptionError
+from fairdash.training.references.barycentre import fit_barycentre
+from fairdash.training.references.repair import fit_repair
 
 
 @parametrize_with_checks(
@@ -83,6 +85,53 @@ def test_several_dependent_attributes_are_all_repaired():
     assert min(before) > 0.5
     # One pass leaves more of a, which repairing by b has brought back.
     assert max(after) < 0.1
+
+
+def test_a_number_and_a_class_are_repaired_together():
+    """With the age's effect reversed between the sexes, neither alone shows the link: their crossing does."""
+
+    def people(seed):
+        rng = np.random.default_rng(seed)
+        age, z = rng.normal(size=(2, 4_000))
+        sex = np.where(rng.random(4_000) < 0.4, "F", "M")
+        price = 100 + 8 * age * np.where(sex == "F", 1, -1) + 5 * z
+        return pd.DataFrame({"z": z, "price": price}), pd.DataFrame({"age": age, "sex": sex}), 100 + 5 * z
+
+    table, s, _ = people(0)
+    new, of_new, exact = people(1)
+    repair = fd.FairPostprocessor("price", random_state=0).fit(table, sensitive_features=s)
+    told = repair.predict(new, sensitive_features=of_new)
+    assert np.sqrt(np.mean((told - exact) ** 2)) < 1  # prices have a spread of 9
+    for name, own in of_new.groupby("sex"):
+        assert abs(fd.measure("pearson", told[own.index], own["age"])) < 0.05
+        assert abs(fd.measure("pearson", new["price"][own.index], own["age"])) > 0.8, name
+    # One after another: a map along age that does not see the sex leaves the link in both.
+    alone = fd.FairPostprocessor("price", random_state=0).fit(table, sensitive_features=s["age"])
+    left = alone.predict(new, sensitive_features=of_new["age"])
+    assert abs(fd.measure("pearson", left[of_new["sex"] == "F"], of_new["age"][of_new["sex"] == "F"])) > 0.6
+
+
+def test_crossings_of_few_rows_count_as_one_and_new_ones_with_them():
+    table, age, _ = priced(1_000)
+    codes = np.zeros((1_000, 2))
+    codes[:400, 0], codes[200:600, 1] = 1, 1
+    codes[:15] = [[2, 0]] * 8 + [[0, 2]] * 7
+    s = np.column_stack([age, codes])
+    repair = fit_repair(table["price"], s, classes=[False, True, True])
+    assert len(repair.cells.number) == 4
+    # Too few are left for a cell of their own: they are with the smallest, 185 rows.
+    assert repair.cells.rest == repair.cells.number[1, 0]
+    new = np.array([[0.5, 1.0, 0.0], [0.5, 2.0, 0.0], [0.5, 2.0, 2.0]])
+    assert len(set(repair.predict([110.0] * 3, new))) == 1
+    codes[15:30] = [2, 2]
+    more = fit_repair(table["price"], np.column_stack([age, codes]), classes=[False, True, True])
+    assert more.cells.rest == 4
+    # The maps of a single class or number are those of the barycentre itself.
+    for column, is_class in ((codes[:, 0], True), (age, False)):
+        one = fit_repair(table["price"], column[:, None], classes=[is_class])
+        along = fit_barycentre(table["price"], column, classes=is_class)
+        expected = along.predict(table["price"], column)
+        assert one.predict(table["price"], column[:, None]) == pytest.approx(expected)
 
 
 def test_nothing_is_moved_where_s_is_independent():

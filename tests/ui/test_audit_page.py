@@ -18,14 +18,14 @@ from fairdash.data.readers.report import ReadingOptions
 from fairdash.data.roles import Roles
 from fairdash.data.source import CatalogueSource, UploadSource, load_source, save_source, sources_folder
 from fairdash.data.uploads import keep_upload
-from fairdash.errors import StorageError
+from fairdash.errors import RunError, StorageError
 from fairdash.reports.fronts import fronts_of
 from fairdash.runs import worker
 from fairdash.runs.audits import AuditJob, create_audit
 from fairdash.runs.deletion import delete_made_from, made_from
 from fairdash.runs.listing import finished_audits
 from fairdash.runs.model_card import HEADINGS
-from fairdash.runs.repairs import create_repair, find_repair
+from fairdash.runs.repairs import RepairJob, create_repair, find_repair
 from fairdash.storage import LOCAL
 from fairdash.training.baselines import PRICE
 from fairdash.ui.text import safe
@@ -96,7 +96,9 @@ def test_from_the_form_to_the_answers() -> None:
         assert f"**{answer.question}.** {safe(answer.title)}" in [each.label for each in at.expander]
     # A user's name is never markup.
     assert "<b>premium" not in shown
-    (title,) = (each for each in charts(at) if "Average" in each and "premium" in each and "less" not in each)
+    (title,) = (
+        each for each in charts(at) if "Average" in each and "premium" in each and "minus" not in each
+    )
     assert "<b>premium" not in title
     curve = charts(at)[title]["data"][1]
     assert len(numbers(curve["x"])) == (result.curve["kind"] == "curve").sum()
@@ -169,6 +171,8 @@ def test_a_model_is_audited_as_on_the_command_line_and_repaired(source: UploadSo
     at = calm(open_page("audit", audit=audit.id))
     assert "**11.** What does the model do?" in [each.label for each in at.expander]
     job = create_repair(audit, "age")
+    with pytest.raises(RunError, match="incomplete or damaged"):
+        job.figures()
     assert worker.main(job.id) == 0, job.status
     known = job.figures().set_index(["s at pricing", "strength"])["dependence"]
     assert known["known", 1.0] < known["known", 0.0]
@@ -207,7 +211,7 @@ def test_the_nearest_points_of_a_front_stand_beside_the_price(source: UploadSour
     assert "No front has been trained" in words(calm(open_page("audit", audit=audit.id)))
     run = finished(source=source)
     at = calm(open_page("audit", audit=audit.id))
-    assert "both on the same rows" in words(at) or "None of the nearest points" in words(at)
+    assert "same rows: " in words(at) or "None of the nearest points" in words(at)
     front = fronts_of(run.read_result(), sensitive="age")[run.spec.plan.objective]
     (table,) = (each.value for each in at.dataframe if "± dependence" in each.value)
     assert table["price"].iloc[0] == "the audited price"
@@ -234,7 +238,7 @@ def test_a_price_is_repaired_by_one_click(source: UploadSource) -> None:
     assert all(f"\n## {heading}\n" in card for heading in HEADINGS)
     assert "It predicts \\<b\\>premium" in card
     made = made_from(source.sha256, owner=LOCAL)
-    assert made.repairs == (job.folder,)
+    assert made.jobs[RepairJob] == (job.folder,)
 
 
 def test_a_run_s_own_price_stands_with_its_front() -> None:

@@ -218,8 +218,7 @@ def _in_words(table: pd.DataFrame, name: str, delta: float, n: int) -> tuple[str
         )
     return (
         f"{itself} {through}",
-        f"These figures come from {n:,} rows in which one column is changed at a time. Customers with such "
-        "values may not exist.",
+        f"One column is changed at a time, in {n:,} rows. Customers with such values may not exist.",
     )
 
 

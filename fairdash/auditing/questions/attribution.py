@@ -130,13 +130,10 @@ def _itself_in_words(itself: Estimate, name: str) -> str:
     """Return whether the price follows s through s itself."""
     with_it = f"Adding “{name}” itself raises R² by {points(itself)}"
     if _uses_itself(itself):
-        return (
-            f"{with_it}. The price therefore uses “{name}”, or something related to it that is not in "
-            "the table."
-        )
+        return f"{with_it}. The price uses it, or something related to it outside the table."
     if itself.ci_high < USES_ITSELF:
         return f"{with_it}. Beyond what these columns reveal about “{name}”, the price does not use it."
-    return f"{with_it}. The data do not show whether the price uses it beyond these columns."
+    return f"{with_it}. The data do not show whether the price itself uses it."
 
 
 def _proxies_in_words(table: pd.DataFrame, name: str) -> str:

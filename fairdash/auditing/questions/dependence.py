@@ -114,11 +114,7 @@ def follows_in_words(gap: Gap, table: AuditTable, tables: Mapping[str, pd.DataFr
         f"“{name}” {'+' if off > 0 else '−'}{percent(abs(off) / mean)}"
         for name, off in zip(apart["class"], apart["difference"], strict=True)
     )
-    against_rest = (
-        f"These classes differ from the rest, after Holm's correction: {listed}."
-        if listed
-        else "No class differs from the rest."
-    )
+    against_rest = f"Classes that differ from the rest (Holm's correction): {listed or 'none'}."
     clear = int((pairs["p_value"] <= LEVEL).sum())
     of_pairs = () if len(pairs) < 2 else (f"{against_rest} {clear} of {len(pairs)} pairs of classes differ.",)
     least = each.iloc[int(np.argmin(each["adverse_impact_ratio"]))]

@@ -10,17 +10,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from fairdash.training.references.barycentre import Array, Barycentre, fault, fit_barycentre, weights
 
-#: Passes over several attributes: repairing by the second brings back a little of the first, if these two are
+Index = NDArray[np.int64]
+
+#: Passes over several numbers: repairing by the second brings back a little of the first, if these two are
 #: dependent; after three passes it is below the noise of the maps.
 PASSES = 3
+#: Rows of a crossing of attributes that has maps of its own, at least.
+FEWEST = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Crossings of the classes among the attributes, each with maps of its own.
+
+    Attributes
+    ----------
+    columns
+        Those of s with codes of classes.
+    number
+        The number of a cell by its codes.
+    rest
+        The number for all other codes.
+    """
+
+    columns: tuple[int, ...] = ()
+    number: Mapping[tuple[float, ...], int] = field(default_factory=dict)
+    rest: int = 0
+
+    @classmethod
+    def fit(cls, s: Array, columns: Sequence[int]) -> Cells:
+        """Number the crossings; those of few rows are one cell, or belong to the smallest of the others."""
+        found, counts = np.unique(s[:, list(columns)], axis=0, return_counts=True)
+        large = counts >= (FEWEST if s.shape[1] > 1 else 1)
+        number = {tuple(codes): k for k, codes in enumerate(found[large].tolist())}
+        rest = len(number)
+        if number and counts[~large].sum() < FEWEST:
+            rest = int(np.argmin(counts[large]))
+        return cls(tuple(columns), number, rest)
+
+    def of(self, s: Array) -> Index:
+        """Return the number of each row's cell, (n,)."""
+        found, which = np.unique(s[:, list(self.columns)], axis=0, return_inverse=True)
+        numbers = [self.number.get(tuple(codes), self.rest) for codes in found.tolist()]
+        return np.asarray(numbers, dtype=np.int64)[which.reshape(-1)]
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """Maps along a column of s, one for each cell; without a column one map along the cells themselves."""
+
+    column: int | None
+    maps: tuple[Barycentre, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +78,9 @@ class Repair:
     Attributes
     ----------
     steps
-        Column of s and the map along it, in the order in which they are applied.
+        Maps in the order in which they are applied.
+    cells
+        Crossings of the classes.
     of_errors
         Whether the maps are of errors ŷ − y: then only their average along s can be taken off.
     offset, factor
@@ -39,7 +89,8 @@ class Repair:
         No repaired price lies below it, where all prices calibrated on are above 0; else −∞.
     """
 
-    steps: tuple[tuple[int, Barycentre], ...] = ()
+    steps: tuple[Step, ...] = ()
+    cells: Cells = field(default_factory=Cells)
     of_errors: bool = False
     offset: float = 0.0
     factor: float = 1.0
@@ -54,14 +105,20 @@ class Repair:
         t = np.asarray(strength, dtype=float)[..., None]
         if not ((t >= 0) & (t <= 1)).all():
             raise fault("strength", "A strength is not between 0 and 1", "Give a number from 0 to 1.")
-        full = y
-        for k, each in self.steps:
-            full = self._moved(full, columns[:, k], each)
+        full, cell = y, self.cells.of(columns)
+        for step in self.steps:
+            full = self._moved(full, columns, cell, step)
         full = np.maximum(full + self.offset, self.least) * self.factor
         return np.asarray((1 - t) * y + t * full)
 
-    def _moved(self, y: Array, s: Array, along: Barycentre) -> Array:
-        return y - along.centre(s) if self.of_errors else along.predict(y, s)
+    def _moved(self, y: Array, s: Array, cell: Index, step: Step) -> Array:
+        at, moved = cell if step.column is None else s[:, step.column], np.array(y)
+        for k, along in enumerate(step.maps):
+            rows = np.flatnonzero(cell == k) if len(step.maps) > 1 else np.arange(len(y))
+            if len(rows):
+                own, there = y[rows], at[rows]
+                moved[rows] = own - along.centre(there) if self.of_errors else along.predict(own, there)
+        return moved
 
 
 def fit_repair(
@@ -74,8 +131,11 @@ def fit_repair(
 ) -> Repair:
     """Fit the repair of prices, or of their errors, along one or several attributes.
 
-    Several attributes are repaired one after another, as EquiPy does (Hu, Ratz, Charpentier 2024), in
-    :data:`PASSES` passes: the price ends up independent of each, not of their combinations.
+    A number is repaired within each crossing of the classes, then the crossings are: the barycentre of the
+    laws given a number and classes is that of the classes' own barycentres, so the price ends up independent
+    of all of them together. Several numbers are repaired one after another, as EquiPy does (Hu, Ratz,
+    Charpentier 2024), in :data:`PASSES` passes: the price ends up independent of each, not of their
+    combinations.
 
     Parameters
     ----------
@@ -94,13 +154,20 @@ def fit_repair(
     price, columns = np.asarray(y_pred, dtype=float), np.asarray(s, dtype=float)
     weight = weights(sample_weight, len(price))
     of_classes = classes or [False] * columns.shape[1]
-    fitted, moved = Repair(of_errors=y is not None), price
-    for _ in range(PASSES if columns.shape[1] > 1 else 1):
-        for k, is_class in enumerate(of_classes):
-            seen = moved if y is None else moved - np.asarray(y, dtype=float)
-            along = fit_barycentre(seen, columns[:, k], sample_weight=weight, classes=is_class)
-            fitted = replace(fitted, steps=(*fitted.steps, (k, along)))
-            moved = fitted._moved(moved, columns[:, k], along)
+    numbers = [k for k, is_class in enumerate(of_classes) if not is_class]
+    cells = Cells.fit(columns[weight > 0], [k for k, is_class in enumerate(of_classes) if is_class])
+    fitted, moved, cell = Repair(cells=cells, of_errors=y is not None), price, cells.of(columns)
+    parts = [np.flatnonzero((cell == k) & (weight > 0)) for k in range(cell.max() + 1)]
+    several = [None] if len(parts) > 1 else []
+    for column in (*numbers * (PASSES if len(numbers) > 1 else 1), *several):
+        seen = moved if y is None else moved - np.asarray(y, dtype=float)
+        at = cell if column is None else columns[:, column]
+        maps = tuple(
+            fit_barycentre(seen[rows], at[rows], sample_weight=weight[rows], classes=column is None)
+            for rows in (parts if column is not None else [np.arange(len(price))])
+        )
+        fitted = replace(fitted, steps=(*fitted.steps, Step(column, maps)))
+        moved = fitted._moved(moved, columns, cell, fitted.steps[-1])
     mean = float(weight @ price)
     fitted = replace(fitted, offset=mean - float(weight @ moved))
     if (counted := price[weight > 0].min()) > 0:

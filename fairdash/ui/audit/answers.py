@@ -106,9 +106,8 @@ def _show_repair(audit: AuditJob, result: AuditResult) -> None:
 
     def show(job: RepairJob) -> None:
         note = (
-            "Each row is repaired by a model that was fitted on other rows. If the attribute is unknown "
-            "when a price is set, the repair uses the mean repaired price of customers with the same other "
-            "columns."
+            "Each row is repaired by a model that was fitted on other rows. If the attribute is unknown, "
+            "the price is the mean repaired price of customers with the same other columns."
         )
         show_table(Table("The repaired price by strength", job.figures(), note, shares=REPAIR_SHARES), KEY)
         download_file(
@@ -286,21 +285,17 @@ def _nearest_in_words(table: pd.DataFrame, front: Front, run: Run) -> str:
     )
     first = table.iloc[0]
     if first["method"] != PRICE:
-        return (
-            f"This price is the run's own prediction. The points cover the whole front of the run ({rows})."
-        )
+        return f"This price is the run's own prediction. The points cover the run's front ({rows})."
     less = table.iloc[1:][table["dependence"].iloc[1:] < first["dependence"]]
     if less.empty:
         return (
-            f"None of the nearest points depends less on “{safe(front.sensitive)}” than the price does "
-            f"({rows})."
+            f"None of the nearest points depends less on “{safe(front.sensitive)}” than the price ({rows})."
         )
     near = less.iloc[0]
     return (
         f"The nearest point of the front depends less on “{safe(front.sensitive)}”. Its dependence is "
         f"{near['dependence']:.3f}, and that of the price is {first['dependence']:.3f}. Its error is "
-        f"{near['error']:.3f}, and that of the price is {first['error']:.3f}. All figures use the same rows "
-        f"({rows})."
+        f"{near['error']:.3f}, and that of the price is {first['error']:.3f} (same rows: {rows})."
     )
 
 

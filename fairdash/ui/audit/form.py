@@ -89,8 +89,7 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
         5.0,
         step=0.5,
         key=KEY("gap"),
-        help="The gap is the highest minus the lowest average price along the sensitive attribute. "
-        "Choose the threshold before you see a result. The audit stores it.",
+        help="The gap is the highest minus the lowest average price. Choose it before you see a result.",
     )
     reliability = st.number_input(
         "Reliability of the sensitive attribute, if measured or imputed with error (optional)",
@@ -99,8 +98,7 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
         None,
         step=0.05,
         key=KEY("reliability"),
-        help="The share of its variance that is not error, such as 0.7. The audit then also estimates "
-        "the result without this error.",
+        help="The share of its variance that is not error. The audit then also corrects for the error.",
     )
     cap, currency, period = _ask_for_money(has_outcome=columns is not None and columns.outcome is not None)
     st.caption("The audit fixes criterion and threshold before it computes any result.")
@@ -216,8 +214,7 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles, *, price: st
         right,
         "Sensitive attribute",
         roles.sensitive[0],
-        "The attribute that the price must not follow. It has numbers, such as age, or classes, such as "
-        "sex or region.",
+        "The attribute that the price must not follow, such as age, sex or region.",
         sensitive_ones,
     )
     outcome = ask(
@@ -233,16 +230,14 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles, *, price: st
             left,
             "Expected cost",
             None,
-            "Your own estimate of the expected outcome. The audit uses it instead of averages of the "
-            "outcome.",
+            "Your own estimate of the expected outcome, used instead of averages.",
         )
         second = ask(right, "A second price", None, "A candidate to compare with the price.")
         also = right.multiselect(
             "Further sensitive attributes",
             [name for name in sensitive_ones if name not in taken],
             placeholder="None",
-            help="The audit treats each like the first. The verdicts are corrected for the number of "
-            "attributes.",
+            help="The audit treats each like the first, and corrects verdicts for their number.",
             key=KEY("also", table, *taken),
         )
         taken.extend(also)
@@ -258,16 +253,14 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles, *, price: st
             "Legitimate factors",
             [name for name in others if name != groups],
             placeholder="None",
-            help="Columns that may justify differences. The audit tests whether the price still "
-            "follows the attribute among rows with equal values in these columns.",
+            help="Columns that may justify differences. The audit also compares rows that are equal here.",
             key=KEY("controls", table, *taken),
         )
         probabilities = left.multiselect(
             "Probabilities of classes",
             [name for name in numbers if name not in taken or name == sensitive],
             placeholder="None",
-            help="Class probabilities computed elsewhere, such as those of race from name and address. "
-            "They add up to 1 in each row. The audit uses them to compare prices by class.",
+            help="Probabilities of classes such as race, computed elsewhere. They add up to 1 in each row.",
             key=KEY("probabilities", table, *taken),
         )
         known = right.selectbox(
@@ -290,8 +283,7 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles, *, price: st
         coverage = st.selectbox(
             "Coverage",
             [NONE, *dict.fromkeys(free)],
-            help="For each level of this column, the audit compares the actual and the expected outcome, "
-            "and gives the gap.",
+            help="The audit compares actual and expected outcome for each level of this column.",
             key=KEY("coverage", table, groups, *taken, *free),
         )
     totals = _ask_for_totals(frame, [column, outcome, cost, second], exposure, table=table)

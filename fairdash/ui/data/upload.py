@@ -187,15 +187,7 @@ def ask_how_long(upload: Upload) -> None:
 
 def what_is_deleted(made: Made) -> str:
     """Return a sentence about what is deleted with the file."""
-    kinds = (
-        (made.runs, "run", "runs"),
-        (made.models, "model", "models"),
-        (made.searches, "search", "searches"),
-        (made.audits, "audit", "audits"),
-        (made.repairs, "repaired price", "repaired prices"),
-        (made.studies, "background computation", "background computations"),
-    )
-    parts = [f"{len(found)} {one if len(found) == 1 else many}" for found, one, many in kinds if found]
+    parts = [counted(len(found), kind.label) for kind, found in made.jobs.items() if found]
     also = f" and everything made from it: {', '.join(parts)}" if parts else "; nothing was made from it"
     stopped = f" Running work ({made.n_at_work}) is stopped first." if made.n_at_work else ""
     return (

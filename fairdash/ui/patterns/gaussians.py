@@ -81,9 +81,9 @@ def answer(rho: float, base: str) -> str:
             f"{fixed(mi)} {base}.** Mutual information is {side} HGR² here."
         )
     return (
-        f"{first} χ² is never below HGR², so lowering χ² lowers a bound on HGR². Mutual information is no "
-        f"such bound: in {base} it is below HGR² up to ρ = {math.sqrt(mi_crossing(base)):.3f} and above it "
-        "for larger ρ."
+        f"{first} χ² is never below HGR², so lowering χ² lowers a bound on HGR². Mutual information gives "
+        f"no such bound. In {base} it is below HGR² for ρ up to {math.sqrt(mi_crossing(base)):.3f}, and "
+        "above HGR² for larger ρ."
     )
 
 

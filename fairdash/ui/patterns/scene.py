@@ -66,8 +66,8 @@ def ask_for_scene() -> Scene | None:
             DEFAULT.heavy_tails,
             key=Address.HEAVY,
             bind="query-params",
-            help="U and a normal V become lognormal(0, 2), like sums of money. The transformation keeps the "
-            "order of the rows, so the exact maximal correlation does not change.",
+            help="Both become heavy-tailed, like sums of money. The exact maximal correlation stays the "
+            "same.",
         )
         seed = st.number_input("Draw number", 0, 9999, DEFAULT.seed, key=Address.DRAW, bind="query-params")
         st.caption("Another number draws new rows from the same distribution.")

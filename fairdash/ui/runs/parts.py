@@ -323,19 +323,13 @@ def _show_front(runs: list[ComparedRun], jobs: list[Run]) -> None:
     )
     objective, symbol = OBJECTIVES[result.objective], REGISTRY[measure].symbol
     unit = result.units.get(result.target_name, "")
-    axis = fronts[0].axis_of_error(unit)
     chart(
         runs_front_figure(
             [
-                RunPath(
-                    letter=run.letter,
-                    title=run.title,
-                    test=front.test,
-                    of_average=front.axis_of_error(unit)["of_average"],
-                )
+                RunPath(letter=run.letter, title=run.title, test=front.test, of_average=front.rmse_of_mean)
                 for run, front in zip(runs, fronts, strict=True)
             ],
-            **{name: axis[name] for name in ("error", "error_title", "unit")},
+            **fronts[0].axis_of_error(unit),
             measure=measure,
             measure_title=f"{symbol} between {objective.audited} and {called[sensitive]}",
             subtitle=f"test rows, means over the splits; {objective.title.lower()}",

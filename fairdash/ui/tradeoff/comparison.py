@@ -293,8 +293,8 @@ def _hiding(comparison: Comparison) -> None:
             )
     st.caption(
         f"Of all transformations of the {seen.audited} and {safe(comparison.sensitive_called)}, these two "
-        "have the highest correlation (HGR, by splines on the rows shown). Groups differ where g is steep "
-        "or turns. Near independence the curves only show noise."
+        "have the highest correlation (HGR, by splines on the rows shown). Steep or bending parts of g "
+        "show where groups differ. Near independence the curves only show noise."
     )
 
 

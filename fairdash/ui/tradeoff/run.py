@@ -117,12 +117,9 @@ def _seen_by(comparison: Comparison) -> str:
     """Rows used by a preview."""
     if FAIR_TARIFF in comparison.plan.methods:
         rows = comparison.sample or "all rows"
-        return (
-            f"tariffs from a GLM (the standard model) to one flat premium, on {rows}, with one split "
-            "and rough noise floors"
-        )
-    seen = "one split and rough noise floors"
-    return f"{comparison.sample}, with {seen}" if comparison.sample else seen
+        return f"tariffs from a GLM to one flat premium, on {rows}, with one split and rough noise floors"
+    sample = f"{comparison.sample}, with " if comparison.sample else ""
+    return f"{sample}one split and rough noise floors"
 
 
 @st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
@@ -296,8 +293,7 @@ def show_take_away(comparison: Comparison, run: Run) -> None:
         lambda: _price_of(comparison),
         title=f"{comparison.title}, {comparison.b.title}",
         key=KEY("audit"),
-        about="Predictions of the chosen model for test rows. Each row is predicted in a split in which it "
-        "was not used for training.",
+        about="Predictions of the chosen model for test rows, from splits that did not train on the row.",
     )
     st.caption(
         "The report is one HTML file, to open or print anywhere. The camera on a chart saves it as a "

@@ -83,7 +83,6 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
         format_func=lambda each: METHODS[each].title,
         key=METHOD,
         placeholder="Choose at least one",
-        help="fairdash trains all chosen methods on the same splits.",
     )
     for method in methods:
         adversary = " Its adversary makes training slower." if METHODS[method].adversarial else ""
@@ -98,8 +97,7 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
         balance = st.checkbox(
             "Balance: predictions add up to the target",
             key=BALANCE,
-            help="Each model is shifted or scaled so that its predictions on the training rows add up to "
-            "the observed total. On by default for counts and costs.",
+            help="Predictions on training rows then add up to the total. On by default for counts and costs.",
         )
         if follows(TARIFF, loss):
             st.session_state[TARIFF] = LOSSES[loss].has_log_link
@@ -117,8 +115,7 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
             20,
             2,
             key=KEY("splits"),
-            help="fairdash trains every weight once per split. More splits give more precise figures but "
-            "take longer.",
+            help="More splits give more precise figures but take longer.",
         )
         confirmation = ask_for_confirmation(dataset)
     advanced = ask_for_settings(dataset, loss, balance=balance)
@@ -183,9 +180,8 @@ def ask_for_confirmation(dataset: Dataset) -> float:
         step=0.05,
         # Another table has another default.
         key=KEY("confirmation", dataset.n_rows),
-        help="These rows are not used for training, testing or choices. You open them once, for the point "
-        "you intend to use. By default, a fifth of a table with at least 5,000 rows is set aside, and "
-        "at most 10,000 rows. Groups stay whole. Splits by time set the latest rows aside.",
+        help="These rows are not used until you open them once, for the point you intend to use. By "
+        "default, a fifth of a table with at least 5,000 rows is set aside, and at most 10,000 rows.",
     )
 
 
@@ -196,8 +192,7 @@ def ask_for_lams() -> str:
         "Weights of fairness, λ",
         list(GRIDS),
         key=GRID,
-        help="fairdash trains one model per weight and split, and the standard model. It first trains "
-        "sixteen models to spread the weights evenly over dependence.",
+        help="To spread the weights evenly over dependence, sixteen models are trained first.",
     )
     # Not the widget's default: a weight that a search has found may have been put here.
     st.session_state.setdefault(lams_key(preset), " ".join(f"{lam:g}" for lam in GRIDS[preset]))
