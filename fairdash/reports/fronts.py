@@ -211,7 +211,7 @@ class Front:
         """Column of the error in charts and sentences: in the target's unit where it is squared."""
         return "rmse" if self.error == "mse" else self.error
 
-    def axis_of_error(self, unit: str) -> dict[str, str]:
+    def axis_of_error(self, unit: str) -> dict[str, Any]:
         """Column of the error in charts, its axis title and its unit."""
         if self.error != "mse":
             return {"error": self.error, "error_title": self.error_title, "unit": ""}
