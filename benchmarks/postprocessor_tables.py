@@ -96,7 +96,8 @@ def _when(equal: pd.DataFrame, strength: pd.DataFrame) -> str:
         half = equal[(equal["table"] == name) & (equal["share"] == 0.5)]
         whole = half[half["reached"] == half["splits"]].set_index("way")["error"]
         best = (
-            f"At half the dependence, the smallest error is {whole.min():.3f} ({WAYS[str(whole.idxmin())]})."
+            f"At half the dependence, the smallest error is {whole.min():.3f} times that of predicting the "
+            f"average ({WAYS[str(whole.idxmin())]})."
         )
         lines.append(
             f"- **{name}**: a full repair reduces the dependence from {before:.2f} to {known:.2f} with s, "

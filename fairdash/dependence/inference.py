@@ -207,7 +207,7 @@ def assess_dependence(
         are the larger of the two results. Floors and p-value are valid unless the weight depends on both u
         and v.
     groups : (n,) array, optional
-        Groups of rows, such as a policy over the years. For floor and p-value, whole groups exchange their
+        Groups of rows, such as all years of one policy. For floor and p-value, whole groups exchange their
         values of v (:class:`fairdash.dependence.grouping.Blocks` states when that is exact). Samples and
         folds contain whole groups. Without `groups`, similar rows count as independent, and floor, p-value
         and interval are too small.

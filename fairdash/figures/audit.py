@@ -79,7 +79,7 @@ _OF_CLASSES = {
     "a band for smooth curves": "its interval",
     "Bands of about equal exposure, 95 %": "95 %",
     ", in bands of about equal exposure": "",
-    ". Markers: all rows beyond the 5th and 95th percentile": "",
+    ". Markers: means of the rows below the 5th and above the 95th percentile": "",
 }
 _RATIOS = "Bands of about equal exposure, with 95 % intervals. Above 1, claims exceed prices"
 _AT_ONCE = "simultaneous 95 % limits"
@@ -211,8 +211,8 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         ),
         "premium_curves": AuditFigure(
             title="Alternative premiums by {sensitive}",
-            subtitle="Means, scaled to today's mean price. Markers: all rows beyond the 5th and 95th "
-            "percentile",
+            subtitle="Means, scaled to today's mean price. Markers: means of the rows below the 5th and "
+            "above the 95th percentile",
             height=460,
             alt="each premium, and today's price.",
             draw=traces.premiums,

@@ -24,7 +24,7 @@ from fairdash.utils.text import counted, label, number
 KEPT = OTHERS[0]
 #: What the two ways of counting a feature say.
 _FEATURE_AXES = {
-    "reliance": "Average change of a prediction when the feature is shuffled",
+    "reliance": "Average change in a prediction when the feature is shuffled",
     "importance": "Increase in test error when the feature is shuffled (MSE ÷ the average's)",
 }
 

@@ -278,7 +278,7 @@ def features(comparison: Comparison) -> Table:
         ["Feature", *(f"{kind}: {name}" for kind in ("Move", "Error") for name in names)],
         rows,
         "To measure a feature's importance, we shuffle its values among the test rows. Values are means "
-        "over the splits. “Move” is the average change of a prediction. “Error” is the increase of the "
+        "over the splits. “Move” is the average change in a prediction. “Error” is the increase of the "
         "test error (MSE ÷ the average's). Features with the same information share their importance. For "
         "a blend, the table shows the nearest trained model.",
     )

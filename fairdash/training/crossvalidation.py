@@ -348,7 +348,7 @@ def tune(
     settings
         Settings shared by the candidates.
     random_state
-        Seed of the initial weights and the mini-batches.
+        Random seed for the initial weights and the mini-batches.
     progress
         Called after every step; it may raise :class:`fairdash.errors.Cancelled`.
     unit

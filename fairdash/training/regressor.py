@@ -65,7 +65,7 @@ class FairRegressor(RegressorMixin, BaseEstimator):
         Sensitive columns of X, by name or by position from 0; None if there are none. The predictor uses the
         others.
     random_state
-        Seed of the initial weights, the mini-batches and the validation rows.
+        Random seed for the initial weights, the mini-batches and the validation rows.
     device
         ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"mps"``.
     validation_fraction

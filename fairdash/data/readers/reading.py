@@ -128,7 +128,7 @@ def read_table(
     Raises
     ------
     ReadingError
-        The file can't be read as a table; lists all problems.
+        The file can't be read as a table. The message lists all problems.
     OptionError
         An option can't be used.
 

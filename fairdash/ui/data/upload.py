@@ -42,7 +42,7 @@ LIMITS = (
 )
 if can_limit():
     LIMITS += (
-        f" Reading a file may take {most_memory() / 1e9:.0f} GB of memory here, and so may each run on it."
+        f" Reading a file can use at most {most_memory() / 1e9:.0f} GB of memory, and so can each run on it."
     )
 FILE_TYPES = [
     "csv",

@@ -180,8 +180,8 @@ def ask_for_confirmation(dataset: Dataset) -> float:
         step=0.05,
         # Another table has another default.
         key=KEY("confirmation", dataset.n_rows),
-        help="These rows are not used until you open them once, for the point you intend to use. By "
-        "default, a fifth of a table with at least 5,000 rows is set aside, and at most 10,000 rows.",
+        help="These rows stay unused until you open them. Do so once, to check the point that you have "
+        "chosen. By default, they are a fifth of a table of 5,000 rows or more, and at most 10,000 rows.",
     )
 
 
