@@ -77,7 +77,7 @@ def test_a_model_s_file_is_audited(page: Page, tmp_path: Path) -> None:
     assert "flips.csv" in [each.name for each in taken(page, tmp_path / "evidence").iterdir()]
     come_to_rest(page)
     page.get_by_text("11. What does the model do?").click()
-    expect(page.get_by_text("If “age” alone moves from one end to the other")).to_be_visible()
+    expect(page.get_by_text("If only “age” changes from its lowest to its highest value")).to_be_visible()
     take_screenshots(page, "audit-model")
 
 
