@@ -75,7 +75,7 @@ def test_large_losses_are_capped_and_that_is_said(frame):
     taken = 1 - (frame["years"] @ capped["claims"]) / (frame["years"] @ frame["claims"])
     assert above > 5
     assert (
-        f"“claims” is capped at 1,000 in {above} rows, which leaves out {taken:.1%}".replace("%", " %")
+        f"“claims” is capped at 1,000 in {above} rows. The cap removes {taken:.1%} of".replace("%", " %")
         in result.notes[0]
     )
     totals = asked(frame, cap=cap, totals=["claims"]).measures
