@@ -48,6 +48,7 @@ def large_tables() -> list[str]:
             "opening at": [f"{100 * share:.0f} %" for share in sets["opening_at"]],
         }
     )
+    beyond = "On " + " and ".join(f"`{name}`" for name in sets["data"][sets["opening_at"] > 2 / 3])
     seconds = pd.read_csv(RESULTS / "seconds_by_rows.csv")
     wide = seconds.pivot(index="rows", columns="model", values="cpu_s")
     wide = wide[list(seconds["model"].unique())]
@@ -67,8 +68,8 @@ def large_tables() -> list[str]:
         "",
         "The next table gives the seconds of one core per split, how many of the default weights λ have a "
         "dependence between the standard network's and the noise floor, and where the trade-off page opens: "
-        "0 % is the standard network, 100 % is the floor. With very weak claims (`claims_5k`, `claims_60k`) "
-        "the network falls from one to the other between two weights.",
+        f"0 % is the standard network, 100 % is the floor. {beyond} it opens beyond the middle third: with "
+        "such weak claims the network falls from one to the other between two weights.",
         "",
         markdown(where),
         "",
