@@ -221,6 +221,7 @@ def main() -> None:
     parser.add_argument("--marks", default="not serial and not fresh and not variant")
     parser.add_argument("--work", type=Path, default=Path("mutants"), help="where copies are kept")
     parser.add_argument("--only", help="files whose names begin so")
+    parser.add_argument("--count", type=int, help="judge so many of the list, drawn by the seed")
     parser.add_argument("--paths", nargs="*", default=["tests"], help="tests to try")
     given = parser.parse_args()
     listed = RESULTS / "mutants.csv"
@@ -230,7 +231,10 @@ def main() -> None:
     tried = Copy(given.work.absolute() / given.name, given.tests)
     tried.learn(given.marks, given.paths)
     rows = []
-    for _, mutant in pd.read_csv(listed).iterrows():
+    mutants = pd.read_csv(listed)
+    if given.count:
+        mutants = mutants.sample(given.count, random_state=SEED)
+    for _, mutant in mutants.iterrows():
         if not given.only or mutant["file"].startswith(given.only):
             rows.append({**mutant, **tried.judge(mutant)})
             print(*rows[-1].values(), sep="\t", flush=True)

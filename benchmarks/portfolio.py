@@ -3,6 +3,7 @@
     FAIRDASH_DATA=… OMP_NUM_THREADS=1 python -m benchmarks.portfolio [--data crime] [--splits 10]
     python -m benchmarks.portfolio --data claims_150k --first-split 2 --splits 2 --out parts/claims_150k_2.csv
     python -m benchmarks.portfolio --combine parts/*.csv
+    python -m benchmarks.portfolio --openings [--data crime]
 
 Standard network and Fair spline network, both schedules on the same splits and at the same default weights λ;
 each finds its weight decay on validation rows as its version does. The fixed schedule is that of 9ba3690:
@@ -14,9 +15,12 @@ Writes results/portfolio.csv, a row a data set. `excess`: the budget's error ÷ 
 the standard model and where each path first comes down to 75, 50 and 25 % of the standard models' dependence:
 a straight line between two weights, over the splits in which both come down so far (`reached`); means with
 95 % intervals of Nadeau and Bengio. `between`: how many of the default weights have a mean dependence below
-the standard model's and above the floor. `opening_at`: the share of the way from the standard model's
-dependence to the floor that the page's first point has gone; a third to two thirds is the middle. The last
-rows are means over all sets, and over those with claims, with intervals of Student's t over the sets.
+the standard model's and above the floor. The last rows are means over all sets, and over those with claims,
+with intervals of Student's t over the sets.
+
+Writes results/portfolio_openings.csv, a row a data set: where the trade-off page opens on its own run,
+without the methods beside the first. `opening_at` is the share of the way from the standard model's
+dependence to the floor, on test rows, that this point has gone; a third to two thirds is the middle.
 """
 
 from __future__ import annotations
@@ -41,8 +45,8 @@ from fairdash.data.dataset import Dataset
 from fairdash.data.roles import Roles
 from fairdash.evaluation import DEFAULT_MEASURE
 from fairdash.evaluation.assess import assess_predictions
-from fairdash.evaluation.execute_sweep import with_lams_found
-from fairdash.reports.fronts import middle_weight
+from fairdash.evaluation.execute_sweep import execute_sweep, with_lams_found
+from fairdash.reports.fronts import Front, opening_weight
 from fairdash.training.sweep import STANDARD, Sweep, default_plan, train_sweep
 
 RESULTS = Path(__file__).parent / "results" / "portfolio.csv"
@@ -125,7 +129,6 @@ def models_of(dataset: Dataset, plan: Sweep) -> pd.DataFrame:
         frame[["method", "lam", *names]]
         .rename(columns=names)
         .assign(
-            opening=middle_weight(plan),
             claims=bool(loss.power),
             batch=plan.settings.batch_size,
             epochs=plan.settings.n_epochs,
@@ -165,13 +168,30 @@ def compared(rows: pd.DataFrame) -> dict[str, object]:
         row |= with_interval(there, f"excess_{at}", ratio)
     means = budget.groupby("lam")[["dependence", "floor"]].mean()
     floor, path = means["floor"].mean(), means["dependence"]
-    top, opening = path.loc[0.0], budget["opening"].iloc[0]
+    top = path.loc[0.0]
     row["weights"] = len(path) - 1
     row["between"] = int(((path < top) & (path > floor)).sum())
-    row["opening"] = opening
     row["dependence"], row["floor"] = top, floor
-    row["opening_at"] = (top - path.loc[opening]) / (top - floor)
     return row
+
+
+def opening_of(name: str) -> dict[str, object]:
+    """Where the page opens on a data set."""
+    dataset = DATA[name]()
+    plan = default_plan(dataset, methods=(STANDARD, "hgr_spline"), tariff=False)
+    result = execute_sweep(dataset, plan, measures=(DEFAULT_MEASURE,), importance=False, references=False)
+    plan = result.sweep
+    front = Front.of(result, objective=plan.objective, sensitive=dataset.roles.sensitive[0])
+    lam = opening_weight(front, plan)
+    path = front.test.set_index("lam")
+    top, floor = path.loc[0.0, DEFAULT_MEASURE], path[f"{DEFAULT_MEASURE}_floor"].mean()
+    return {
+        "data": name,
+        "splits": plan.n_splits,
+        "opening": lam,
+        "trained": lam in plan.lams,
+        "opening_at": round((top - path.loc[lam, DEFAULT_MEASURE]) / (top - floor), 4),
+    }
 
 
 def summary(parts: Sequence[Path]) -> pd.DataFrame:
@@ -201,11 +221,18 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--first-split", type=int, default=0)
     parser.add_argument("--out", type=Path, help="write the models' rows here, and no summary")
+    parser.add_argument("--openings", action="store_true", help="where the page opens, and nothing else")
     parser.add_argument("--combine", nargs="+", type=Path, help="summarise such files and train nothing")
     options = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)  # levels that training rows of a split don't have
+    if not options.combine and not options.out:
+        openings = []
+        for name in options.data:
+            openings.append(opening_of(name))
+            print(openings[-1], flush=True)
+            pd.DataFrame(openings).to_csv(RESULTS.with_name("portfolio_openings.csv"), index=False)
     parts = options.combine
-    if not parts:
+    if not parts and not options.openings:
         parts = [options.out or RESULTS.with_name("portfolio_models.csv")]
         found: list[pd.DataFrame] = []
         for name in options.data:
@@ -214,7 +241,7 @@ def main() -> None:
                 print(frame.round(4).to_string(index=False), flush=True)
                 # What is there stays if the rest is not waited for.
                 pd.concat(found, ignore_index=True).to_csv(parts[0], index=False)
-    if options.combine or not options.out:
+    if options.combine or not (options.out or options.openings):
         table = summary(parts)
         print(table.T.to_string())
         table.round(4).to_csv(RESULTS, index=False)

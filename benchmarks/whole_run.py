@@ -1,58 +1,197 @@
-"""How long the whole run takes that a page starts by itself: first look to result, workers and all.
+"""How long the whole run takes that a page starts by itself: first front to result, workers and all.
 
-    python -m benchmarks.whole_run [--datasets crime household] [--rows 5000] [--tries 1]
+    python -m benchmarks.whole_run [crime freMPL1 claims_678000 pg15training_5000000] [--machines 1 2]
 
-Needs FAIRDASH_DATA and a quiet machine. FAIRDASH_NO_STANDBY=1 leaves out the second process.
+Needs a quiet machine, and FAIRDASH_DATA for real tables. A number of rows behind a table's name draws as
+many of its rows with replacement and adds noise to its numbers; `claims` are simulated. Tables that are no
+catalogue data set are uploaded as Parquet first. With `--machines`, so many workers share the run through
+PostgreSQL (FAIRDASH_DATABASE), each on a core of its own and without the first front.
+
+Adds a row a run to results/whole_run.csv: seconds to the first front and to the end; what was said at a tenth
+of the time to be the whole; peak memory of the largest process and of all together, in GB.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import os
+import re
+import signal
+import subprocess
+import sys
 import tempfile
 import time
 from collections import defaultdict
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.large_table import claims
+from benchmarks.tariff_rivals import tables
+from fairdash.jobs.process import ONE_THREAD
+
+if TYPE_CHECKING:
+    from fairdash.data.source import DatasetSource
+
+RESULTS = Path(__file__).parent / "results" / "whole_run.csv"
+_NAME = re.compile(r"(?P<table>.+?)(_(?P<rows>\d+))?")
+#: In tables of tariff_rivals: claims for bodily injury of the same policies.
+_OF_RIVALS = {"pg15training": "bodily", "freMPL1": "freMPL1"}
+_ALL = 10**9
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--datasets", nargs="+", default=["crime", "household"])
-    parser.add_argument("--rows", type=int, default=5_000, help="of generated data")
-    parser.add_argument("--tries", type=int, default=1)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("tables", nargs="*", default=["crime", "household"])
+    parser.add_argument("--machines", nargs="+", type=int, default=[0])
     options = parser.parse_args()
-    for name in options.datasets:
-        for _ in range(options.tries):
-            with tempfile.TemporaryDirectory() as folder:
-                os.environ["FAIRDASH_HOME"] = folder
-                seconds(name, options.rows)
+    os.environ |= ONE_THREAD
+    found = [pd.read_csv(RESULTS)] if RESULTS.exists() else []
+    for name in options.tables:
+        for machines in options.machines:
+            with tempfile.TemporaryDirectory() as home:
+                os.environ |= {"FAIRDASH_HOME": home, "FAIRDASH_MACHINE": "m0"}
+                row = measured(name, machines=machines, home=home)
+            print(row, flush=True)
+            found.append(pd.DataFrame([row]))
+            table = pd.concat(found).drop_duplicates(["table", "machines"], keep="last")
+            table.round(2).to_csv(RESULTS, index=False)
 
 
-def seconds(name: str, rows: int) -> None:
-    """Print the seconds of a run and of what it was doing meanwhile, as its bar said it."""
-    from fairdash.data.catalogue import CATALOGUE
-    from fairdash.data.source import CatalogueSource
+def measured(name: str, *, machines: int, home: str) -> dict[str, Any]:
+    """The row of one run."""
     from fairdash.runs.launch import start_run
     from fairdash.runs.status import DONE
     from fairdash.training.defaults import share_of_rows
     from fairdash.training.sweep import default_plan, preview_of
 
-    has_n = any(option.name == "n" for option in CATALOGUE[name].options)
-    source = CatalogueSource(dataset=name, options={"n": rows} if has_n else {})
+    source = source_of(name)
     dataset = source.load()
+    rows, columns = dataset.features.shape
     plan = default_plan(dataset)
-    first = preview_of(plan)
-    share = share_of_rows(dataset.n_rows, tariff_columns=dataset.features.shape[1] if plan.tariff else 0)
-    run = start_run(source, plan, first=first, first_share=share)
-    begun = last = time.perf_counter()
-    doing: defaultdict[str, float] = defaultdict(float)
-    while not run.status.is_over:
-        time.sleep(0.1)
-        status, now = run.status, time.perf_counter()
-        doing[status.doing or status.state] += now - last
-        last = now
+    share = share_of_rows(rows, tariff_columns=columns if plan.tariff else 0)
+    first = {} if machines else {"first": preview_of(plan), "first_share": share}
+    with ExitStack() as stack:
+        for k in range(machines):
+            stack.enter_context(machine(k))
+        run = start_run(source, plan, **first)
+        begun = last = time.perf_counter()
+        seconds_first = np.nan
+        doing: defaultdict[str, float] = defaultdict(float)
+        told: list[tuple[float, float]] = []
+        peaks: dict[int, float] = {}
+        while not run.status.is_over:
+            time.sleep(0.5)
+            status, now = run.status, time.perf_counter()
+            doing[status.doing or status.state] += now - last
+            last = now
+            if first and np.isnan(seconds_first) and run.look is not None:
+                seconds_first = now - begun
+            if status.seconds_left is not None:
+                told.append((now - begun, status.seconds_left))
+            peaks |= peak_memory(home)
+        for each in peak_memory(home):
+            os.kill(each, signal.SIGKILL)
+    whole = last - begun
     assert run.status.state == DONE, run.status
-    print(f"{name}, {dataset.n_rows} rows: {last - begun:.1f} s; {len(plan.models())} models")
-    print(*(f"  {took:5.1f} s {what}" for what, took in doing.items()), sep="\n", flush=True)
+    print(*(f"  {took:6.1f} s {what}" for what, took in doing.items()), sep="\n", flush=True)
+    at_tenth = next(((at + left) / whole for at, left in told if at >= whole / 10), np.nan)
+    return {
+        "table": name,
+        "rows": rows,
+        "columns": columns,
+        "machines": machines,
+        "models": len(plan.models()),
+        "first_s": seconds_first,
+        "whole_s": whole,
+        "told_at_a_tenth": at_tenth,
+        "largest_gb": max(peaks.values()),
+        "all_gb": sum(peaks.values()),
+        "load": os.getloadavg()[0],
+    }
+
+
+def source_of(name: str) -> DatasetSource:
+    """A catalogue data set, or an uploaded table with roles."""
+    from fairdash.data.catalogue import CATALOGUE
+    from fairdash.data.roles import Roles
+    from fairdash.data.source import CatalogueSource, UploadSource
+    from fairdash.data.uploads import keep_upload
+
+    if name in CATALOGUE:
+        return CatalogueSource(dataset=name)
+    found = _NAME.fullmatch(name)
+    assert found is not None
+    n = int(found["rows"]) if found["rows"] else None
+    if found["table"] == "claims":
+        frame = claims(n or 678_000)
+        known = {"target": "ClaimNb", "sensitive": ("DrivAge",), "weight": "Exposure"}
+        features = [c for c in frame if c not in ("IDpol", "ClaimNb", "Exposure", "DrivAge")]
+    else:
+        wanted = _OF_RIVALS[found["table"]]
+        table = next(each for title, each in tables(_ALL) if title == wanted)
+        features = list(table.features)
+        frame = table.features.assign(claims=np.round(table.y * table.w), years=table.w, age=table.s)
+        known = {"target": "claims", "sensitive": ("age",), "weight": "years"}
+        frame = frame if n is None else repeated(frame, n, kept=("claims", "years"))
+    content = io.BytesIO()
+    frame.to_parquet(content)
+    upload = keep_upload(content.getvalue(), name=f"{name}.parquet")
+    roles = Roles(features=tuple(features), rate=True, **known)  # type: ignore[arg-type]
+    return UploadSource(sha256=upload.sha256, name=f"{name}.parquet", roles=roles)
+
+
+def repeated(frame: pd.DataFrame, n: int, *, kept: tuple[str, ...]) -> pd.DataFrame:
+    """Rows drawn with replacement; the numbers not kept get noise of a twentieth of their spread."""
+    rng = np.random.default_rng(0)
+    drawn = frame.iloc[rng.integers(0, len(frame), n)].reset_index(drop=True)
+    for name in drawn.select_dtypes("number").columns.difference(kept):
+        spread = 0.05 * float(frame[name].std())
+        drawn[name] = drawn[name].to_numpy(float) + rng.normal(0, spread, n)
+    return drawn
+
+
+class machine:
+    """A worker on a core of its own, as an administrator starts it."""
+
+    def __init__(self, k: int) -> None:
+        self.k = k
+
+    def __enter__(self) -> None:
+        from fairdash.jobs import queue
+
+        command = ["taskset", "-c", str(self.k), sys.executable, "-m", "fairdash", "worker"]
+        command += ["--database", os.environ["FAIRDASH_DATABASE"], "--lanes", "long"]
+        name = f"m{self.k}"
+        self.process = subprocess.Popen(
+            command, env=os.environ | {"FAIRDASH_MACHINE": name}, start_new_session=True
+        )
+        lock = queue.lock_of("long").with_name(f"{name}-long.lock")
+        while not queue.is_locked(lock):
+            time.sleep(0.2)
+
+    def __exit__(self, *_: object) -> None:
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def peak_memory(home: str) -> dict[int, float]:
+    """Peak memory, in GB, of the processes but this one that have this home, by their number."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if int(folder.name) == os.getpid() or home.encode() not in (folder / "environ").read_bytes():
+                continue
+            peak = re.search(r"VmHWM:\s+(\d+) kB", (folder / "status").read_text())
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue  # it has ended
+        if peak:
+            found[int(folder.name)] = int(peak[1]) / 1e6
+    return found
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ import pytest
 from hypothesis import settings
 
 from tests.serving import end_workers
+from tests.tiers import mark_variants
 
 settings.register_profile("long", max_examples=5000)
 
@@ -43,11 +44,13 @@ def missing(what: str, reason: str) -> None:
 _LONGEST = "test_default_path.py"
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest first, then browsers, then all others; a file of tests in one process, for its fixtures.
 
     Walks by hand take minutes of mostly waiting: at the end one process would wait for the other's.
     """
+    mark_variants(items)
     for item in items:
         alone = item.path.name == _LONGEST
         item.add_marker(pytest.mark.xdist_group(item.nodeid if alone else str(item.path)))

@@ -141,6 +141,7 @@ def test_residuals_are_out_of_fold_and_in_the_units_of_u(drawn):
     assert double_residuals(b, a, given=c).left_of_u > 0.98
 
 
+@pytest.mark.variant
 def test_trees_follow_what_three_columns_do_together():
     rng = np.random.default_rng(0)
     c = rng.normal(size=(500, 3))

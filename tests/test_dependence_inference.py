@@ -12,6 +12,7 @@ from fairdash.dependence import REGISTRY, assess_dependence, measure
 from fairdash.dependence.api import Estimator, Pairs
 from fairdash.dependence.inference import permutation_p_value
 from fairdash.dependence.registry import Measure
+from tests.tiers import few
 
 QUICK = [one.id for one in REGISTRY.values() if one.quick]
 
@@ -52,7 +53,7 @@ def independent_data(count, n):
         yield shapes[i % 5](u), shapes[(i // 5) % 5](v)
 
 
-@pytest.mark.parametrize("id", QUICK)
+@pytest.mark.parametrize("id", few(QUICK, "hgr_spline"))
 def test_false_alarms(id, is_long):
     """Independent samples: rejections at 5 % not above 5 % by a one-sided test at 1 % over all measures."""
     one = REGISTRY[id]

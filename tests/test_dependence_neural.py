@@ -12,6 +12,7 @@ from fairdash.dependence.inference import permutation_p_value
 from fairdash.dependence.patterns import PATTERNS, draw
 from fairdash.dependence.registry import REGISTRY
 from fairdash.errors import OptionError
+from tests.tiers import few
 
 NEURAL = [one.id for one in REGISTRY.values() if not one.quick]
 
@@ -55,7 +56,7 @@ def test_noise_reads_high_in_sample_and_nothing_when_cross_fitted(rng):
     assert abs(honest.mean()) < 3 * honest.std() / np.sqrt(12)
 
 
-@pytest.mark.parametrize("id", NEURAL)
+@pytest.mark.parametrize("id", few(NEURAL, "hgr_nn"))
 def test_false_alarms(id):
     """100 independent samples, ties and heavy tails among them; few steps and permutations."""
     rng = np.random.default_rng(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
@@ -22,3 +23,25 @@ def few(cases: Iterable[Any], *kept: Any) -> list[Any]:
 def few_methods(methods: Iterable[str]) -> list[Any]:
     """As :func:`few`, with the two methods that stand for all."""
     return few(methods, *METHODS_KEPT)
+
+
+#: Of a test's cases so many are no variants, spread over all, unless a mark says which.
+CASES_KEPT = 4
+
+
+def mark_variants(items: Iterable[pytest.Item]) -> None:
+    """Mark most cases of tests with many as variants, but where each is a promise of its own.
+
+    That is so with ``every_case``, with rows of the table of bad inputs, and where cases are marked by hand.
+    """
+    tests: defaultdict[tuple[str, str], list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        tests[str(item.path), getattr(item, "originalname", item.name)].append(item)
+    by_hand = ("variant", "every_case", "bad_input")
+    for cases in tests.values():
+        if any(each.get_closest_marker(mark) for each in cases for mark in by_hand):
+            continue
+        kept = {round(k * (len(cases) - 1) / (CASES_KEPT - 1)) for k in range(CASES_KEPT)}
+        for k, each in enumerate(cases):
+            if k not in kept:
+                each.add_marker(pytest.mark.variant)

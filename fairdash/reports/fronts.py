@@ -263,8 +263,22 @@ def fronts_of(result: SweepResult, *, sensitive: str) -> dict[str, Front]:
     return {each: Front.of(result, objective=each, sensitive=sensitive) for each in result.paths}
 
 
-def middle_weight(plan: Sweep) -> float:
-    """Return the initial λ: the middle one of the trained weights, including 0."""
+def opening_weight(front: Front, plan: Sweep) -> float:
+    """Return the initial λ: where half of the dependence above the floor is gone.
+
+    It follows from the means of the plan's first fair method on validation rows, by the default measure. A
+    trained weight is taken if one is in the middle third between the standard model and the floor, else the
+    nearest stop. Without validation rows, or without dependence to lose, it is the middle trained weight.
+    """
+    rows, measure = front.validation, front.default_measure
+    if len(rows):
+        rows = rows[rows["method"] == front.methods[0]].sort_values("lam")
+        top, floor = rows[measure].iloc[0], rows[f"{measure}_floor"].mean()
+        if top > floor:
+            gone = (top - rows[measure]) / (top - floor)
+            is_middle = (rows["share"] == 0) & gone.between(1 / 3, 2 / 3)
+            stops = rows[is_middle] if is_middle.any() else rows
+            return float(stops["lam"].loc[(gone[stops.index] - 0.5).abs().idxmin()])
     weights = sorted({0.0, *plan.lams})
     return weights[len(weights) // 2]
 

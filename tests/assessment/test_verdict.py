@@ -73,6 +73,7 @@ def test_the_edge_and_the_p_value_are_the_same_test(count):
     assert edge_and_p(1e9, rng.normal(size=(1, 18)))[0] == np.inf
 
 
+@pytest.mark.variant
 def test_false_alarms_are_rare_and_weak_links_that_a_vote_misses_are_found():
     rows = [assessed(*table(0.0, seed=k), seed=k) for k in range(60)]
     # A binomial of 60 and .05 exceeds 8 in 0.7 % of cases; that splits share rows raises no more alarms.

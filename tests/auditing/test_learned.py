@@ -168,6 +168,7 @@ def test_values_for_given_models_are_those_of_rows_repeated_by_integer_weights()
     assert_allclose(found[0], found[1], rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.variant
 def test_the_order_of_rows_makes_no_difference():
     frame = policies(300)
     roles = {**ROLES, "outcome": "y", "questions": [6, 8]}

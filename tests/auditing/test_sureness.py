@@ -37,6 +37,7 @@ def with_errors(curve: Callable, n: int, reliability: float, seed: int) -> Audit
     )
 
 
+@pytest.mark.variant
 def test_the_direction_gap_is_that_of_the_attribute_without_errors():
     truth, found = 0.05 * BETWEEN, []
     for seed in range(4):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
+from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page
@@ -11,6 +13,8 @@ from playwright.sync_api import TimeoutError as NotThere
 
 from tests.browser.conftest import SCREENSHOTS
 
+#: Pictures are taken if somebody wants to look at them: to draw one takes seconds.
+PICTURES = bool(os.environ.get("FAIRDASH_SCREENSHOTS"))
 #: Streamlit's own list of pages holds headings between its items.
 NOT_OURS = {"exclude": [["[data-testid=stSidebarNavItems]"]]}
 
@@ -99,20 +103,26 @@ def come_to_rest(page: Page) -> None:
     )
 
 
+def take_picture(shown: Page | Locator, name: str, **options: Any) -> None:
+    """A picture to look at, in tests/screenshots."""
+    if PICTURES:
+        SCREENSHOTS.mkdir(exist_ok=True)
+        shown.screenshot(path=SCREENSHOTS / f"{name}.png", **options)
+
+
 def take_screenshots(page: Page, name: str) -> None:
-    """The whole page at 1440 and at 390 px, which must not scroll sideways."""
-    SCREENSHOTS.mkdir(exist_ok=True)
+    """The page at 1440 and at 390 px, which must not scroll sideways."""
     for width in (1440, 390):
-        page.set_viewport_size({"width": width, "height": 900})
+        page.set_viewport_size({"width": width, "height": 1000})
         page.wait_for_timeout(700)
         main = page.locator("[data-testid=stMain]")
-        height = main.evaluate("each => each.scrollHeight")
-        page.set_viewport_size({"width": width, "height": height})
-        page.wait_for_timeout(700)
-        page.screenshot(path=SCREENSHOTS / f"{name}-{width}.png")
         assert main.evaluate("each => each.scrollWidth - each.clientWidth") <= 1, (
             f"{name} scrolls at {width} px"
         )
+        if PICTURES:
+            page.set_viewport_size({"width": width, "height": main.evaluate("each => each.scrollHeight")})
+            page.wait_for_timeout(700)
+            take_picture(page, f"{name}-{width}")
     page.set_viewport_size({"width": 1440, "height": 1000})
 
 

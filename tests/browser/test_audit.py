@@ -11,8 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from fairdash.auditing.plan import QUESTIONS
 from tests.auditing.test_model import onnx_bytes
-from tests.browser.conftest import SCREENSHOTS
-from tests.browser.steps import choose, come_to_rest, take_screenshots, violations
+from tests.browser.steps import choose, come_to_rest, take_picture, take_screenshots, violations
 from tests.ui.test_audit_page import policies
 
 pytestmark = pytest.mark.browser
@@ -42,7 +41,7 @@ def opens_offline(report: Path, browser: Browser, *, title: str) -> None:
             page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 1
         )
         assert violations(page) == []
-        page.screenshot(path=SCREENSHOTS / f"audit-report-{width}.png", full_page=width == 1440)
+        take_picture(page, f"audit-report-{width}", full_page=width == 1440)
         assert complaints == []
         context.close()
 
@@ -62,6 +61,7 @@ def to_the_form(page: Page, path: Path) -> None:
     come_to_rest(page)
 
 
+@pytest.mark.variant
 def test_a_model_s_file_is_audited(page: Page, tmp_path: Path) -> None:
     (tmp_path / "price.onnx").write_bytes(onnx_bytes(n=2))
     to_the_form(page, tmp_path / "policies.csv")

@@ -69,6 +69,7 @@ def check_own(page: Page, name: str, dataset: str) -> None:
     expect(page.get_by_text(f"{name}.csv").first).to_be_visible()
 
 
+@pytest.mark.variant
 def test_two_people_whom_a_proxy_names(open_context: Callable[..., BrowserContext], person: str) -> None:
     anne, ben = open_context(person).new_page(), open_context("ben@example.org").new_page()
     dataset, run = upload(anne, "anne"), start_run(anne)

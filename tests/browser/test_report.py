@@ -9,8 +9,7 @@ from functools import cache
 import pytest
 
 from fairdash.reports.html import render_report
-from tests.browser.conftest import SCREENSHOTS
-from tests.browser.steps import violations
+from tests.browser.steps import take_picture, violations
 from tests.reports.making import CLOSING, EVIL, make_comparison, make_dataset
 from tests.tiers import few
 
@@ -86,8 +85,7 @@ def test_every_figure_is_drawn_from_what_is_in_the_file_and_the_slider_moves(ope
         assert plot["width"] == pytest.approx(plot["room"], abs=1), id
         assert plot["width"] <= A4
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    SCREENSHOTS.mkdir(exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"report-{width}.png", full_page=True)
+    take_picture(page, f"report-{width}", full_page=True)
     slider, value = page.get_by_role("slider", name="Weight of fairness"), page.locator(".card .value").first
     before = value.inner_text()
     stops = page.locator("#stage .stage").evaluate("each => each.stage.data.slider.stops")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import SCREENSHOTS, owner_of
-from tests.browser.steps import come_to_rest, violations
+from tests.browser.conftest import owner_of
+from tests.browser.steps import come_to_rest, take_picture, violations
 from tests.runs.finished import PLAN, finished
 
 pytestmark = pytest.mark.browser
@@ -60,5 +60,4 @@ def test_a_run_goes_away_by_keyboard_and_comes_in_and_two_stand_on_one_front(
     main = page.get_by_test_id("stMain")
     assert main.evaluate("each => each.scrollWidth <= each.clientWidth")
     assert violations(page) == []
-    SCREENSHOTS.mkdir(exist_ok=True)
-    plot.screenshot(path=SCREENSHOTS / "runs-390.png")
+    take_picture(plot, "runs-390")

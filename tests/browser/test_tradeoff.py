@@ -27,7 +27,7 @@ def trained(app) -> str:
 def opened(open_context, trained) -> Page:
     """The page of the finished run."""
     page = open_context(OWNER, viewport={"width": 1440, "height": 1000}).new_page()
-    page.goto(f"/tradeoff?run={trained}")
+    page.goto(f"/tradeoff?run={trained}&lam=1")
     page.get_by_text("chosen: λ = 1", exact=True).wait_for()
     return page
 

@@ -83,6 +83,7 @@ def units(run: Run) -> dict[str, tuple[int, int]]:
     return {path.name: (path.stat().st_mtime_ns, path.stat().st_ino) for path in whole}
 
 
+@pytest.mark.variant
 def test_a_run_whose_process_is_killed_again_and_again_is_the_run_that_nobody_disturbed(
     undisturbed: SweepResult,
 ) -> None:
@@ -103,6 +104,7 @@ def test_a_run_whose_process_is_killed_again_and_again_is_the_run_that_nobody_di
     assert not curves.duplicated(["method", "lam", "epoch"]).any()
 
 
+@pytest.mark.variant
 def test_what_was_stopped_goes_on_from_there(undisturbed: SweepResult) -> None:
     run = start_run(SOURCE, LONGER)
     until(lambda: len(units(run)) >= 3)

@@ -162,6 +162,7 @@ def test_scene_5_has_one_noise_floor(objective: str) -> None:
         assert ("pay for noise" in said) == (hgr <= floor)
 
 
+@pytest.mark.variant
 def test_scene_5_is_trained_again_and_says_the_same(monkeypatch) -> None:
     objective, lam = "demographic_parity", 3.0
     committed = lesson.payers_sentence(objective, lam)

@@ -53,6 +53,7 @@ def test_a_row_of_the_table_is_compared_with_its_own_row():
     assert mse == pytest.approx(np.sqrt((1 / len(own) + 399 / 1595) * own["mse"].var(ddof=1)), rel=1e-6)
 
 
+@pytest.mark.variant
 def test_two_processes_give_the_same_values():
     settings = replace(SETTINGS, n_epochs=3, warm_up_epochs=1, hidden=(4,), adversary_steps=1, batch_size=64)
     options = {"n": 200, "n_folds": 2, "n_splits": 2, "settings": settings}

@@ -91,6 +91,7 @@ def test_what_no_rows_show_is_said_with_the_rows_that_would_and_no_curve_is_draw
     assert "<b>What fairness costs</b>" not in charts(at)
 
 
+@pytest.mark.variant
 def test_networks_are_measured_against_a_tariff_as_fair() -> None:
     settings = TrainingSettings(hidden=(8,), batch_size=512, n_epochs=8, warm_up_epochs=1, loss="poisson")
     of = source(3000, slope=0.9, link=0.6)

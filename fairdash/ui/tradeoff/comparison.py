@@ -17,7 +17,7 @@ from fairdash.figures.blocks import Table
 from fairdash.figures.comparison import transformation_figure
 from fairdash.reports import content, pictures, stage, tables, words
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import THE_STANDARD, Front, Point, middle_weight, parse_point
+from fairdash.reports.fronts import THE_STANDARD, Front, Point, opening_weight, parse_point
 from fairdash.reports.strength import networks_and_tariffs
 from fairdash.runs.store import Run
 from fairdash.training.methods import PATHS
@@ -74,7 +74,7 @@ def choose(run: Run) -> Comparison:
         bind="query-params",
         help="\n".join(f"- {REGISTRY[each].symbol}: {REGISTRY[each].title}" for each in front.measures),
     )
-    lam = lam_in_view(plan)
+    lam = lam_in_view(fronts[plan.objective], plan)
     if not ((front.test["method"] == method) & (front.test["lam"] == lam)).any():
         st.warning("The models near this weight diverged in every split. The page shows the standard model.")
         lam = 0.0
@@ -148,11 +148,11 @@ def _ask_for_objective(trained_for: str) -> str:
     return str(chosen or trained_for)
 
 
-def lam_in_view(plan: Sweep) -> float:
-    """Return the weight in the address if it is on the path, else the middle one."""
+def lam_in_view(front: Front, plan: Sweep) -> float:
+    """Return the weight in the address if it is on the path, else where the page opens."""
     asked = st.query_params.get(Address.LAM)
     stops = (stop.lam for stop in points_of_plan(plan))
-    return next((lam for lam in stops if f"{lam:g}" == asked), middle_weight(plan))
+    return next((lam for lam in stops if f"{lam:g}" == asked), opening_weight(front, plan))
 
 
 def _show_whose(comparison: Comparison) -> None:
@@ -197,7 +197,7 @@ def show_pictures(comparison: Comparison, run: Run) -> None:
     """Show the stage: λ, the averages, the front and four numbers that follow the slider."""
     with st.skeleton(height=PICTURES):
         stops = stops_of(run, comparison)
-    at = stops.lams.index(f"{lam_in_view(comparison.plan):g}")
+    at = stops.lams.index(f"{comparison.b.lam:g}")
 
     def let_go(at: int) -> None:
         st.query_params[Address.LAM] = stops.lams[at]
