@@ -273,7 +273,8 @@ def opening_weight(front: Front, plan: Sweep) -> float:
     rows, measure = front.validation, front.default_measure
     if len(rows):
         rows = rows[rows["method"] == front.methods[0]].sort_values("lam")
-        top, floor = rows[measure].iloc[0], rows[f"{measure}_floor"].mean()
+        # Floors are of test rows alone, which are about as many.
+        top, floor = rows[measure].iloc[0], front.test[f"{measure}_floor"].mean()
         if top > floor:
             gone = (top - rows[measure]) / (top - floor)
             is_middle = (rows["share"] == 0) & gone.between(1 / 3, 2 / 3)

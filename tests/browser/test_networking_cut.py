@@ -61,6 +61,7 @@ def test_an_attempt_is_refused_and_noted(log: Path) -> None:
     assert len(noted(log, "attempt")) == 4
 
 
+@pytest.mark.variant
 def test_the_household_data_from_table_to_trade_off(page: Page, server: str, log: Path) -> None:
     attempts: list[str] = []
 

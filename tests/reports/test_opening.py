@@ -15,9 +15,10 @@ PLAN = Sweep(lams=(1.0, 2.0, 4.0))
 
 
 def front(**stops: Any) -> Any:
-    """Validation figures of one method with a floor of 0.1."""
-    rows = pd.DataFrame({"method": "hgr_spline", "hgr_spline_floor": 0.1, **stops})
-    return SimpleNamespace(validation=rows, default_measure="hgr_spline", methods=["hgr_spline"])
+    """Validation figures of one method, with a floor of 0.1 on test rows."""
+    rows = pd.DataFrame({"method": "hgr_spline", **stops})
+    test = pd.DataFrame({"hgr_spline_floor": [0.1]})
+    return SimpleNamespace(validation=rows, test=test, default_measure="hgr_spline", methods=["hgr_spline"])
 
 
 def test_a_trained_weight_in_the_middle_third_goes_before_a_nearer_blend():

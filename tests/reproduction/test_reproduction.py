@@ -228,6 +228,7 @@ def tiny(monkeypatch):
         )
 
 
+@pytest.mark.variant
 def test_a_small_table1_end_to_end(tiny, real_data, tmp_path):
     plan = Table1Plan(
         dataset="crime", methods=("standard", "hgr_spline"), objectives=OBJECTIVES[:1], n_permutations=2
