@@ -92,7 +92,7 @@ def _beyond(openings: pd.Series) -> str:
 
 
 def seconds_by_rows() -> pd.DataFrame:
-    """Seconds of a core: a row a number of rows, a column a model, and the networks' as a multiple of trees'."""
+    """Seconds of a core by rows and model, and the networks' as a multiple of the trees'."""
     seconds = pd.read_csv(RESULTS / "seconds_by_rows.csv")
     models = list(seconds["model"].unique())
     wide = seconds.pivot(index="rows", columns="model", values="cpu_s")[models]
