@@ -13,7 +13,7 @@ from fairdash.data import Dataset, Roles
 from fairdash.data import dataset as dataset_module
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import FEWEST_GROUPS, draw_rows
-from fairdash.errors import DataError
+from fairdash.errors import DataError, Problem
 
 
 def parts(**changes: object) -> dict:
@@ -199,3 +199,8 @@ def test_of_a_few_large_groups_rows_are_drawn():
 
 def test_the_modules_example_holds():
     assert doctest.testmod(dataset_module, extraglobs={"fd": fd}).failed == 0
+
+
+def test_an_error_names_five_lines_and_says_that_there_are_more():
+    found = Problem(what="They are empty", hint="Fill them.", column="age", lines=(2, 3, 4, 5, 6, 7))
+    assert str(found) == "Column “age”: they are empty (lines 2, 3, 4, 5, 6, …). Fill them."
