@@ -65,6 +65,7 @@ def test_frames_of_runs(home: dict[str, pd.DataFrame], tmp_path: Path) -> None:
         assert now.loc[flat, "mse":"mse"].sub(then.loc[flat, "mse":"mse"]).abs().le(WITHIN).all(axis=None)
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("command", frozen.COMMANDS)
 @pytest.mark.usefixtures("home")
 def test_commands(command: str) -> None:

@@ -119,6 +119,7 @@ def test_a_model_bundle_opens(home: Path) -> None:
     assert np.isfinite(model.predict(job.spec.source.load().features)).all()
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize(
     ("room", "spec"), [("runs", RunSpec), ("searches", SearchSpec), ("models", ModelSpec)]
 )
