@@ -24,6 +24,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.tradeoff_times import DRAWN, ROOT, _app, _page
+from fairdash.data.roles import Roles
 from fairdash.jobs.process import ONE_THREAD
 
 RESULTS = Path(__file__).parent / "results" / "large_table.csv"
@@ -82,6 +83,14 @@ def claims(n: int) -> pd.DataFrame:
             "Density": density,
             "Region": np.array([f"R{k}" for k in range(21)])[rng.integers(0, 21, n)],
         }
+    )
+
+
+def roles_of_claims(table: pd.DataFrame) -> Roles:
+    """Claims a year, with age as the sensitive attribute."""
+    features = table.columns.drop(["IDpol", "ClaimNb", "Exposure", "DrivAge"])
+    return Roles(
+        target="ClaimNb", sensitive=("DrivAge",), features=tuple(features), weight="Exposure", rate=True
     )
 
 
@@ -161,14 +170,22 @@ def in_browser(table: Path, *, home: Path) -> list[tuple[str, float, float]]:
 def _cpu_seconds(home: Path) -> float:
     """What all processes of this home, app and workers, have taken so far."""
     ticks = 0
+    for stat in of_processes(home, "stat"):
+        times = stat.rpartition(")")[2].split()
+        ticks += int(times[11]) + int(times[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def of_processes(home: Path, name: str) -> list[str]:
+    """What /proc says under this name of each process that was started with this home."""
+    found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if f"FAIRDASH_HOME={home}".encode() in (process / "environ").read_bytes().split(b"\0"):
-                times = (process / "stat").read_text().rpartition(")")[2].split()
-                ticks += int(times[11]) + int(times[12])
+                found.append((process / name).read_text())
         except OSError:
             continue  # it has ended, or it is another user's
-    return ticks / os.sysconf("SC_CLK_TCK")
+    return found
 
 
 if __name__ == "__main__":

@@ -232,12 +232,12 @@ def main() -> None:
     tried.learn(given.marks, given.paths)
     rows = []
     mutants = pd.read_csv(listed)
+    mutants = mutants[mutants["file"].str.startswith(given.only or "")]
     if given.count:
         mutants = mutants.sample(given.count, random_state=SEED)
     for _, mutant in mutants.iterrows():
-        if not given.only or mutant["file"].startswith(given.only):
-            rows.append({**mutant, **tried.judge(mutant)})
-            print(*rows[-1].values(), sep="\t", flush=True)
+        rows.append({**mutant, **tried.judge(mutant)})
+        print(*rows[-1].values(), sep="\t", flush=True)
     pd.DataFrame(rows).to_csv(RESULTS / f"mutants_{given.name}.csv", index=False)
 
 

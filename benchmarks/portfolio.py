@@ -37,16 +37,15 @@ import pandas as pd
 from scipy import stats
 
 import fairdash as fd
-from benchmarks.large_table import claims
+from benchmarks.large_table import claims, roles_of_claims
 from benchmarks.postprocessor import crossing, dataset_of, with_interval
 from benchmarks.tariff_rivals import tables
 from fairdash.data.building import build_dataset
 from fairdash.data.dataset import Dataset
-from fairdash.data.roles import Roles
 from fairdash.evaluation import DEFAULT_MEASURE
 from fairdash.evaluation.assess import assess_predictions
 from fairdash.evaluation.execute_sweep import execute_sweep, with_lams_found
-from fairdash.reports.fronts import Front, opening_weight
+from fairdash.reports.fronts import Front
 from fairdash.training.sweep import STANDARD, Sweep, default_plan, train_sweep
 
 RESULTS = Path(__file__).parent / "results" / "portfolio.csv"
@@ -61,11 +60,7 @@ PERMUTATIONS = 39
 
 def simulated(n: int) -> Dataset:
     table = claims(n)
-    features = [c for c in table if c not in ("IDpol", "ClaimNb", "Exposure", "DrivAge")]
-    roles = Roles(
-        target="ClaimNb", sensitive=("DrivAge",), features=tuple(features), weight="Exposure", rate=True
-    )
-    return build_dataset(table, roles, name=f"claims of {n:,} rows")
+    return build_dataset(table, roles_of_claims(table), name=f"claims of {n:,} rows")
 
 
 def real(wanted: str) -> Dataset:
@@ -182,7 +177,7 @@ def opening_of(name: str) -> dict[str, object]:
     result = execute_sweep(dataset, plan, measures=(DEFAULT_MEASURE,), importance=False, references=False)
     plan = result.sweep
     front = Front.of(result, objective=plan.objective, sensitive=dataset.roles.sensitive[0])
-    lam = opening_weight(front, plan)
+    lam = front.opening
     path = front.test.set_index("lam")
     top, floor = path.loc[0.0, DEFAULT_MEASURE], path[f"{DEFAULT_MEASURE}_floor"].mean()
     return {

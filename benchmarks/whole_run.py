@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.large_table import claims
+from benchmarks.large_table import claims, of_processes, roles_of_claims
 from benchmarks.tariff_rivals import tables
 from fairdash.jobs.process import ONE_THREAD
 
@@ -42,6 +42,8 @@ _NAME = re.compile(r"(?P<table>.+?)(_(?P<rows>\d+))?")
 #: In tables of tariff_rivals: claims for bodily injury of the same policies.
 _OF_RIVALS = {"pg15training": "bodily", "freMPL1": "freMPL1"}
 _ALL = 10**9
+#: A line of /proc/…/status that begins with a number.
+_FIELD = re.compile(r"^(\w+):\s+(\d+)", re.MULTILINE)
 
 
 def main() -> None:
@@ -55,14 +57,14 @@ def main() -> None:
         for machines in options.machines:
             with tempfile.TemporaryDirectory() as home:
                 os.environ |= {"FAIRDASH_HOME": home, "FAIRDASH_MACHINE": "m0"}
-                row = measured(name, machines=machines, home=home)
+                row = measured(name, machines=machines, home=Path(home))
             print(row, flush=True)
             found.append(pd.DataFrame([row]))
             table = pd.concat(found).drop_duplicates(["table", "machines"], keep="last")
             table.round(2).to_csv(RESULTS, index=False)
 
 
-def measured(name: str, *, machines: int, home: str) -> dict[str, Any]:
+def measured(name: str, *, machines: int, home: Path) -> dict[str, Any]:
     """The row of one run."""
     from fairdash.runs.launch import start_run
     from fairdash.runs.status import DONE
@@ -129,19 +131,18 @@ def source_of(name: str) -> DatasetSource:
     n = int(found["rows"]) if found["rows"] else None
     if found["table"] == "claims":
         frame = claims(n or 678_000)
-        known = {"target": "ClaimNb", "sensitive": ("DrivAge",), "weight": "Exposure"}
-        features = [c for c in frame if c not in ("IDpol", "ClaimNb", "Exposure", "DrivAge")]
+        roles = roles_of_claims(frame)
     else:
         wanted = _OF_RIVALS[found["table"]]
         table = next(each for title, each in tables(_ALL) if title == wanted)
-        features = list(table.features)
         frame = table.features.assign(claims=np.round(table.y * table.w), years=table.w, age=table.s)
-        known = {"target": "claims", "sensitive": ("age",), "weight": "years"}
         frame = frame if n is None else repeated(frame, n, kept=("claims", "years"))
+        roles = Roles(
+            target="claims", sensitive=("age",), features=tuple(table.features), weight="years", rate=True
+        )
     content = io.BytesIO()
     frame.to_parquet(content)
     upload = keep_upload(content.getvalue(), name=f"{name}.parquet")
-    roles = Roles(features=tuple(features), rate=True, **known)  # type: ignore[arg-type]
     return UploadSource(sha256=upload.sha256, name=f"{name}.parquet", roles=roles)
 
 
@@ -179,19 +180,10 @@ class machine:
         self.process.wait()
 
 
-def peak_memory(home: str) -> dict[int, float]:
-    """Peak memory, in GB, of the processes but this one that have this home, by their number."""
-    found = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if int(folder.name) == os.getpid() or home.encode() not in (folder / "environ").read_bytes():
-                continue
-            peak = re.search(r"VmHWM:\s+(\d+) kB", (folder / "status").read_text())
-        except (FileNotFoundError, ProcessLookupError, PermissionError):
-            continue  # it has ended
-        if peak:
-            found[int(folder.name)] = int(peak[1]) / 1e6
-    return found
+def peak_memory(home: Path) -> dict[int, float]:
+    """Peak memory, in GB, of the processes that were started with this home, by their number."""
+    told = [dict(_FIELD.findall(each)) for each in of_processes(home, "status")]
+    return {int(each["Pid"]): int(each["VmHWM"]) / 1e6 for each in told if "VmHWM" in each}
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from fairdash.evaluation import (
 )
 from fairdash.evaluation.result import SweepResult
 from fairdash.evaluation.verdict import EDGE, FOUND_BY, VALUE, VERDICT, is_link, verdict_of
-from fairdash.reports.fronts import Front, Point, fronts_of, opening_weight, parse_point, point_of
+from fairdash.reports.fronts import Front, Point, fronts_of, parse_point, point_of
 from fairdash.runs.store import Run
 from fairdash.training.crossvalidation import tuned_settings
 from fairdash.training.objectives import OBJECTIVES, Objective
@@ -422,7 +422,7 @@ def parse_comparison(
     measure = front.default_measure if measure is None else measure
     get_entry({id: id for id in front.measures}, measure, option="measure")
     method = front.methods[0] if method is None else method
-    b = point_of(front, method, opening_weight(fronts[plan.objective], plan) if lam is None else lam)
+    b = point_of(front, method, fronts[plan.objective].opening if lam is None else lam)
     return Comparison(
         title=run.spec.source.title,
         plan=plan,

@@ -27,7 +27,7 @@ from fairdash.evaluation.result import SweepResult
 from fairdash.training.baselines import MEAN, PRICE
 from fairdash.training.methods import FAIR_TARIFF, PATHS
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.sweep import STANDARD, Sweep
+from fairdash.training.sweep import STANDARD
 from fairdash.utils.registry import get_entry
 from fairdash.utils.text import label
 
@@ -244,6 +244,28 @@ class Front:
         return self.test.iloc[place]
 
     @cached_property
+    def opening(self) -> float:
+        """Initial λ: where half of the dependence above the floor is gone.
+
+        It follows from the means of the first method on validation rows, by the default measure. A trained
+        weight is taken if one is in the middle third between the standard model and the floor, else the
+        nearest stop. Without validation rows, or without dependence to lose, it is the middle trained weight,
+        counting 0.
+        """
+        measure, method = self.default_measure, self.methods[0]
+        if len(self.validation):
+            rows = self.validation[self.validation["method"] == method].sort_values("lam")
+            # Floors are of test rows alone, which are about as many.
+            top, floor = rows[measure].iloc[0], self.test[f"{measure}_floor"].mean()
+            if top > floor:
+                gone = (top - rows[measure]) / (top - floor)
+                is_middle = (rows["share"] == 0) & gone.between(1 / 3, 2 / 3)
+                stops = rows[is_middle] if is_middle.any() else rows
+                return float(stops["lam"].loc[(gone[stops.index] - 0.5).abs().idxmin()])
+        trained = self.test.loc[(self.test["method"] == method) & (self.test["share"] == 0), "lam"]
+        return float(trained.sort_values().iloc[len(trained) // 2])
+
+    @cached_property
     def drawn(self) -> dict[tuple[Any, ...], Mapping[str, Any]]:
         """Charts without the selected points, as plain values; they live as long as the front."""
         return {}
@@ -261,27 +283,6 @@ class Front:
 def fronts_of(result: SweepResult, *, sensitive: str) -> dict[str, Front]:
     """Return the fronts of one sensitive column by objective."""
     return {each: Front.of(result, objective=each, sensitive=sensitive) for each in result.paths}
-
-
-def opening_weight(front: Front, plan: Sweep) -> float:
-    """Return the initial λ: where half of the dependence above the floor is gone.
-
-    It follows from the means of the plan's first fair method on validation rows, by the default measure. A
-    trained weight is taken if one is in the middle third between the standard model and the floor, else the
-    nearest stop. Without validation rows, or without dependence to lose, it is the middle trained weight.
-    """
-    rows, measure = front.validation, front.default_measure
-    if len(rows):
-        rows = rows[rows["method"] == front.methods[0]].sort_values("lam")
-        # Floors are of test rows alone, which are about as many.
-        top, floor = rows[measure].iloc[0], front.test[f"{measure}_floor"].mean()
-        if top > floor:
-            gone = (top - rows[measure]) / (top - floor)
-            is_middle = (rows["share"] == 0) & gone.between(1 / 3, 2 / 3)
-            stops = rows[is_middle] if is_middle.any() else rows
-            return float(stops["lam"].loc[(gone[stops.index] - 0.5).abs().idxmin()])
-    weights = sorted({0.0, *plan.lams})
-    return weights[len(weights) // 2]
 
 
 def parse_point(front: Front, text: str) -> Point:

@@ -17,7 +17,7 @@ from fairdash.figures.blocks import Table
 from fairdash.figures.comparison import transformation_figure
 from fairdash.reports import content, pictures, stage, tables, words
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import THE_STANDARD, Front, Point, opening_weight, parse_point
+from fairdash.reports.fronts import THE_STANDARD, Front, Point, parse_point
 from fairdash.reports.strength import networks_and_tariffs
 from fairdash.runs.store import Run
 from fairdash.training.methods import PATHS
@@ -151,8 +151,8 @@ def _ask_for_objective(trained_for: str) -> str:
 def lam_in_view(front: Front, plan: Sweep) -> float:
     """Return the weight in the address if it is on the path, else where the page opens."""
     asked = st.query_params.get(Address.LAM)
-    stops = (stop.lam for stop in points_of_plan(plan))
-    return next((lam for lam in stops if f"{lam:g}" == asked), opening_weight(front, plan))
+    found = next((stop.lam for stop in points_of_plan(plan) if f"{stop.lam:g}" == asked), None)
+    return front.opening if found is None else found
 
 
 def _show_whose(comparison: Comparison) -> None:
