@@ -218,7 +218,11 @@ def splines(place: Array) -> Array:
 def orthonormal(functions: Array, mass: Array) -> Array:
     """Orthogonalise functions in order: mean 0, variance 1, uncorrelated under ``mass`` (sum 1); (m, P)."""
     centred = functions - mass @ functions
-    result = centred @ _triangular(centred.T @ (mass[:, None] * centred))
+    gram = centred.T @ (mass[:, None] * centred)
+    coefficients = _inverse_root(gram)
+    if coefficients is not None:
+        return centred @ coefficients
+    result = centred @ _step_by_step(gram)
     # Ties can leave functions that hardly differ: products of their coefficients then lose all digits.
     products = result.T @ (mass[:, None] * result)
     wanted = np.diag((np.diagonal(products) > 0.5).astype(float))
@@ -240,14 +244,17 @@ def _one_by_one(centred: Array, mass: Array) -> Array:
     return result
 
 
-def _triangular(gram: Array) -> Array:
-    """Upper triangular R with RᵀGR = 1, with a column of zeros where nothing new is left; (P, P)."""
+def _inverse_root(gram: Array) -> Array | None:
+    """Upper triangular R with RᵀGR = 1, (P, P); None where a function brings next to nothing new."""
     try:
         lower = np.linalg.cholesky(gram)
     except np.linalg.LinAlgError:
-        lower = np.zeros_like(gram)
-    if np.diagonal(lower).min() ** 2 > _NOTHING_NEW:
-        return np.linalg.inv(lower).T
+        return None
+    return np.linalg.inv(lower).T if np.diagonal(lower).min() ** 2 > _NOTHING_NEW else None
+
+
+def _step_by_step(gram: Array) -> Array:
+    """The same with a column of zeros where nothing new is left."""
     width = len(gram)
     r, products = np.zeros((width, width)), np.zeros((width, width))
     for j in range(width):
@@ -264,10 +271,16 @@ def _triangular(gram: Array) -> Array:
 
 def _b_splines(place: Array) -> Array:
     """Cubic B-splines with equal knots, (m, INTERVALS + 3); only the space they span matters."""
-    distance = np.abs(place[:, None] * INTERVALS - np.arange(-1, INTERVALS + 2))
-    inner = (4 - 6 * distance**2 + 3 * distance**3) / 6
-    outer = np.maximum(2 - distance, 0.0) ** 3 / 6
-    return np.where(distance < 1, inner, outer)
+    interval = np.minimum(np.floor(place * INTERVALS), INTERVALS - 1)
+    t = place * INTERVALS - interval
+    rest = 1 - t
+    own = (rest**3, 4 - 6 * t**2 + 3 * t**3, 4 - 6 * rest**2 + 3 * rest**3, t**3)
+    functions = np.zeros((len(place), INTERVALS + 3))
+    # Four of them differ from 0 at any place.
+    np.put_along_axis(
+        functions, interval.astype(np.intp)[:, None] + np.arange(4), np.stack(own, axis=1) / 6, axis=1
+    )
+    return functions
 
 
 @lru_cache(maxsize=1)
