@@ -68,6 +68,8 @@ MOST_JUDGED_ROWS = 50_000
 #: Rows times permutations behind a floor: large parts, whose floors are low and steady, get fewer.
 ROWS_PERMUTED = 200_000
 FEWEST_PERMUTATIONS = 20
+#: Share of rows that may have the value of another one in predictions that count as without ties.
+_FEW_TIES = 0.005
 #: Permutations, or multipliers, behind the verdict, whatever the rows.
 VERDICT_PERMUTATIONS = ENOUGH_PERMUTATIONS
 
@@ -364,13 +366,14 @@ def _null_of(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -> ND
     """Null values of K models for one s, as :meth:`fairdash.dependence.api.Estimator.null`.
 
     A measure of ranks has one law for all predictions without ties, as every order of the rows is as likely:
-    one model's values are drawn for all. Where the weight stays with u, or rows belong together, the law is
+    one model's values are drawn for all. A few ties, of rows that are alike or alike in single precision,
+    hardly move ranks and do not count. Where the weight stays with u, or rows belong together, the law is
     each model's own.
     """
     if not estimator.measure.rank_based or pairs.groups is not None:
         return estimator.null(pairs, orders)
     ordered = np.sort(pairs.u, axis=1)
-    untied = np.flatnonzero((ordered[:, 1:] > ordered[:, :-1]).all(axis=1))
+    untied = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).mean(axis=1) <= _FEW_TIES)
     if len(untied) < 2:
         return estimator.null(pairs, orders)
     rest = np.setdiff1d(np.arange(len(pairs.u)), untied[1:])

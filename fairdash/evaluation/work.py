@@ -8,8 +8,8 @@ from fairdash.training.splits import TEST_SHARE
 
 #: A core that is not slow takes so much of :func:`fairdash.training.models.seconds_of`.
 _OF_A_SLOW_CORE = 0.5
-#: Of the models' training, what finding settings and weights takes.
-_TUNING, _PILOT = 0.1, 0.08
+#: Of the models' training, what finding settings takes; of one split's, what finding weights takes.
+_TUNING, _PILOT = 0.1, 0.4
 #: Seconds of benchmarks and tariffs for a row and split; of a measured row, of one that is permuted, and of
 #: one that the verdict is of, for each model, all measures together.
 _BESIDE, _MEASURED, _PERMUTED, _JUDGED = 6e-5, 6e-6, 1.5e-6, 1.5e-6
@@ -58,7 +58,7 @@ class Work:
         measured = rows * (_MEASURED * (3 * models + 2 * blends) + _PERMUTED * orders * models)
         judged = _JUDGED * min(test, MOST_JUDGED_ROWS) * (models + blends)
         self._seconds: dict[str, float] = {
-            "pilot": _PILOT * own * is_piloted,
+            "pilot": _PILOT * own / n_splits * is_piloted,
             "tuning": _TUNING * own * is_tuned,
             "training": own,
             "beside": beside * (not is_preview),

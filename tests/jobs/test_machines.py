@@ -25,7 +25,8 @@ from tests.runs.test_runs import ENDLESS, PLAN, SOURCE, wait
 from tests.serving import until
 from tests.ui.conftest import open_page
 
-pytestmark = pytest.mark.serial
+# Variants: without PostgreSQL, test_lanes and test_resumed hold that a job ended by force goes on.
+pytestmark = [pytest.mark.serial, pytest.mark.variant]
 __all__ = ["undisturbed"]
 
 #: How long a database is gone; by hand also 40 s.
