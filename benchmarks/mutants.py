@@ -1,14 +1,14 @@
 """Which faults do the tests notice? 300 small faults, drawn by a seed over all folders of fairdash.
 
     python -m benchmarks.mutants draw
-    python -m benchmarks.mutants judge old --tests a558a5e --marks "not serial and not fresh"
-    python -m benchmarks.mutants judge test --marks "not serial and not fresh and not variant"
-    python -m benchmarks.mutants judge test-all --marks "not serial and not fresh"
+    python -m benchmarks.mutants judge --processes 12 --minutes 25
 
-``draw`` writes results/mutants.csv. ``judge`` copies the last commit (``--tests``: with the tests of another
-one), runs the tests once to learn which of them pass and which lines each of them carries out, and then for
-each mutant those that carry out its line, the quickest first, until one fails. It writes
-results/mutants_NAME.csv. What other processes carry out (workers, servers) is not seen.
+``draw`` writes results/mutants.csv. ``judge`` copies the working tree into ``--work``, runs every file of
+tests once there to learn which tests pass and which lines each of them carries out, and then takes the faults
+in the order of a seed: for each the tests of ``make test`` that carry out its line, the quickest first, until
+one fails, and if none does the variants, which ``make test-all`` adds. It writes results/mutants_judged.csv.
+Tests of browsers, several machines and fresh environments take no part, and what other processes carry out
+(workers, servers) is not seen. A test that also fails without the fault is left out.
 """
 
 from __future__ import annotations
@@ -16,13 +16,19 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import multiprocessing
 import os
 import random
+import re
+import shutil
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -129,85 +135,149 @@ def mutated(source: bytes, mutant: pd.Series) -> bytes:
     return b"".join(lines)
 
 
-class Copy:
-    """A copy of the last commit, with the tests of this or another one, and what they carry out."""
+#: What a machine without a browser and PostgreSQL can run.
+_MARKS = "not serial and not fresh and not browser"
+#: Seconds: of tests that are tried on a fault, and until what does not end has noticed it.
+_MOST_TRIED, _MOST_WAITED, _MOST_LEARNED = 100, 200, 600
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?::.*?)(?: - .*)?$", re.MULTILINE)
 
-    def __init__(self, folder: Path, tests: str | None) -> None:
-        self.folder, self.log, self.data = folder, folder / ".outcomes", folder / ".coverage"
+
+class Tree:
+    """A copy of the project in which tests run, one process at a time."""
+
+    def __init__(self, folder: Path, source: Path = ROOT) -> None:
+        self.folder = folder
         if not folder.exists():
-            self._git(ROOT, "clone", "-q", "--shared", str(ROOT), str(folder))
-            if tests:
-                self._git(folder, "rm", "-rq", "tests")
-                self._git(folder, "checkout", "-q", tests, "--", "tests")
-        (folder / "mutants_plugin.py").write_text(PLUGIN, encoding="utf-8")
-        self.environment = os.environ | {"PYTHONPATH": str(folder), "MUTANTS_LOG": str(self.log)}
+            left_out = shutil.ignore_patterns(".venv", ".docs", ".git", "site", folder.parent.name)
+            shutil.copytree(source, folder, ignore=left_out, symlinks=True)
+            (folder / "mutants_plugin.py").write_text(PLUGIN, encoding="utf-8")
 
-    @staticmethod
-    def _git(folder: Path, *command: str) -> None:
-        subprocess.run(["git", *command], cwd=folder, check=True)
-
-    def learn(self, marks: str, paths: list[str]) -> None:
-        """Run all tests once, unless that was done before."""
-        if self.data.exists():
-            return
-        command = [
-            "coverage",
-            "run",
-            "--source=fairdash",
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "mutants_plugin",
-            "-m",
-            marks,
-        ]
-        subprocess.run(
-            [sys.executable, "-m", *command, *paths], cwd=self.folder, env=self.environment, check=False
+    def pytest(
+        self, *given: str, before: Sequence[str] = (), seconds: float = _MOST_WAITED, **more: str
+    ) -> tuple[int, str]:
+        """Exit code and output of pytest; 124 if it does not end."""
+        path = os.pathsep.join([str(self.folder), os.environ.get("PYTHONPATH", "")])
+        process = subprocess.Popen(
+            [sys.executable, "-m", *before, "pytest", "-q", "-p", "no:cacheprovider", *given],
+            cwd=self.folder,
+            env=os.environ | {"PYTHONPATH": path, "MUTANTS_LOG": os.devnull, "OMP_NUM_THREADS": "1", **more},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
         )
+        try:
+            output, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return 124, ""
+        return process.returncode, output
 
-    def covering(self, mutant: pd.Series) -> list[str]:
-        """Tests that carry out its line and pass without it, the quickest first."""
+    def log_of(self, file: str) -> Path:
+        return self.folder / f".outcomes_{file.replace('/', '_')}"
+
+    def learn(self, file: str) -> str:
+        """Run a file of tests, and keep what passed and what each test carried out."""
+        log = self.log_of(file)
+        coverage = ("coverage", "run", "--source=fairdash", "-m")
+        kept = {"MUTANTS_LOG": str(log), "COVERAGE_FILE": f"{log}.coverage", "COVERAGE_CORE": "ctrace"}
+        given = ("-p", "mutants_plugin", "-m", _MARKS, file)
+        self.pytest(*given, before=coverage, seconds=_MOST_LEARNED, **kept)
+        return file
+
+    def learned(self, file: str, sources: Sequence[str]) -> tuple[dict[str, float], dict[Any, set[str]]]:
+        """Seconds of the file's tests that pass; and (source, line) to those that carry it out."""
         from coverage import CoverageData
 
-        data = CoverageData(str(self.data))
-        data.read()
-        contexts = data.contexts_by_lineno(str(self.folder / mutant["file"])).get(mutant["line"], [])
-        rows = (line.rsplit("\t", 2) for line in self.log.read_text("utf-8").splitlines())
+        log = self.log_of(file)
+        if not (log.exists() and Path(f"{log}.coverage").exists()):
+            return {}, {}
+        rows = (line.rsplit("\t", 2) for line in log.read_text("utf-8").splitlines())
         passed = {name: float(seconds) for name, outcome, seconds in rows if outcome == "passed"}
-        shared = tuple(each for each in contexts if each and "::" not in each)
-        chosen = [each for each in passed if each in contexts or each.startswith(shared)]
-        return sorted(chosen, key=lambda name: passed[name])
+        data, covering = CoverageData(f"{log}.coverage"), {}
+        data.read()
+        for source in sources:
+            for line, contexts in data.contexts_by_lineno(str(self.folder / source)).items():
+                # Fixtures that tests share are carried out for all below them.
+                shared = tuple(each for each in contexts if each and "::" not in each)
+                own = {name for name in passed if name in contexts or name.startswith(shared)}
+                covering[source, line] = own
+        return passed, covering
 
-    def judge(self, mutant: pd.Series) -> dict[str, object]:
-        """Whether a test that passed fails with the fault; one that does not end has noticed it, too."""
-        tests, path, begun = self.covering(mutant), self.folder / mutant["file"], time.monotonic()
-        source, code = path.read_bytes(), 0
-        if tests:
-            chosen = self.folder / ".chosen"
-            chosen.write_text("\n".join(tests), encoding="utf-8")
+    def killer(self, mutant: pd.Series, tests: Sequence[str]) -> str:
+        """The first of the tests that fails with the fault and passes without it; empty if none does."""
+        path, left, begun = self.folder / mutant["file"], list(tests), 3
+        source, chosen = path.read_bytes(), self.folder / ".chosen"
+        while left and begun:
+            begun -= 1
+            chosen.write_text("\n".join(left), encoding="utf-8")
             path.write_bytes(mutated(source, mutant))
             try:
-                command = [sys.executable, "-m", "pytest", "-xq", "-p", "no:cacheprovider", f"@{chosen}"]
-                done = subprocess.run(
-                    command,
-                    cwd=self.folder,
-                    env=self.environment,
-                    capture_output=True,
-                    timeout=600,
-                    check=False,
-                )
-                code = done.returncode
-            except subprocess.TimeoutExpired:
-                code = 124
+                code, output = self.pytest("-x", "--tb=line", f"@{chosen}")
             finally:
                 path.write_bytes(source)
-        return {
-            "tests": len(tests),
-            "killed": code != 0,
-            "exit": code,
-            "seconds": round(time.monotonic() - begun, 1),
-        }
+            if code == 0:
+                return ""
+            failed = _FAILED.search(output)
+            if failed is None:
+                # It does not end, or nothing can be imported.
+                return f"exit {code}"
+            chosen.write_text(failed[1], encoding="utf-8")
+            if self.pytest(f"@{chosen}")[0] == 0:
+                return failed[1]
+            left.remove(failed[1])
+        return ""
+
+
+def judge(work: Path, processes: int, minutes: float) -> pd.DataFrame:
+    """Mutants with the tests that carry out their line and the one that notices them."""
+    ends, base = time.monotonic() + 60 * minutes, Tree(work / "base")
+    _, listed = base.pytest("--collect-only", "-m", f"{_MARKS} and not variant")
+    quick = {line.strip() for line in listed.splitlines() if "::" in line}
+    files = sorted(str(path.relative_to(base.folder)) for path in base.folder.glob("tests/**/test_*.py"))
+    mutants = pd.read_csv(RESULTS / "mutants.csv").sample(frac=1, random_state=SEED)
+    seconds: dict[str, float] = {}
+    covering: defaultdict[Any, set[str]] = defaultdict(set)
+    with multiprocessing.Pool(processes) as pool:
+        for file in pool.imap_unordered(base.learn, files):
+            passed, lines = base.learned(file, mutants["file"].unique())
+            seconds |= passed
+            for place, own in lines.items():
+                covering[place] |= own
+    print(f"{len(seconds):,} tests pass, {len(quick & seconds.keys()):,} of make test", flush=True)
+    todo: Any = multiprocessing.Queue()
+    found: Any = multiprocessing.Queue()
+
+    def work_at(tree: Tree) -> None:
+        while time.monotonic() < ends and (taken := todo.get()) is not None:
+            mutant, tests = taken
+            row = {**mutant, **{title: len(own) for title, own in tests.items()}, "noticed_in": "", "by": ""}
+            for title, own in tests.items():
+                if by := tree.killer(mutant, tried(own)):
+                    row |= {"noticed_in": title, "by": by}
+                    break
+            found.put(row)
+        found.put(None)
+
+    def tried(tests: Sequence[str]) -> list[str]:
+        total = pd.Series([seconds[each] for each in tests]).cumsum()
+        return [each for each, until in zip(tests, total, strict=True) if until <= _MOST_TRIED]
+
+    for _, mutant in mutants.iterrows():
+        tests = sorted(covering[mutant["file"], mutant["line"]], key=seconds.__getitem__)
+        parts = {"make_test": [each for each in tests if each in quick]}
+        todo.put((mutant, parts | {"variants": [each for each in tests if each not in quick]}))
+    context = multiprocessing.get_context("fork")
+    for k in range(processes):
+        todo.put(None)
+        context.Process(target=work_at, args=(Tree(work / f"copy{k}", base.folder),), daemon=True).start()
+    rows, left = [], processes
+    while left:
+        row = found.get()
+        left -= row is None
+        rows += [] if row is None else [row]
+    return pd.DataFrame(rows).sort_values(["file", "line", "start"])
 
 
 def main() -> None:
@@ -216,29 +286,16 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("what", choices=["draw", "judge"])
-    parser.add_argument("name", nargs="?", default="test")
-    parser.add_argument("--tests", help="a commit whose tests are tried")
-    parser.add_argument("--marks", default="not serial and not fresh and not variant")
     parser.add_argument("--work", type=Path, default=Path("mutants"), help="where copies are kept")
-    parser.add_argument("--only", help="files whose names begin so")
-    parser.add_argument("--count", type=int, help="judge so many of the list, drawn by the seed")
-    parser.add_argument("--paths", nargs="*", default=["tests"], help="tests to try")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--minutes", type=float, default=600, help="until no further fault is taken")
     given = parser.parse_args()
-    listed = RESULTS / "mutants.csv"
     if given.what == "draw":
-        draw().to_csv(listed, index=False)
+        draw().to_csv(RESULTS / "mutants.csv", index=False)
         return
-    tried = Copy(given.work.absolute() / given.name, given.tests)
-    tried.learn(given.marks, given.paths)
-    rows = []
-    mutants = pd.read_csv(listed)
-    mutants = mutants[mutants["file"].str.startswith(given.only or "")]
-    if given.count:
-        mutants = mutants.sample(given.count, random_state=SEED)
-    for _, mutant in mutants.iterrows():
-        rows.append({**mutant, **tried.judge(mutant)})
-        print(*rows[-1].values(), sep="\t", flush=True)
-    pd.DataFrame(rows).to_csv(RESULTS / f"mutants_{given.name}.csv", index=False)
+    found = judge(given.work.absolute(), given.processes, given.minutes)
+    found.to_csv(RESULTS / "mutants_judged.csv", index=False)
+    print(found["noticed_in"].replace("", "nowhere").value_counts())
 
 
 if __name__ == "__main__":

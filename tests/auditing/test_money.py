@@ -146,3 +146,17 @@ def test_no_band_holds_fewer_than_20_rows(n):
         # Bands are in the order of x, and equal values share one.
         ends = pd.Series(x).groupby(code).agg(["min", "max"])
         assert (ends["min"].to_numpy()[1:] > ends["max"].to_numpy()[:-1]).all()
+
+
+def test_the_error_of_what_is_paid_above_is_that_of_other_samples():
+    found = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        s = rng.normal(size=600)
+        # Nearly all who pay more pay alike: what is left is the noise of who they are, and of the base.
+        table = table_of(pd.DataFrame({"p": 300 + 60 * (s > 0.5) + rng.normal(size=600), "s": s}))
+        per_head, of_all, _ = moved(table, basis_of(table), table.price, None)
+        found.append([(each.value, (each.ci_high - each.ci_low) / (2 * 1.96)) for each in (per_head, of_all)])
+    value, error = np.moveaxis(np.array(found), -1, 0)
+    # Two halves tell each other's sign: 1.28 errors are said for one.
+    assert ((0.9 < (ratio := error.mean(axis=0) / value.std(axis=0, ddof=1))) & (ratio < 1.75)).all()

@@ -11,6 +11,7 @@ import pytest
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Cancelled, DataError, DeviceError, OptionError
 from fairdash.training import stack
+from fairdash.training.defaults import default_methods
 from fairdash.training.device import resolve_device
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.settings import TrainingSettings
@@ -49,6 +50,13 @@ def test_splits_hold_every_row_once_and_keep_the_first_ones():
         assert np.array_equal(a.test, b.test)
     assert not np.array_equal(more[0].test, more[1].test)
     assert not np.array_equal(more[0].test, random_splits(101, n_splits=1, random_state=4)[0].test)
+
+
+def test_several_attributes_are_trained_by_every_default_method_that_takes_them():
+    one = small_dataset()
+    several = replace(one, sensitive=one.sensitive.assign(income=1.0 * np.arange(one.n_rows)))
+    assert default_methods(one) == ("standard", "hgr_spline", "chi2_kde", "hgr_nn")
+    assert default_methods(several) == ("standard", "hgr_spline", "hgr_nn")
 
 
 def test_members_share_seeds_within_a_split_only():
