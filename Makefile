@@ -22,7 +22,7 @@ app: $(VENV)/.app
 
 # Two processes, a file of tests each, the longest first (tests/conftest.py). Then what must be alone.
 PYTEST := $(BIN)/python -m pytest
-IN_TWO := $(PYTEST) -n 2 --dist loadgroup --no-loadscope-reorder
+IN_TWO := $(PYTEST) -n 2 --dist loadscope --no-loadscope-reorder
 
 test: $(VENV)/.dev
 	$(IN_TWO) -m "not serial and not fresh and not variant"

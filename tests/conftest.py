@@ -19,7 +19,7 @@ os.environ["FAIRDASH_NO_STANDBY"] = "1"
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -44,16 +44,32 @@ def missing(what: str, reason: str) -> None:
 _LONGEST = "test_default_path.py"
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A file of tests in one process, and audits in one, for their fixtures; the longest walks each on its own.
+
+    xdist's own groups go by a name in the test's id, which pytest 9 no longer shows it.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            if file.endswith(_LONGEST):
+                return nodeid
+            return "tests/auditing" if file.startswith("tests/auditing") else file
+
+    return ByFile(config, log)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest first, then browsers, then all others; a file of tests in one process, for its fixtures.
+    """The longest first, then browsers, then all others.
 
     Walks by hand take minutes of mostly waiting: at the end one process would wait for the other's.
     """
     mark_variants(items)
     for item in items:
-        alone = item.path.name == _LONGEST
-        item.add_marker(pytest.mark.xdist_group(item.nodeid if alone else str(item.path)))
         if os.environ.get("FAIRDASH_RERUN") and _has_processes(item):
             item.add_marker(pytest.mark.flaky(reruns=1))
 

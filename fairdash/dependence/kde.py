@@ -40,8 +40,8 @@ _MOST_LINES = 1_000
 _NO_MASS = 1e-12
 #: Added to the published density before it is normed for HGR, as the published code does.
 _DAMPING = 1e-10
-#: Bandwidths beyond which a kernel is 1e-40, nothing: products of what is far smaller underflow, which takes a
-#: processor a hundred times as long as any other product.
+#: Bandwidths beyond which a kernel is 1e-40, nothing: products of what is far smaller underflow, which takes
+#: a processor a hundred times as long as any other product.
 _FAR = 13.6
 #: Lines on either side of one whose kernels follow from its own.
 _BESIDE = 6
@@ -300,8 +300,8 @@ def _kernels_at(xp: Any, x: Any, sample_weight: Any, n_effective: Any, grid: Gri
 def _gaussians(t: Array, count: int) -> Array:
     """Return exp(−(t − j)² / 2) for the lines j = 0 … count − 1, (..., count, n), of places t (..., n).
 
-    Few exponentials are taken: exp(−(d − i)² / 2) = exp(−d² / 2) · exp(d)^i · exp(−i² / 2), one factor after the
-    other. Beyond :data:`_FAR` lines it is another number next to nothing.
+    Few exponentials are taken: exp(−(d − i)² / 2) = exp(−d² / 2) · exp(d)^i · exp(−i² / 2), one factor after
+    the other. Beyond :data:`_FAR` lines it is another number next to nothing.
     """
     kernels = np.empty((*t.shape[:-1], count, t.shape[-1]))
     width = 2 * _BESIDE + 1

@@ -9,12 +9,12 @@ from fairdash.training.splits import TEST_SHARE
 #: A core that is not slow takes so much of :func:`fairdash.training.models.seconds_of`.
 _OF_A_SLOW_CORE = 0.5
 #: Of the models' training, what finding settings takes; of one split's, what finding weights takes.
-_TUNING, _PILOT = 0.1, 0.4
+_TUNING, _PILOT = 0.05, 0.4
 #: Seconds of benchmarks and tariffs for a row and split; of a measured row, of one that is permuted, and of
 #: one that the verdict is of, for each model, all measures together.
-_BESIDE, _MEASURED, _PERMUTED, _JUDGED = 6e-5, 6e-6, 1.5e-6, 1.5e-6
+_BESIDE, _MEASURED, _PERMUTED, _JUDGED = 4e-5, 3.5e-6, 1.2e-6, 0.9e-6
 #: References take such a share of a run that has them.
-_REFERENCES = 0.1
+_REFERENCES = 0.2
 
 
 class Work:
