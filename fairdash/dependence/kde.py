@@ -282,7 +282,7 @@ def _kernels_at(xp: Any, x: Any, sample_weight: Any, n_effective: Any, grid: Gri
         points = xp.linspace(-2.5, 2.5, count, dtype=x.dtype, device=device(x))
     else:
         raise OptionError.of("The grid is not known", "Choose “cover” or “published”.", column="grid")
-    if isinstance(z, np.ndarray) and grid == "cover":
+    if isinstance(z, np.ndarray) and index is not None:
         kernels = _gaussians((z - low) / bandwidth, len(index))
     else:
         # Scaled before they meet: every pass over the G × n matrix that is spared counts.
