@@ -39,7 +39,7 @@ from fairdash.training.methods import FAIR_TARIFF
 from fairdash.training.search import search_settings
 from fairdash.training.split_kinds import draw_splits
 from fairdash.utils.error_log import trace_of
-from fairdash.utils.memory import beyond, is_out_of_memory, limit_memory
+from fairdash.utils.memory import beyond, is_out_of_memory, limit_memory, most_memory
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,8 +56,8 @@ SECONDS_FOR_THE_LOCK = 3.0
 #: A result that can't be written is kept in memory so long, and written again and again.
 SECONDS_TO_INSIST, SECONDS_BETWEEN_TRIES = 600.0, 1.0
 
-#: A table is in memory twice: of one with more numbers a run stays one process.
-MOST_NUMBERS = 20_000_000
+#: Of a process at a run: how often its table is in memory, beside the predictions of all models.
+TABLES_IN_MEMORY = 4
 #: What a slow core trains for, at least: a process takes seconds to start.
 FEWEST_SECONDS = 8.0
 
@@ -400,7 +400,8 @@ def _is_worth_it(dataset: Dataset, plan: Sweep) -> bool:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return (
         cores > 1
-        and dataset.features.size <= MOST_NUMBERS
+        and 8 * (TABLES_IN_MEMORY * dataset.features.size + len(plan.models()) * dataset.n_rows)
+        <= most_memory() / 2
         and seconds_of(plan.models(), dataset.n_rows) > FEWEST_SECONDS
         and resolve_device(plan.device).name == "cpu"
     )
