@@ -390,10 +390,11 @@ class _Parts:
     ) -> tuple[pd.DataFrame, Array, pd.DataFrame, Array]:
         """Return the references' frame, predictions and members, and the price of independence."""
 
-        def on_step(*_: object) -> None:
-            self.progress("training references that use the sensitive attribute", self.done("references"))
+        def on_step(third: int, share: float = 0.0) -> None:
+            doing = "training references that use the sensitive attribute"
+            self.progress(doing, self.done("references", (third + share) / 3))
 
-        on_step()
+        on_step(0)
         members, predictions, price = train_references(
             self.dataset,
             self.splits,
@@ -401,7 +402,7 @@ class _Parts:
             strengths=strengths,
             random_state=self.plan.random_state,
             device=self.plan.device,
-            on_step=on_step,
+            on_step=partial(on_step, 0),
             unit=within(self.unit, "references"),
         )
         repaired, prices = repaired_prices(
@@ -410,7 +411,7 @@ class _Parts:
             loss=self.plan.settings.loss_function,
             strengths=strengths,
             random_state=self.plan.random_state,
-            on_step=on_step,
+            on_step=partial(on_step, 1),
             unit=within(self.unit, "references"),
         )
         members = pd.concat([members, repaired], ignore_index=True)
@@ -419,7 +420,7 @@ class _Parts:
             members,
             predictions,
             objective="demographic_parity",
-            progress=on_step,
+            progress=partial(on_step, 2),
             unit=within(self.unit, "assess/references"),
             **options,
         )
