@@ -302,7 +302,7 @@ class _Parts:
         *,
         is_preview: bool = False,
         progress: Progress = lambda *_: None,
-        done: Callable[[str], float] = lambda _: 0.0,
+        done: Callable[..., float] = lambda *_: 0.0,
         unit: Unit = at_once,
     ) -> None:
         self.dataset, self.plan, self.is_preview = dataset, plan, is_preview
