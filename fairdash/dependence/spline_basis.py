@@ -32,6 +32,8 @@ _UNCORRELATED = 1e-6
 #: sides do.
 SIZES = ((2, 2), (4, 4), (6, 4), (10, 4), (18, 4), (WIDTH, 4))
 FEW = 4
+#: Rows whose B-splines, most of them 0, are held at a time.
+_ROWS_AT_ONCE = 10_000
 #: Pairs whose few functions are gathered at a time, so that they stay in the cache.
 _PIECE = 64
 
@@ -210,9 +212,13 @@ def axis_of(mass: Array) -> Array:
     return np.cumsum(cut) - cut / 2
 
 
-def splines(place: Array) -> Array:
-    """Return the ordered functions, not yet uncorrelated, at places in [0, 1]; ``(m,) -> (m, P)``."""
-    return _b_splines(place) @ _from_smooth_to_rough()
+def splines(place: Array, *, count: int = WIDTH) -> Array:
+    """Return the ordered functions, not yet uncorrelated, at places in [0, 1]; ``(m,) -> (m, count)``."""
+    coefficients, result = _from_smooth_to_rough()[:, :count], np.empty((len(place), count))
+    for start in range(0, len(place), _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        np.matmul(_b_splines(place[rows]), coefficients, out=result[rows])
+    return result
 
 
 def orthonormal(functions: Array, mass: Array) -> Array:

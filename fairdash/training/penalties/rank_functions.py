@@ -23,7 +23,7 @@ _ROUGHNESS = 0.3
 
 def smooth_functions(mass: Array) -> Array:
     """Return the smoothest functions of the ranks, from the masses of the distinct values; (m,) to (m, q)."""
-    return orthonormal(splines(axis_of(mass))[:, :_SPLINES], mass)
+    return orthonormal(splines(axis_of(mass), count=_SPLINES), mass)
 
 
 def scaled_functions(mass: Array) -> Array:
@@ -43,7 +43,18 @@ def of_column(
     """Return functions of a column's ranks (N,), fitted on its training rows with these masses; (N, P)."""
     values, which = np.unique(settled(column[train], eps=eps), return_inverse=True)
     table = functions(np.bincount(which, weights=mass) / mass.sum())
-    return np.stack([np.interp(column, values, function) for function in table.T], axis=1)
+    # As np.interp of each function, with one search for all.
+    order = np.argsort(column)
+    place = np.empty_like(order)
+    place[order] = np.searchsorted(values, column[order], side="right") - 1
+    place = np.clip(place, 0, max(len(values) - 2, 0))
+    after = np.minimum(place + 1, len(values) - 1)
+    width = values[after] - values[place]
+    share = np.divide(column - values[place], width, out=np.zeros(len(column)), where=width > 0).clip(0, 1)
+    result = table[after] - table[place]
+    result *= share[:, None]
+    result += table[place]
+    return result
 
 
 def side_by_side(columns: list[Array]) -> Array:
