@@ -397,12 +397,13 @@ def _is_worth_it(dataset: Dataset, plan: Sweep) -> bool:
 
     if os.environ.get("FAIRDASH_NO_STANDBY"):
         return False
+    models = plan.models()
+    numbers = TABLES_IN_MEMORY * dataset.features.size + len(models) * dataset.n_rows
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return (
         cores > 1
-        and 8 * (TABLES_IN_MEMORY * dataset.features.size + len(plan.models()) * dataset.n_rows)
-        <= most_memory() / 2
-        and seconds_of(plan.models(), dataset.n_rows) > FEWEST_SECONDS
+        and 8 * numbers <= most_memory() / 2
+        and seconds_of(models, dataset.n_rows) > FEWEST_SECONDS
         and resolve_device(plan.device).name == "cpu"
     )
 

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, ndtri
 
 from fairdash.errors import OptionError, Problem
+from fairdash.utils.between import Between, between, interpolated
 
 Array = NDArray[np.float64]
 
@@ -77,8 +78,6 @@ def fault(name: str, what: str, hint: str, count: int | None = None) -> OptionEr
 
 
 Index = NDArray[np.int64]
-#: The nodes on either side of each row, and how far it is from the left to the right one, 0 to 1.
-Between = tuple[Index, Index, Array]
 
 N_LEVELS = 1000
 #: Levels of the quantiles kept: about 0.005 apart in the middle and closer in the tails, out to 1 in 10,000.
@@ -164,16 +163,16 @@ class Barycentre:
         t = np.asarray(strength, dtype=float)[..., None]
         if not ((t >= 0) & (t <= 1)).all():
             raise fault("strength", "A strength is not between 0 and 1", "Give a number from 0 to 1.")
-        where = _between(self.nodes, _scores(self._rank(sensitive)))
-        shape = (y - _interpolated(self.centres, where)) / _interpolated(self.spreads, where)
+        where = between(self.nodes, _scores(self._rank(sensitive)))
+        shape = (y - interpolated(self.centres, where)) / interpolated(self.spreads, where)
         level, beyond = self._level(shape, where)
         full = np.interp(level, _LEVELS, self.common) + self.common_spread * beyond
         return np.asarray((1 - t) * y + t * full)
 
     def centre(self, s: ArrayLike) -> Array:
         """Return the smoothed mean of ŷ at these values of s, (n,), in the units of ŷ."""
-        where = _between(self.nodes, _scores(self._rank(one_column(s, "s"))))
-        return _interpolated(self.centres, where)
+        where = between(self.nodes, _scores(self._rank(one_column(s, "s"))))
+        return interpolated(self.centres, where)
 
     def _rank(self, s: Array) -> Array:
         """Mid-rank of each s among the calibration rows."""
@@ -276,17 +275,17 @@ def fit_barycentre(
     ranks = _node_ranks(rank, weight, bandwidth)
     around = _Around(ranks, rank, weight, bandwidth)
     nodes = _scores(ranks)
-    where = _between(nodes, _scores(rank))
+    where = between(nodes, _scores(rank))
 
     mean = float(weight @ y)
     centres = mean + around.lines(y - mean)
-    deviation = y - _interpolated(centres, where)
+    deviation = y - interpolated(centres, where)
     size = np.abs(deviation)
     typical = float(weight @ size)
     spreads = np.full(len(nodes), 1.0)
     if typical > 0:
         spreads = np.exp(around.lines(np.log(np.maximum(size, _SMALLEST_DEVIATION * typical))))
-    shapes = around.quantiles(deviation / _interpolated(spreads, where))
+    shapes = around.quantiles(deviation / interpolated(spreads, where))
     # Between two nodes the law is all but linear in theirs, so an average over rows is one over nodes. What
     # this and the smoothing move the mean by is taken off below.
     left, right, share = where
@@ -405,20 +404,6 @@ def _node_ranks(rank: Array, weight: Array, bandwidth: float) -> Array:
 def _scores(rank: Array) -> Array:
     """Normal scores, within ±3.7."""
     return np.asarray(ndtri(np.clip(rank, _SMALLEST_RANK, 1 - _SMALLEST_RANK)))
-
-
-def _between(nodes: Array, scores: Array) -> Between:
-    last = len(nodes) - 1
-    left = np.clip(np.searchsorted(nodes, scores, side="right") - 1, 0, last)
-    right = np.minimum(left + 1, last)
-    gap = nodes[right] - nodes[left]
-    gap = np.where(gap > 0, gap, 1.0)
-    return left, right, np.clip((scores - nodes[left]) / gap, 0, 1)
-
-
-def _interpolated(values: Array, where: Between) -> Array:
-    left, right, share = where
-    return np.asarray(values[left] + share * (values[right] - values[left]))
 
 
 def _count(quantile: Callable[[Index], Array], shape: Array, *, up_to: bool) -> Index:
