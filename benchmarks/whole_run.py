@@ -89,7 +89,10 @@ def measured(name: str, *, machines: int, home: Path) -> dict[str, Any]:
         while not run.status.is_over:
             time.sleep(0.5)
             status, now = run.status, time.perf_counter()
-            doing[status.doing or status.state] += now - last
+            what = status.doing or status.state
+            if what not in doing:
+                print(f"  {now - begun:7.1f} s, {status.fraction or 0:.0%}: {what}", flush=True)
+            doing[what] += now - last
             last = now
             if first and np.isnan(seconds_first) and run.look is not None:
                 seconds_first = now - begun

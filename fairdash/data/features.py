@@ -241,18 +241,18 @@ def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
 def _reads_off(f: pd.Series, s: pd.Series) -> bool:
     """Say whether rows of one value always share one sensitive value, in more rows than chance brings."""
     few = a_few(len(f))
-    if not is_function(f.iloc[few], s.iloc[few]) or not is_function(f, s):
+    if not is_function(f.iloc[few], s.iloc[few]):
         return False
+    again = f.duplicated(keep=False).to_numpy()
     counts = s.value_counts()
     if len(counts) < 2:
         return False
-    again = f.duplicated(keep=False).to_numpy()
     common = (s == counts.index[0]).to_numpy()
-    further = f.duplicated().to_numpy()
     # Of a value that stands once nothing is read off, and one heap that holds only the commonest value, such
     # as policies without a mile, tells nothing of the others.
-    if min(float(again[common].mean()), float(again[~common].mean())) < 0.5:
+    if min(float(again[common].mean()), float(again[~common].mean())) < 0.5 or not is_function(f, s):
         return False
+    further = f.duplicated().to_numpy()
     # Each further row of a level agrees with the first by chance this often, at the most.
     chance = float((further & common).sum()) * np.log(counts.iloc[0] / len(s))
     chance += float((further & ~common).sum()) * np.log(counts.iloc[1] / len(s))

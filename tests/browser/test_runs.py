@@ -38,6 +38,8 @@ def test_a_run_goes_away_by_keyboard_and_comes_in_and_two_stand_on_one_front(
     page.get_by_role("button", name="Delete permanently").click()
     expect(page.get_by_role("checkbox")).to_have_count(1)
     assert not first.folder.exists()
+    # Until the page is drawn anew the old one's words stand beside the new one's.
+    come_to_rest(page)
     page.get_by_text("Import a run").click()
     page.locator("input[type=file]").set_input_files(file)
     expect(page.get_by_text("The run was imported")).to_be_visible()
