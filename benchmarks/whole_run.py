@@ -96,7 +96,8 @@ def measured(name: str, *, machines: int, home: Path) -> dict[str, Any]:
             last = now
             if first and np.isnan(seconds_first) and run.look is not None:
                 seconds_first = now - begun
-            if status.seconds_left is not None:
+            # A first front tells of itself.
+            if status.seconds_left is not None and not what.startswith("preview"):
                 told.append((now - begun, status.seconds_left))
             peaks |= peak_memory(home)
         for each in peak_memory(home):

@@ -128,7 +128,7 @@ def leakage_problems(
     sound = {
         name: values
         for name, values in sensitive.items()
-        if np.isfinite(values).all() and values.nunique() > 1
+        if np.isfinite(values).all() and varies(values)
     }
     for name, column in find_leakage(features, sound):
         yield Problem(
@@ -227,7 +227,7 @@ def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
         float64 without missing cells, not constant.
     """
     own = feature.isna().astype(float)
-    if own.nunique() > 1 and _reads_off(own, pd.Series(sensitive.to_numpy(dtype=float), index=own.index)):
+    if varies(own) and _reads_off(own, pd.Series(sensitive.to_numpy(dtype=float), index=own.index)):
         return True
     known = feature.notna().to_numpy()
     n = int(known.sum())
@@ -243,13 +243,15 @@ def _reads_off(f: pd.Series, s: pd.Series) -> bool:
     few = a_few(len(f))
     if not is_function(f.iloc[few], s.iloc[few]):
         return False
+    # Of a value that stands once nothing is read off.
     again = f.duplicated(keep=False).to_numpy()
+    if again.mean() < 0.5:
+        return False
     counts = s.value_counts()
     if len(counts) < 2:
         return False
     common = (s == counts.index[0]).to_numpy()
-    # Of a value that stands once nothing is read off, and one heap that holds only the commonest value, such
-    # as policies without a mile, tells nothing of the others.
+    # One heap that holds only the commonest value, such as policies without a mile, tells nothing of others.
     if min(float(again[common].mean()), float(again[~common].mean())) < 0.5 or not is_function(f, s):
         return False
     further = f.duplicated().to_numpy()
@@ -270,6 +272,11 @@ def same_order(f: pd.Series, s: pd.Series) -> bool:
 def a_few(n: int) -> np.ndarray:
     """Return rows that rule out most features, so that not every one of a million is searched."""
     return np.unique(np.linspace(0, n - 1, FEW).astype(np.intp))
+
+
+def varies(values: pd.Series) -> bool:
+    """Return whether a column holds more than one value; that a cell is missing is one."""
+    return any(part.nunique(dropna=False) > 1 for part in (values.iloc[:FEW], values))
 
 
 def is_function(feature: pd.Series, sensitive: pd.Series) -> bool:

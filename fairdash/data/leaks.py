@@ -24,7 +24,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.column_profile import NUMBERS, as_floats, kind_of
-from fairdash.data.features import CHANCE, a_few, determines, is_function, same_order
+from fairdash.data.features import CHANCE, a_few, determines, is_function, same_order, varies
 from fairdash.data.fixes import can_convert, on_a_line
 from fairdash.data.grammar import to_numbers
 
@@ -97,7 +97,7 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
     y, f = y[known].reset_index(drop=True), feature[known].reset_index(drop=True)
     if can_convert(f):
         f = to_numbers(f)
-    if y.nunique() < 2 or f.nunique(dropna=False) < 2:
+    if not varies(y) or not varies(f):
         return None
     why = _of_zeros(f, y)
     # Values that say the target say more than its zeros.
@@ -110,7 +110,7 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
     if why is None and exposure is not None and kind_of(exposure) in NUMBERS and kind_of(f) in NUMBERS:
         w = as_floats(exposure)[known].reset_index(drop=True)
         w = w.where(w > 0)
-        if w.nunique() > 1 and (_orders_alike(f, y / w) or _orders_alike(f, y * w)):
+        if varies(w.dropna()) and (_orders_alike(f, y / w) or _orders_alike(f, y * w)):
             return READ_OFF
     return why
 
