@@ -126,9 +126,7 @@ def leakage_problems(
     """Report features that determine a sensitive column; both are columns by name, finite where known."""
     # Of what has problems of its own nothing is asked yet.
     sound = {
-        name: values
-        for name, values in sensitive.items()
-        if np.isfinite(values).all() and varies(values)
+        name: values for name, values in sensitive.items() if np.isfinite(values).all() and varies(values)
     }
     for name, column in find_leakage(features, sound):
         yield Problem(
