@@ -188,11 +188,11 @@ def exclusion_reason(values: pd.Series) -> str | None:
         return DATES
     if kind == "other":
         return "the cells are neither numbers nor text"
-    n_levels = known.nunique()
-    if n_levels == 1:
+    if not varies(known):
         return "only one value"
     if kind == "text":
         levels = known.unique()
+        n_levels = len(levels)
         if date_orders(levels) or all(DATE_LIKE.fullmatch(str(level)) for level in levels):
             return TEXT_DATES
         if n_levels >= FEWEST_IDENTIFIERS and n_levels > IDENTIFIER_SHARE * len(known):

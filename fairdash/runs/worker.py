@@ -58,6 +58,8 @@ SECONDS_TO_INSIST, SECONDS_BETWEEN_TRIES = 600.0, 1.0
 
 #: Of a process at a run: how often its table is in memory, beside the predictions of all models.
 TABLES_IN_MEMORY = 4
+#: Two processes, which share caches and memory, do as much as so many cores alone.
+PACE_OF_TWO = 1.64
 #: What a slow core trains for, at least: a process takes seconds to start.
 FEWEST_SECONDS = 8.0
 
@@ -158,8 +160,8 @@ def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
 
     result = execute_sweep(dataset, spec.first, is_preview=True, share=spec.first_share, progress=on_progress)
     if is_other_work:
-        processes = 2 if _is_worth_it(dataset, spec.plan) else 1
-        reporter.estimate = work_of_plan(dataset, spec.plan).seconds / processes
+        pace = PACE_OF_TWO if _is_worth_it(dataset, spec.plan) else 1.0
+        reporter.estimate = work_of_plan(dataset, spec.plan).seconds / pace
         reporter.begin("starting on all rows", fraction=spec.share_of_first)
     reporter.keep(lambda: run.write_result(result, first=True))
 
