@@ -201,29 +201,32 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles, *, price: st
         taken.append(name)
         return name
 
-    left, right = st.columns(2)
-    column = None
+    column, places = None, st.columns(2 if price is None else 3)
     if price is None:
+        left, right = places
         price = column = ask(
             left,
             "Price, or prediction",
             _price_in(numbers, roles),
             "The price charged, or the prediction, for each row.",
         )
+        places = [right, left, right]
+    of_sensitive, of_outcome, of_exposure = places
     sensitive = ask(
-        right,
+        of_sensitive,
         "Sensitive attribute",
         roles.sensitive[0],
         "The attribute that the price must not follow, such as age, sex or region.",
         sensitive_ones,
     )
     outcome = ask(
-        left,
+        of_outcome,
         "Outcome",
         roles.target,
         "Claims or their cost. With it, the audit tests whether cost justifies the price.",
     )
-    exposure = ask(right, "Exposure", roles.weight, "The weight of a row, such as the years a policy ran.")
+    about = "The weight of a row, such as the years a policy ran."
+    exposure = ask(of_exposure, "Exposure", roles.weight, about)
     with st.expander("Legitimate factors, policy, expected cost, a second price"):
         left, right = st.columns(2)
         cost = ask(
