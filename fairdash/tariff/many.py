@@ -250,15 +250,15 @@ def find_lams(
     (count,) array, or None
         As :func:`fairdash.training.pilot.find_lams`.
     """
-    split = rows_of_pilot(dataset, split, random_state, most=MOST_PILOT_ROWS)
-    own = dataset.take(np.concatenate([split.train, split.validation]))
-    place, n_train, lams = np.arange(own.n_rows), len(split.train), (0.0, *PILOT_LAMS)
-    small = Split(place[:n_train], place[:0], place[n_train:])
-    fitted = fit_tariffs(own, (small,), lams=lams, options=options, random_state=random_state, shrink=True)
+    dataset, split = rows_of_pilot(dataset, split, random_state, most=MOST_PILOT_ROWS)
+    lams = (0.0, *PILOT_LAMS)
+    fitted = fit_tariffs(
+        dataset, (split,), lams=lams, options=options, random_state=random_state, shrink=True
+    )
     return lams_by_dependence(
-        own,
+        dataset,
         fitted.predictions,
-        small.validation,
+        split.validation,
         np.array(lams),
         method=FAIR_TARIFF,
         count=count,

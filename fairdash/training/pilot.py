@@ -65,7 +65,7 @@ def find_lams(
         As :func:`spread`; None if the standard model's predictions depend on no sensitive column beyond the
         floor.
     """
-    split = rows_of_pilot(dataset, split, random_state)
+    dataset, split = rows_of_pilot(dataset, split, random_state)
     schedule: dict[str, Any] = budget_of(len(split.train)) | {"weight_decay": settings.weight_decay}
     settings = replace(settings, patience=None, **schedule)
     lams = np.array([0.0, *PILOT_LAMS])
@@ -170,15 +170,16 @@ def _with_one_more(lams: Sequence[float]) -> list[float]:
     return sorted([*lams, float(f"{(lams[at] * lams[at + 1]) ** 0.5:.2g}")])
 
 
-def rows_of_pilot(dataset: Dataset, split: Split, random_state: int, *, most: int | None = None) -> Split:
-    """Return at most `most` training rows for a pilot, and the validation rows that assess it."""
+def rows_of_pilot(
+    dataset: Dataset, split: Split, random_state: int, *, most: int = MOST_TRAINING_ROWS
+) -> tuple[Dataset, Split]:
+    """Return a pilot's rows, at most `most` to train on and then those that assess it, and their split."""
     split = with_held_out(split, random_state=random_state, groups=dataset.groups)
     rng = rng_of(Stream.PILOT_ROWS, random_state)
     train, validation = (
         rows if len(rows) <= limit else np.sort(rng.choice(rows, limit, replace=False))
-        for rows, limit in (
-            (split.train, most or MOST_TRAINING_ROWS),
-            (split.validation, MOST_MEASURED_ROWS),
-        )
+        for rows, limit in ((split.train, most), (split.validation, MOST_MEASURED_ROWS))
     )
-    return Split(train, split.test, validation)
+    own = dataset.take(np.concatenate([train, validation]))
+    place, n_train = np.arange(own.n_rows), len(train)
+    return own, Split(place[:n_train], place[:0], place[n_train:])
