@@ -434,7 +434,9 @@ def help_with(run_id: str) -> int:
 
 def _end_with_parent() -> None:
     """End the process when nobody holds the other end any more, however it was that they ended."""
-    sys.stdin.buffer.read()
+    # Not by sys.stdin: what waits for its lock when this process ends by itself is a fatal error.
+    while os.read(0, 1024):
+        pass
     os._exit(0)
 
 

@@ -41,6 +41,9 @@ MOST_ROWS = 30_000
 PILOT_LAMS = tuple(float(f"{lam:.2g}") for lam in np.geomspace(1e-3, 10, 13))
 #: Rows that it is fitted to, at most.
 MOST_PILOT_ROWS = 20_000
+#: Training rows of a split that tariffs see at most: a hundred coefficients learn nothing from more, and each
+#: row takes memory for all of them.
+MOST_FITTED_ROWS = 1_000_000
 
 
 def fit_tariffs(
@@ -115,6 +118,9 @@ def fit_tariffs(
                 inner = with_held_out(split, random_state=random_state, groups=dataset.groups)
                 given: dict[str, Any] = {"options": options, "terms": terms, "random_state": random_state}
                 own_options = replace(options, alpha=choose_alpha(features, y, weight, inner, **given))
+            if len(train) > MOST_FITTED_ROWS:
+                rng = rng_of(Stream.SHRINKAGE_ROWS, random_state)
+                train = np.sort(rng.choice(train, MOST_FITTED_ROWS, replace=False))
             mass = None if weight is None else weight[train]
             own = features.iloc[train]
             found = choose_terms(own, mass, terms)

@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -275,15 +275,19 @@ class StackTrainer:
         self.batch_seeds = [seed_of(Stream.MINI_BATCHES, random_state, split) for split in range(len(splits))]
         self.device = device
         self.permutations = permutations
-        self._encoded: dict[tuple[int, float, str | None], EncodedRows] = {}
+        self._encoded: dict[_Key, EncodedRows] = {}
+        self._stacked: dict[tuple[_Key, ...], StackData] = {}
 
     def encoded(self, model: StackedModel) -> EncodedRows:
         """Return the encoded rows for the model's split, loss and architecture."""
-        loss, embedding = model.settings.loss_function, model.settings.network.embedding
-        key = (model.split, loss.power, embedding)
+        key, settings = _key_of(model), model.settings
         if key not in self._encoded:
-            train = self.splits[model.split].train
-            self._encoded[key] = encode_rows(self.dataset, train, loss, embedding=embedding)
+            self._encoded[key] = encode_rows(
+                self.dataset,
+                self.splits[model.split].train,
+                settings.loss_function,
+                embedding=settings.network.embedding,
+            )
         return self._encoded[key]
 
     def train(
@@ -365,18 +369,22 @@ class StackTrainer:
         return memory.models_that_fit(self.device, n_splits=len(self.splits))
 
     def _data(self, stack: Sequence[StackedModel], used: Sequence[int]) -> StackData:
-        """Return the rows of the splits `used`, as the stack's models have them."""
+        """Return the rows of the splits `used`, as the stack's models have them; the last ones are kept."""
         import torch
 
         from fairdash.training.stack import StackData
 
         any_of = {model.split: model for model in stack}
+        key = tuple(_key_of(any_of[split]) for split in used)
+        if key in self._stacked:
+            return self._stacked[key]
+        self._stacked.clear()
         rows = [self.encoded(any_of[split]) for split in used]
         s = torch.tensor(self.dataset.sensitive.to_numpy(dtype=float))
         weight = self.dataset.weight
         if weight is not None:
             each = torch.from_numpy((weight / weight.mean()).to_numpy(dtype=np.float32))[:, None]
-        return StackData(
+        self._stacked[key] = StackData(
             x=torch.from_numpy(np.stack([each.x for each in rows])),
             y=torch.from_numpy(np.stack([each.y for each in rows]).astype(np.float32)[:, :, None]),
             s=s.expand(len(used), *s.shape),
@@ -384,6 +392,15 @@ class StackTrainer:
             validation=tuple(torch.from_numpy(self.splits[split].validation) for split in used),
             weight=None if weight is None else each.expand(len(used), *each.shape),
         )
+        return self._stacked[key]
+
+
+#: What rows are encoded by: split, the loss's power and the architecture's embedding.
+_Key: TypeAlias = "tuple[int, float, str | None]"
+
+
+def _key_of(model: StackedModel) -> _Key:
+    return model.split, model.settings.loss_function.power, model.settings.network.embedding
 
 
 def train_in_legs(

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -39,6 +39,7 @@ from fairdash.utils.registry import get_entry
 
 if TYPE_CHECKING:
     from fairdash.nets import StackedAdam
+    from fairdash.training.penalties.base import BasePenalty
 
 
 #: Hears of an epoch; see :func:`train_stack`.
@@ -72,6 +73,18 @@ class StackData:
     train: tuple[Tensor, ...]
     validation: tuple[Tensor, ...] = ()
     weight: Tensor | None = None
+    _encoded: dict[type[BasePenalty], Tensor] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def sensitive_for(self, penalty_class: type[BasePenalty]) -> Tensor:
+        """Return s as a penalty sees it, kept for the next leg: of millions of rows it takes seconds."""
+        if penalty_class not in self._encoded:
+            self._encoded.clear()
+            self._encoded[penalty_class] = penalty_class.encode(self.s, self.train, self.weight).to(
+                self.x.dtype
+            )
+        return self._encoded[penalty_class]
 
     def to(self, device: str) -> StackData:
         """Return the same rows on `device`."""
@@ -233,7 +246,7 @@ def _minimax_trainer(
     # Ranks and the like are taken in double precision, which not every device has.
     s, penalty_class = data.s.to(data.x.dtype), get_entry(METHODS, method, option="method").penalty_class()
     if penalty_class is not None:
-        s = penalty_class.encode(data.s, data.train, data.weight).to(data.x.dtype)
+        s = data.sensitive_for(penalty_class)
     data = replace(data, s=s).to(device)
 
     def of_each(values: Iterable[float]) -> Tensor:
