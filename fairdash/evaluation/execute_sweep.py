@@ -26,6 +26,7 @@ from fairdash.evaluation.result import Gain, ReferenceResult, SweepResult, gain_
 from fairdash.evaluation.tradeoff_curve import PARTS, assess_curve, curve_points
 from fairdash.evaluation.work import Work
 from fairdash.jobs.steps import Found, Unit, at_once, within
+from fairdash.tariff.many import MOST_FITTED_ROWS
 from fairdash.tariff.plan import fit_path, lams_of_tariffs, tariffs_of_plan
 from fairdash.tariff.repaired import repaired_prices
 from fairdash.training.baselines import LINEAR, TREES, train_baselines
@@ -130,7 +131,8 @@ def execute_sweep(
     if FAIR_TARIFF in plan.methods:
 
         def on_step(share: float) -> None:
-            doing = "fitting tariffs to all rows" if rows is None else "fitting tariffs"
+            sees_all = rows is None and n_rows <= MOST_FITTED_ROWS
+            doing = "fitting tariffs to all rows" if sees_all else "fitting tariffs"
             progress(doing, work.done("training", share))
 
         trained = fit_path(dataset, plan, parts.splits, confirms=not is_preview, on_step=on_step, unit=unit)

@@ -69,7 +69,8 @@ def fit_tariffs(
         How columns become factors; the defaults if None. What is fixed needs a relativity for every row of
         the data set.
     random_state
-        Seed of the rows that the penalty sees, and of those held out.
+        Seed of the rows that the penalty sees, of those held out, and of those drawn where a split has more
+        than MOST_FITTED_ROWS training rows.
     shrink
         Whether each split chooses `alpha` on its validation rows, or on a fifth of its training rows if it
         has none, instead of that in `options`; see :func:`choose_alpha`.

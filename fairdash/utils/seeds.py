@@ -44,7 +44,7 @@ class Stream(IntEnum):
     STUDY_PERMUTATIONS = 7
     #: Rows that the penalty of a tariff sees.
     PENALTY_ROWS = 8
-    #: Rows on which a tariff's shrinkage is compared.
+    #: Rows on which a tariff's shrinkage is compared, and rows that a tariff of a large table sees.
     SHRINKAGE_ROWS = 9
     #: Rows of a large table that its preview sees.
     FIRST_LOOK_ROWS = 10
