@@ -15,7 +15,7 @@ from fairdash.errors import OptionError
 from fairdash.evaluation.execute_sweep import with_lams_found
 from fairdash.runs.result import UnreadableError, read_result, write_result
 from fairdash.training.defaults import LAMS
-from fairdash.training.pilot import PILOT_LAMS, spread
+from fairdash.training.pilot import PILOT_LAMS, rows_of_pilot, spread
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import default_plan
 
@@ -134,3 +134,57 @@ def test_tariffs_have_weights_of_their_own_dependence():
             assert at.sweep.lams == tuple(lams)
             options = FitOptions(loss=plan.settings.loss_function)
             assert fit_tariffs(dataset, (split,), options=options).members["lam"].tolist() == [0.0, *lams]
+
+
+def test_a_pilot_takes_its_own_rows_alone():
+    dataset = linked(600)
+    (split,) = replace(default_plan(dataset, device="cpu"), n_splits=1, validation_share=0.2).splits(dataset)
+    own, place = rows_of_pilot(dataset, split, 0, most=100)
+    assert own.n_rows == 100 + len(split.validation)
+    assert [len(part) for part in (place.train, place.test)] == [100, 0]
+    target = dataset.target.to_numpy()
+    assert set(own.target.iloc[place.train]) < set(target[split.train])
+    assert own.target.iloc[place.validation].tolist() == target[split.validation].tolist()
+
+
+def test_a_tariff_of_a_large_table_sees_some_of_its_rows(monkeypatch):
+    from fairdash.tariff import many
+    from fairdash.tariff.fit import FitOptions
+    from fairdash.training.losses import LOSSES
+
+    dataset = linked(1_500)
+    (split,) = replace(default_plan(dataset, device="cpu"), n_splits=1).splits(dataset)
+    given = {"lams": [0.0, 0.3], "options": FitOptions(loss=LOSSES["squared_error"])}
+    whole = many.fit_tariffs(dataset, (split,), **given).predictions
+    monkeypatch.setattr(many, "MOST_FITTED_ROWS", 500)
+    some, again = (many.fit_tariffs(dataset, (split,), **given).predictions for _ in range(2))
+    assert np.array_equal(some, again)
+    assert not np.array_equal(some, whole)
+    assert min(np.corrcoef(a, b)[0, 1] for a, b in zip(some, whole, strict=True)) > 0.95
+
+
+def test_a_leg_goes_on_with_the_rows_that_the_one_before_encoded(monkeypatch):
+    from fairdash.training import models
+    from fairdash.training.device import resolve_device
+    from fairdash.training.penalties.closed_forms import SplineHGRPenalty
+
+    dataset, encode, asked, legs = linked(400), SplineHGRPenalty.encode, [], []
+    monkeypatch.setattr(SplineHGRPenalty, "encode", lambda *rows: asked.append(1) or encode(*rows))
+    monkeypatch.setattr(models, "SECONDS_A_LEG", 2e-3)
+    (split,) = replace(default_plan(dataset, device="cpu"), n_splits=1).splits(dataset)
+
+    def unit(name, compute, /):
+        legs.append(name)
+        return compute()
+
+    models.train_models(
+        dataset,
+        (split,),
+        [models.StackedModel("hgr_spline", lam, QUICK, 0, 1) for lam in (0.3, 1.0)],
+        objective="demographic_parity",
+        random_state=0,
+        device=resolve_device("cpu"),
+        unit=unit,
+    )
+    assert len(legs) > 3
+    assert len(asked) == 1
