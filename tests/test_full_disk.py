@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import resource
 import shutil
+import tracemalloc
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+from safetensors.numpy import load_file
 
 from fairdash.auditing.plan import AuditPlan, Columns
 from fairdash.data.source import CatalogueSource, save_source
@@ -24,6 +27,7 @@ from fairdash.jobs.steps import keep
 from fairdash.runs import worker
 from fairdash.runs.deletion import delete_run
 from fairdash.runs.launch import go_on, start_audit, start_model, start_run, start_search, start_study
+from fairdash.runs.result import write_arrays
 from fairdash.runs.status import CANCELLED, DONE, RUNNING, RunStatus
 from fairdash.runs.store import Run, create_run
 from fairdash.simulations.studies import Study
@@ -128,3 +132,15 @@ def test_a_training_goes_on_without_its_curves_where_the_disk_is_full(
     assert worker.main(stopped.id) == 0
     assert stopped.status.state == DONE
     assert stopped.curves().empty
+
+
+def test_arrays_are_written_without_a_copy_and_a_full_disk_is_said(tmp_path):
+    arrays = {"predictions": np.arange(2e6).reshape(2, -1), "weight": None}
+    tracemalloc.start()
+    write_arrays(tmp_path / "rows.safetensors", arrays)
+    assert tracemalloc.get_traced_memory()[1] < 4e6
+    tracemalloc.stop()
+    assert np.array_equal(load_file(tmp_path / "rows.safetensors")["predictions"], arrays["predictions"])
+    with full_disk(), pytest.raises(StorageError, match="can't be stored"):
+        write_arrays(tmp_path / "other.safetensors", arrays)
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.safetensors"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -93,7 +94,7 @@ def write_result(result: SweepResult, folder: Path) -> None:
     if (aside := result.set_aside) is not None:
         tables[SET_ASIDE] = aside.members
         of_aside = {name: getattr(aside, name) for name in _OF_ASIDE}
-        _write_arrays(
+        write_arrays(
             folder / f"{SET_ASIDE}.safetensors",
             of_aside | {"sensitive": aside.sensitive.to_numpy(dtype=float)},
         )
@@ -102,7 +103,7 @@ def write_result(result: SweepResult, folder: Path) -> None:
     for name, table in tables.items():
         if table is not None:
             write_whole(folder / f"{name}.parquet", table.to_parquet())
-    _write_arrays(folder / "rows.safetensors", rows)
+    write_arrays(folder / "rows.safetensors", rows)
     about = About(
         objectives=tuple(result.frames),
         target=result.target_name,
@@ -125,12 +126,21 @@ def plan_with_lams(plan: Sweep, members: pd.DataFrame) -> Sweep:
     return replace(plan, lams=tuple(found))
 
 
-def _write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
-    """Write those that there are."""
-    from safetensors.numpy import save
+def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
+    """Write those that there are, which may be most of what the memory holds."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import save_file
 
     there = {name: np.ascontiguousarray(value) for name, value in arrays.items() if value is not None}
-    write_whole(path, save(there))
+
+    def write(name: str) -> None:
+        try:
+            save_file(there, name)
+        except SafetensorError as error:
+            # Of arrays like these only the disk refuses any.
+            raise OSError(errno.EIO, str(error)) from error
+
+    write_whole(path, write)
 
 
 def read_result(folder: Path, plan: Sweep) -> SweepResult:

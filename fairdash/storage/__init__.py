@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from fairdash.errors import StorageError
@@ -26,6 +27,12 @@ WRITABLE = "Free some space, or set FAIRDASH_HOME to a writable folder."
 def sha256(content: bytes) -> str:
     """Return the SHA-256 of some bytes in hex."""
     return hashlib.sha256(content).hexdigest()
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file in hex, whatever its size."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check_owner(owner: str) -> str:
@@ -56,11 +63,13 @@ def _home(part: str, of_system: str) -> Path:
     return place
 
 
-def write_whole(path: Path, content: bytes, *, hint: str = WRITABLE) -> None:
+def write_whole(path: Path, content: bytes | Callable[[str], None], *, hint: str = WRITABLE) -> None:
     """Write a file that only this user can read, atomically.
 
     Parameters
     ----------
+    content
+        Of the file, or what writes it under a name of an empty one: gigabytes need not be in memory twice.
     hint
         Advice for the user if writing fails.
 
@@ -75,8 +84,11 @@ def write_whole(path: Path, content: bytes, *, hint: str = WRITABLE) -> None:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
+                if callable(content):
+                    content(temporary)
+                else:
+                    file.write(content)
+                    file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, path)
         except BaseException:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from fairdash.errors import StorageError
-from fairdash.storage import cant_keep, sha256, write_whole
+from fairdash.storage import cant_keep, sha256, sha256_of, write_whole
 
 SEAL = "sha256.json"
 _OWN = "sha256"
@@ -253,5 +253,5 @@ def _hash(content: Mapping[str, Any]) -> str:
 
 def _hashes_in(folder: Path) -> dict[str, str]:
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / SEAL)
-    found = {path.relative_to(folder).as_posix(): sha256(path.read_bytes()) for path in paths}
+    found = {path.relative_to(folder).as_posix(): sha256_of(path) for path in paths}
     return dict(sorted(found.items()))
