@@ -29,7 +29,7 @@ from fairdash.training.baselines import ALPHAS
 from fairdash.training.defaults import LAMS_OF_FIRST_TARIFFS
 from fairdash.training.models import TrainedModels
 from fairdash.training.pilot import is_auto, lams_by_dependence, rows_of_pilot
-from fairdash.training.splits import Split, with_held_out
+from fairdash.training.splits import Split, at_most, with_held_out
 from fairdash.utils.registry import get_entry
 from fairdash.utils.seeds import Stream, rng_of
 
@@ -119,9 +119,7 @@ def fit_tariffs(
                 inner = with_held_out(split, random_state=random_state, groups=dataset.groups)
                 given: dict[str, Any] = {"options": options, "terms": terms, "random_state": random_state}
                 own_options = replace(options, alpha=choose_alpha(features, y, weight, inner, **given))
-            if len(train) > MOST_FITTED_ROWS:
-                rng = rng_of(Stream.SHRINKAGE_ROWS, random_state)
-                train = np.sort(rng.choice(train, MOST_FITTED_ROWS, replace=False))
+            train = at_most(train, MOST_FITTED_ROWS, rng_of(Stream.SHRINKAGE_ROWS, random_state))
             mass = None if weight is None else weight[train]
             own = features.iloc[train]
             found = choose_terms(own, mass, terms)
@@ -212,8 +210,7 @@ def choose_alpha(
         Seed of the rows that are taken where there are more than MOST_ROWS.
     """
     train, held_out = split.train, split.validation
-    if len(train) > MOST_ROWS:
-        train = np.sort(rng_of(Stream.SHRINKAGE_ROWS, random_state).choice(train, MOST_ROWS, replace=False))
+    train = at_most(train, MOST_ROWS, rng_of(Stream.SHRINKAGE_ROWS, random_state))
     mass = None if weight is None else weight[train]
     found = choose_terms(features.iloc[train], mass, terms)
     # Each table becomes a matrix once for all of them.

@@ -20,7 +20,7 @@ from fairdash.training.device import resolve_device
 from fairdash.training.methods import PATHS
 from fairdash.training.models import train_models
 from fairdash.training.settings import StackedModel, TrainingSettings, budget_of
-from fairdash.training.splits import Split, initial_seed, with_held_out
+from fairdash.training.splits import Split, at_most, initial_seed, with_held_out
 from fairdash.utils.seeds import Stream, rng_of
 
 #: The weights of a pilot: four decades.
@@ -177,7 +177,7 @@ def rows_of_pilot(
     split = with_held_out(split, random_state=random_state, groups=dataset.groups)
     rng = rng_of(Stream.PILOT_ROWS, random_state)
     train, validation = (
-        rows if len(rows) <= limit else np.sort(rng.choice(rows, limit, replace=False))
+        at_most(rows, limit, rng)
         for rows, limit in ((split.train, most), (split.validation, MOST_MEASURED_ROWS))
     )
     own = dataset.take(np.concatenate([train, validation]))

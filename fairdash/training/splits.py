@@ -120,6 +120,11 @@ def with_held_out(split: Split, *, random_state: int, groups: ArrayLike | None =
     return folds(split.train, n_folds=5, random_state=random_state, groups=groups)[0]
 
 
+def at_most(rows: NDArray[np.int64], most: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return the rows, or `most` of them drawn at random, sorted, where there are more."""
+    return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
+
+
 def initial_seed(random_state: int, split: int) -> int:
     """Return the seed of the initial weights, shared by all models of a split, so that only λ differs."""
     return seed_of(Stream.INITIAL_WEIGHTS, random_state, split)
