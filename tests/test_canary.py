@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 import zipfile
 from pathlib import Path
 
@@ -16,12 +15,13 @@ from fairdash.errors import FairdashError
 from fairdash.runs import worker
 from fairdash.runs.launch import start_model, start_run
 from fairdash.runs.status import DONE, FAILED
-from fairdash.runs.store import Job, Run, create_run
+from fairdash.runs.store import Run, create_run
 from fairdash.runs.studies import create_study
 from fairdash.simulations.studies import PROXIES, Study
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
 from fairdash.utils.safe_csv import safe_csv
+from tests.runs.test_runs import wait
 
 TEXT, NUMBER = "CANARY-Zoé-7391", 739173.0625
 SMALL = {"hidden": (4,), "adversary_hidden": (4,), "batch_size": 64, "n_epochs": 4, "warm_up_epochs": 1}
@@ -88,7 +88,7 @@ def test_from_upload_to_export_no_file_but_the_data_holds_it(home_folder: Path) 
     study = Study(PROXIES, source=source.to_json(), sensitive="age")
     assert worker.main(create_study(study).id) == 0
     run = start_run(source, PLAN)
-    wait_for(run)
+    assert wait(run).state == DONE
     result = run.read_result()
     for exported in (result.frame, result.members):
         assert not holds_canary(safe_csv(exported))
@@ -99,17 +99,10 @@ def test_from_upload_to_export_no_file_but_the_data_holds_it(home_folder: Path) 
     }
 
 
-def wait_for(job: Job) -> None:
-    until = time.monotonic() + 120
-    while not job.status.is_over and time.monotonic() < until:
-        time.sleep(0.2)
-    assert job.status.state == DONE
-
-
 def test_a_model_to_take_away_tells_no_cell_but_the_levels_of_texts(home_folder: Path) -> None:
     source = upload(table())
     job = start_model(source, PLAN, run="0" * 12, method="hgr_nn", lam=1.0)
-    wait_for(job)
+    assert wait(job).state == DONE
     assert files_with_canary(home_folder) == {f"uploads/{source.sha256}.upload"}
     with zipfile.ZipFile(job.folder / "result" / "bundle.zip") as bundle:
         files = {name: bundle.read(name) for name in bundle.namelist()}

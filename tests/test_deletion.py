@@ -24,12 +24,14 @@ from fairdash.runs.launch import start_run
 from fairdash.runs.models import create_model
 from fairdash.runs.searches import create_search
 from fairdash.runs.status import QUEUED, RUNNING
-from fairdash.runs.store import Job, Run, create_run
+from fairdash.runs.store import Run, create_run
 from fairdash.runs.studies import StudyJob, create_study
 from fairdash.simulations.studies import PROXIES, Study
 from fairdash.storage import write_whole
 from fairdash.ui import cached
+from tests.runs.test_runs import wait
 from tests.runs.test_searches import LAM
+from tests.serving import until
 from tests.test_canary import PLAN, ROLES, holds_canary, table, upload
 from tests.ui.conftest import button, open_page
 from tests.ui.test_data_page import said, said_in_errors
@@ -88,19 +90,12 @@ def make_everything(source: UploadSource) -> None:
     (kept / ".cut-off.part").write_bytes((kept / f"{source.sha256}.upload").read_bytes()[:5000])
 
 
-def wait_until_running(job: Job) -> None:
-    until = time.monotonic() + 60
-    while job.status.state == QUEUED and time.monotonic() < until:
-        time.sleep(0.1)
-    assert job.status.state == RUNNING
-
-
 def test_no_value_is_found_after_delete_it_now(home: Path) -> None:
     source, other = upload(table()), keep_upload(b"a,b\n1,2\n", name="other.csv")
     kept = create_run(UploadSource(sha256=other.sha256, name="other.csv", roles=ROLES), PLAN)
     make_everything(source)
     running = start_run(source, ENDLESS)
-    wait_until_running(running)
+    assert wait(running, lambda status: status.state != QUEUED).state == RUNNING
     assert with_canary(home) == {"uploads", "runs", "models"}
     at = open_page("data", dataset=save_source(source))
     assert "3 runs, 1 model, 1 search, 1 background computation" in said(at)
@@ -127,9 +122,7 @@ def test_a_process_that_does_not_listen_is_ended(home: Path, monkeypatch: pytest
     deaf = "from fairdash.runs import worker; import time; worker.WORK = {worker.Run: lambda *_: time.sleep(99)}; "
     process = subprocess.Popen([sys.executable, "-c", f"{deaf}worker.main('{run.id}')"], env=os.environ)
     try:
-        until = time.monotonic() + 60
-        while not run.is_held() and time.monotonic() < until:
-            time.sleep(0.1)
+        until(run.is_held)
         delete_made_from(source.sha256)
         assert process.wait(timeout=10) != 0
     finally:

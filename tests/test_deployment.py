@@ -59,7 +59,7 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
         command = [str(NGINX), "-p", str(folder), "-c", str(folder / "nginx.conf"), "-g", "daemon off;"]
         process = subprocess.Popen(command)
         try:
-            until(lambda: _listens(port), seconds=20)
+            until(lambda: _listens(port))
             yield port
         finally:
             process.terminate()

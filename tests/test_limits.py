@@ -137,7 +137,7 @@ def test_a_run_that_takes_too_much_says_so(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FAIRDASH_MEMORY", "0.6")
         run = start_run(source, wide)
-        status = wait(run, lambda status: status.is_over, seconds=120)
+        status = wait(run)
     assert status.state == FAILED
     assert "ot enough memory" in status.message
 
@@ -159,7 +159,7 @@ def test_what_lacks_memory_elsewhere_in_a_run_is_said_too(monkeypatch: pytest.Mo
 @pytest.mark.serial
 def test_workers_are_limited_and_work() -> None:
     run = start_run(upload(table()), PLAN)
-    assert wait(run, lambda status: status.is_over, seconds=120).state == "done"
+    assert wait(run).state == "done"
     # The process stands by for the next run.
     process = json.loads((run.folder / PROCESS).read_text(encoding="utf-8"))["pid"]
     limits = Path("/proc", str(process), "limits").read_text(encoding="utf-8").splitlines()

@@ -235,8 +235,8 @@ def test_terms_hold_with_nobody_there(tmp_path: Path) -> None:
     try:
         assert jobs[0].folder.is_dir()
         expire(tmp_path / "home")
-        until(lambda: not any(job.folder.exists() for job in jobs), seconds=60)
-        until(lambda: uploads.list_uploads(owner=None) == (), seconds=60)
+        until(lambda: not any(job.folder.exists() for job in jobs))
+        until(lambda: uploads.list_uploads(owner=None) == ())
     finally:
         end()
 
@@ -247,5 +247,5 @@ def test_the_app_enforces_terms_before_anybody_visits(tmp_path: Path) -> None:
     source, *jobs = make_for(ANNE)
     expire(home)
     with served(home):
-        until(lambda: not any(job.folder.exists() for job in jobs), seconds=60)
-        until(lambda: uploads.holders_of(source.sha256) == frozenset(), seconds=60)
+        until(lambda: not any(job.folder.exists() for job in jobs))
+        until(lambda: uploads.holders_of(source.sha256) == frozenset())

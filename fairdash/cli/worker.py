@@ -22,7 +22,7 @@ from filelock import FileLock, Timeout
 
 from fairdash.jobs import process as detached
 from fairdash.jobs import queue
-from fairdash.jobs.process import environment
+from fairdash.jobs.process import SECONDS_FOR_THE_LOCK, environment
 from fairdash.jobs.steps import Checkpoints
 from fairdash.storage import make_parents
 from fairdash.utils.error_log import trace_of
@@ -53,7 +53,8 @@ def main(lane: str, *, parent: int | None = None) -> int:
     lock = queue.lock_of(lane)
     make_parents(lock)
     try:
-        with FileLock(lock, timeout=0 if parent is None else -1, is_singleton=False):
+        seconds = SECONDS_FOR_THE_LOCK if parent is None else -1
+        with FileLock(lock, timeout=seconds, is_singleton=False):
             _work(lane, parent)
     except Timeout:
         return 0

@@ -18,6 +18,8 @@ if sys.platform != "win32":
 
 #: The lock that a process holds as long as it works in a folder, its own number, and the wish to stop it.
 LOCK, PROCESS, CANCEL = "worker.lock", "process.json", "cancel"
+#: Whoever looks takes a lock for a moment; only a worker keeps it this long.
+SECONDS_FOR_THE_LOCK = 3.0
 #: A process that was asked to stop has so long, then it is ended; then so long to be gone.
 SECONDS_TO_STOP, SECONDS_TO_BE_GONE = 8.0, 10.0
 

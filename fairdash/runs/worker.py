@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from filelock import FileLock, Timeout
 
 from fairdash.errors import Cancelled, FairdashError, Problem, StorageError
-from fairdash.jobs.process import environment, lower_priority, sign
+from fairdash.jobs.process import SECONDS_FOR_THE_LOCK, environment, lower_priority, sign
 from fairdash.jobs.steps import Checkpoints, Unit, at_once
 from fairdash.runs.audits import AuditJob, origin_of
 from fairdash.runs.models import ModelJob
@@ -51,8 +51,6 @@ SECONDS_BETWEEN_REPORTS = 0.2
 #: So long at the work tells what is left.
 SECONDS_THAT_TELL = 3.0
 _NO_SHARE = 1e-9
-#: Whoever looks at the run's status takes its lock for a moment; only a worker keeps it this long.
-SECONDS_FOR_THE_LOCK = 3.0
 #: A result that can't be written is kept in memory so long, and written again and again.
 SECONDS_TO_INSIST, SECONDS_BETWEEN_TRIES = 600.0, 1.0
 

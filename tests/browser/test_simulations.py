@@ -4,12 +4,12 @@ link."""
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 
 from fairdash.simulations import Scene, scene_estimates, truth_of
 from tests.browser.steps import chart
+from tests.serving import until
 
 pytestmark = pytest.mark.browser
 
@@ -30,13 +30,6 @@ def answer(page) -> str:
     )
 
 
-def wait_until(condition, seconds: float = 60) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.1)
-
-
 def test_a_deep_link_opens_its_scene_and_a_slider_moves_it(page) -> None:
     shown(page, "/patterns?pattern=parabola&noise=0.5&draw=3")
     assert "Pearson" in answer(page)
@@ -46,7 +39,7 @@ def test_a_deep_link_opens_its_scene_and_a_slider_moves_it(page) -> None:
     for _ in range(10):
         slider.press("ArrowRight")
     page.wait_for_url(re.compile("noise=3(&|$)"))
-    wait_until(lambda: "0.73" in answer(page))
+    until(lambda: "0.73" in answer(page))
     page.get_by_role("button", name="HGR_KDE: a fast cosine").click()
     page.get_by_text("Ten waves are finer").wait_for()
     assert "pattern=fast_cosine" in page.url
@@ -63,7 +56,7 @@ def stage(page) -> dict:
 
 
 def at_rest(page) -> dict:
-    wait_until(lambda: (now := stage(page))["at"] == now["target"])
+    until(lambda: (now := stage(page))["at"] == now["target"])
     return stage(page)
 
 
@@ -87,7 +80,7 @@ def test_rows_and_readings_follow_the_hand_and_the_server_hears_of_the_end(page)
     assert answer(page) == said, "the hand has not let go"
     page.mouse.up()
     page.wait_for_url(re.compile(rf"noise={held['noise']:g}(&|$)"))
-    wait_until(lambda: f"{held['exact']:.2f}" in answer(page))
+    until(lambda: f"{held['exact']:.2f}" in answer(page))
     after = at_rest(page)
     assert (after["at"], after["v"]) == (held["at"], pytest.approx(held["v"], abs=1e-3))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairdash.cli import worker as lane_worker
 from fairdash.errors import StorageError
 from fairdash.evaluation.result import SweepResult
 from fairdash.jobs import queue
@@ -20,10 +23,13 @@ from fairdash.runs.launch import go_on, start_run
 from fairdash.runs.listing import list_runs
 from fairdash.runs.status import CANCELLED, DONE, QUEUED, RUNNING
 from fairdash.runs.store import Run, create_run
-from fairdash.storage import data_folder
+from fairdash.storage import data_folder, make_parents
 from tests.runs.test_runs import ENDLESS, PLAN, QUICK, SOURCE, wait
 from tests.serving import until
 from tests.ui.conftest import open_page
+
+if sys.platform != "win32":
+    import fcntl
 
 #: A run of several seconds and a dozen units.
 LONGER = replace(PLAN, methods=("standard", "pearson", "hgr_spline"), settings=replace(QUICK, n_epochs=60))
@@ -97,7 +103,7 @@ def test_a_run_whose_process_is_killed_again_and_again_is_the_run_that_nobody_di
         assert len(again) <= 1, "one may have been kept, and killed before it was recorded"
         kept = units(run)
         queue.see_to_all()
-    assert wait(run, lambda status: status.is_over).state == DONE
+    assert wait(run).state == DONE
     assert_equal(run.read_result(), undisturbed)
     until(lambda: not run.units.exists())
     curves = run.curves()
@@ -119,7 +125,7 @@ def test_what_was_stopped_goes_on_from_there(undisturbed: SweepResult) -> None:
     assert len(kept) >= 3
     assert run.can_go_on
     go_on(run)
-    assert wait(run, lambda status: status.is_over).state == DONE
+    assert wait(run).state == DONE
     assert not run.can_go_on
     until(lambda: (at := queue.state_of(run.id)) is not None and not at.is_active)
     assert_equal(run.read_result(), undisturbed)
@@ -136,7 +142,7 @@ def test_one_run_is_at_work_and_the_next_waits_its_turn_while_first_looks_go_fir
     before = (third.folder / "first" / "sha256.json").stat().st_mtime_ns
     for run in (second, first):
         run.ask_to_cancel()
-    assert wait(third, lambda status: status.is_over).state == DONE
+    assert wait(third).state == DONE
     assert first.status.state == second.status.state == CANCELLED
     assert (third.folder / "first" / "sha256.json").stat().st_mtime_ns == before
     assert len(processes(queue.LONG)) == len(processes(queue.QUICK)) == 1
@@ -174,8 +180,23 @@ def test_a_process_that_stands_by_takes_the_next_job(monkeypatch: pytest.MonkeyP
     until(lambda: processes(queue.LONG))
     queue.prepare(queue.LONG)
     run = start_run(SOURCE, PLAN)
-    assert wait(run, lambda status: status.is_over).state == DONE
+    assert wait(run).state == DONE
     assert len(processes(queue.LONG)) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nobody looks by a shared lock there")
+def test_a_process_that_starts_while_somebody_looks_begins_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+    monkeypatch.setattr(lane_worker, "_work", lambda lane, parent: begun.append(lane))
+    lock = queue.lock_of("long")
+    make_parents(lock)
+    lock.touch()
+    # As is_locked does, which a page does each second.
+    handle = os.open(lock, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_SH)
+    threading.Timer(0.3, os.close, [handle]).start()
+    assert lane_worker.main("long") == 0
+    assert begun == ["long"]
 
 
 def test_a_database_that_is_damaged_is_named_and_what_is_finished_is_shown() -> None:

@@ -139,7 +139,7 @@ def test_what_a_machine_that_dies_was_at_the_other_finishes(
         died = machines[mine[0]]
         os.killpg(died.pid, signal.SIGKILL)
         died.wait()
-        assert wait(run, lambda status: status.is_over, seconds=120).state == DONE
+        assert wait(run).state == DONE
         assert_equal(run.read_result(), undisturbed)
     finally:
         for each in machines.values():
@@ -157,7 +157,7 @@ def test_an_idle_machine_helps_with_the_run_of_another_until_it_has_its_own(
     try:
         run = start_run(SOURCE, ENDLESS)
         until(lambda: at_work(run.id))
-        until(lambda: processes("fairdash.runs.worker"), seconds=90)
+        until(lambda: processes("fairdash.runs.worker"))
         idle = {"a-long", "b-long"} - {at_work(run.id)}
         own = start_run(SOURCE, replace(ENDLESS, random_state=1))
         until(lambda: at_work(own.id) in idle)
@@ -186,13 +186,13 @@ def test_a_database_that_goes_and_comes_back_ends_no_run_and_changes_nothing(
         with pytest.raises(queue.AwayError, match="can't be reached"):
             start_run(SOURCE, ENDLESS)
         time.sleep(SECONDS_AWAY)
-        assert wait(run, lambda status: status.is_over, seconds=120).state == DONE
+        assert wait(run).state == DONE
         postgres.start()
         assert_equal(run.read_result(), undisturbed)
         # The process lives, and takes the next jobs.
-        assert wait(waiting, lambda status: status.is_over, seconds=120 + 2 * SECONDS_AWAY).state == DONE
+        assert wait(waiting).state == DONE
         other = start_run(SOURCE, PLAN)
-        assert wait(other, lambda status: status.is_over, seconds=120).state == DONE
+        assert wait(other).state == DONE
     finally:
         os.killpg(one.pid, signal.SIGKILL)
         one.wait()
@@ -204,10 +204,10 @@ def test_a_worker_that_is_told_to_end_leaves_nobody_behind(database: str) -> Non
     until(lambda: queue.is_locked(lock))
     one.terminate()
     assert one.wait(timeout=20) == 0
-    until(lambda: not queue.is_locked(lock), seconds=10)
+    until(lambda: not queue.is_locked(lock))
     # And one that is killed outright: its children notice.
     one = machine("a", database)
     until(lambda: queue.is_locked(lock))
     one.kill()
     one.wait()
-    until(lambda: not queue.is_locked(lock), seconds=30)
+    until(lambda: not queue.is_locked(lock))

@@ -99,7 +99,7 @@ def loaded(content: bytes, folder: Path) -> fd.FairRegressor:
 
 def test_a_model_is_made_in_a_process_of_its_own_and_is_no_run():
     job = start_model(SOURCE, PLAN, **ASKED, figures={"mse": 0.25})
-    assert wait(job, lambda status: status.is_over, seconds=120).state == DONE
+    assert wait(job).state == DONE
     names = ["README.txt", "load_model.py", "model.json", "model.safetensors", "model_card.md"]
     assert list(opened(ModelJob(job.id).bundle())) == names
     assert list_runs().runs == ()

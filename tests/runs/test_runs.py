@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -40,21 +39,20 @@ PLAN = Sweep(lams=(0.5, 1.0), n_splits=2, settings=QUICK, device="cpu")
 ENDLESS = replace(PLAN, settings=replace(QUICK, n_epochs=100_000))
 
 
-def wait(run, wanted, seconds=60.0):
-    """The run's status once `wanted` says yes to it."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        if wanted(run.status):
-            return run.status
-        time.sleep(0.1)
-    logs = {path.name: path.read_text() for path in data_folder("lanes").glob("*.log")}
-    pytest.fail(f"still {run.status} after {seconds} s; logs: {logs}")
+def wait(job, wanted=lambda status: status.is_over):
+    """The job's status once `wanted` says yes to it, which is when it is over by default."""
+    try:
+        until(lambda: wanted(job.status))
+    except AssertionError:
+        logs = {path.name: path.read_text() for path in data_folder("lanes").glob("*.log")}
+        pytest.fail(f"still {job.status}; logs: {logs}")
+    return job.status
 
 
 def test_a_run_goes_from_queued_to_done_and_keeps_its_result():
     run = start_run(SOURCE, PLAN)
     assert run.status.state in (QUEUED, RUNNING)
-    status = wait(run, lambda status: status.is_over)
+    status = wait(run)
     assert status.state == DONE, status
     result = Run(run.id).read_result()
     dataset = SOURCE.load()
@@ -67,7 +65,7 @@ def test_a_run_goes_from_queued_to_done_and_keeps_its_result():
     assert [len(split.test) for split in result.splits] == [40, 40]
     assert set(run.curves().columns) == {"method", "lam", "epoch", "mse", "dependence"}
     # The worker tells that it is done before it ends.
-    until(lambda: not run.is_held(), seconds=30)
+    until(lambda: not run.is_held())
 
 
 @pytest.mark.parametrize("data_set", few(["costs", "claims"], "costs"))
@@ -179,7 +177,7 @@ def test_a_run_is_cancelled_in_the_middle():
     before = wait(run, lambda status: status.fraction > 0)
     run.ask_to_cancel()
     assert before.fraction < 0.5, "it would have gone on for long"
-    assert wait(run, lambda status: status.is_over).state == CANCELLED
+    assert wait(run).state == CANCELLED
 
 
 def test_a_fault_that_nobody_foresaw_is_logged_with_its_number(monkeypatch, caplog):

@@ -36,7 +36,7 @@ LAM = LamSearch(
 
 def test_a_search_goes_to_done_in_a_process_of_its_own_and_is_no_run():
     search = start_search(SOURCE, SETTINGS)
-    assert wait(search, lambda status: status.is_over, seconds=120).state == DONE
+    assert wait(search).state == DONE
     assert SearchJob(search.id).read_result().best.lr == 2e-2
     assert list_runs().runs == ()
     with pytest.raises(RunError, match="gone"):

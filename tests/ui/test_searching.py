@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from fairdash.jobs import queue
 from fairdash.runs import worker
 from fairdash.runs.listing import list_runs
@@ -13,6 +11,7 @@ from fairdash.training.lam_search import LamSearch, Target
 from fairdash.training.search import SearchGrid, SettingsSearch
 from fairdash.training.settings import TrainingSettings
 from fairdash.ui.train.searching import GRID, METHOD, OBJECTIVE
+from tests.runs.test_runs import wait
 from tests.ui.conftest import SOURCE, click, named, open_page, words
 
 QUICK = TrainingSettings(hidden=(8,), adversary_hidden=(8,), batch_size=64, n_epochs=8, warm_up_epochs=2)
@@ -87,13 +86,6 @@ def test_a_weight_found_is_shown_and_taken_over_by_one_click():
     assert run.spec.plan.settings == QUICK
 
 
-def wait(search):
-    until = time.monotonic() + 120
-    while not search.status.is_over and time.monotonic() < until:
-        time.sleep(0.2)
-    return search.status.state
-
-
 def test_a_search_is_what_the_form_asks_for(monkeypatch):
     monkeypatch.setattr(queue, "see_to", lambda lane: None)
     at = open_page("train")
@@ -118,6 +110,6 @@ def test_a_target_is_put_together_in_plain_words_and_may_be_cancelled():
     assert str(search.spec.plan.target) == "hgr_rdc<=floor+0.03"
     assert search.spec.plan.n_folds == 10
     at = click(at, "Cancel")
-    assert wait(search) == CANCELLED
+    assert wait(search).state == CANCELLED
     at = at.run()
     assert "Stopped" in at.warning[0].value
