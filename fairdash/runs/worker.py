@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 SECONDS_BETWEEN_REPORTS = 0.2
 #: So long at the work tells what is left.
 SECONDS_THAT_TELL = 3.0
+#: Work of one kind is quicker than another's: of so much of it the pace counts as much as the estimate.
+SHARE_THAT_TELLS = 0.1
 _NO_SHARE = 1e-9
 #: A result that can't be written is kept in memory so long, and written again and again.
 SECONDS_TO_INSIST, SECONDS_BETWEEN_TRIES = 600.0, 1.0
@@ -271,8 +273,8 @@ class Reporter:
         # Of a job that goes on, what was spent before counts.
         before = job.stored_status()
         self.started = time.monotonic() - before.seconds
-        #: Of what is left, until the work itself tells.
-        self.estimate = before.seconds_left
+        #: Of what was left at that share of the work, until the work itself tells.
+        self.estimate, self.estimated_at = before.seconds_left, before.fraction
         self.last = 0.0
         self.fraction = 0.0
         #: How many processes are at the work, and what they have kept of it, if they do.
@@ -306,11 +308,11 @@ class Reporter:
         self._tell(doing, fraction, left)
 
     def _seconds_left(self, fraction: float) -> float | None:
-        """Estimate; in the first seconds that of before, or None: there is nothing to estimate from.
+        """Estimate; None in the first seconds, if there is none of before: there is nothing to estimate from.
 
-        The pace is that of the shares that this process has computed. Another process at the work is taken
-        to be as quick: what it has done and this one has not come to yet is not left, of what lies ahead half
-        at most.
+        The pace is that of the shares that this process has computed. It counts for more, beside the estimate
+        of before, the more it has computed. Another process at the work is taken to be as quick: what it has
+        done and this one has not come to yet is not left, of what lies ahead half at most.
         """
         now = time.monotonic()
         if self.first_told is None:
@@ -323,10 +325,14 @@ class Reporter:
         if own <= _NO_SHARE:
             # What takes no share of the work tells nothing of the rest.
             self.first_told = now, before
-        if now - told < SECONDS_THAT_TELL or own <= _NO_SHARE:
-            return self.estimate
         unseen = max(own - self.given, 0.0) if self.processes > 1 else 0.0
-        return (now - told) / own * max(1 - fraction - unseen, (1 - fraction) / 2) / self.processes
+        ahead = max(1 - fraction - unseen, (1 - fraction) / 2)
+        expected = self.estimate and self.estimate * min(ahead / (1 - self.estimated_at), 1.0)
+        if now - told < SECONDS_THAT_TELL or own <= _NO_SHARE:
+            return expected
+        by_pace = (now - told) / own * ahead / self.processes
+        trust = 1.0 if expected is None else own / (own + SHARE_THAT_TELLS)
+        return trust * by_pace + (1 - trust) * (expected or 0.0)
 
     def keep(self, write: Callable[[], None]) -> None:
         """Write results; if the disk is full, wait for space rather than lose them.

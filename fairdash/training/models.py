@@ -332,8 +332,10 @@ class StackTrainer:
             scales = [self.encoded(model).target_scale for model in stack]
 
             def predict(x: Tensor) -> NDArray[np.float64]:
-                scaled = trained.predict(x)
-                return np.stack([scale.undo(each) for scale, each in zip(scales, scaled, strict=True)])
+                found = trained.predict(x)
+                for scale, each in zip(scales, found, strict=True):
+                    each[:] = scale.undo(each)
+                return found
 
             found = {
                 "diverged": trained.diverged,

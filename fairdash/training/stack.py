@@ -131,8 +131,11 @@ class TrainedStack:
 
     def predict(self, x: Tensor) -> NDArray[np.float64]:
         """Return predictions (K, N) on the scale of the given target, for encoded rows x (S, N, p)."""
-        raw = _predictions(self.predictor, x, self.which_split, self.loss)
-        return self.factor[:, None] * raw + self.shift[:, None]
+        found = _predictions(self.predictor, x, self.which_split, self.loss)
+        # In place: of many rows they are gigabytes.
+        found *= self.factor[:, None]
+        found += self.shift[:, None]
+        return found
 
 
 def train_stack(
@@ -354,11 +357,11 @@ def _predictions(
     """Predictions (K, N) as the networks give them."""
     device = predictor.biases[0].device
     tables = Tables(which_split, len(x), device=device)
-    parts = [
-        loss.prediction(predictor(tables.inputs(rows.to(device)))).squeeze(-1)
-        for rows in x.split(ROWS_AT_ONCE, dim=1)
-    ]
-    return torch.cat(parts, dim=1).double().cpu().numpy()
+    found = np.empty((len(which_split), x.shape[1]))
+    for start in range(0, x.shape[1], ROWS_AT_ONCE):
+        rows = slice(start, start + ROWS_AT_ONCE)
+        found[:, rows] = loss.prediction(predictor(tables.inputs(x[:, rows].to(device)))).squeeze(-1).cpu()
+    return found
 
 
 #: Weights and moments of both players, who is alive, the best epochs so far, and the random numbers to come.

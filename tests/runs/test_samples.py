@@ -17,7 +17,7 @@ from fairdash.reports.content import data_facts, unsaid
 from fairdash.reports.html import render_report
 from fairdash.reports.words import nothing_learned
 from fairdash.runs import worker
-from fairdash.runs.status import DONE
+from fairdash.runs.status import DONE, RUNNING, RunStatus
 from fairdash.runs.store import Run, RunSpec, create_run
 from tests.runs.test_runs import PLAN, SOURCE
 
@@ -93,6 +93,26 @@ def test_units_that_were_known_do_not_count_for_the_pace(monkeypatch, tmp_path) 
     units("one", lambda: {"found": 2})
     # What it did comes in at once: the pace is 21 seconds for a fifth.
     assert told(21.0, 0.4) == pytest.approx(21 / 0.2 * 0.6 / 2)
+
+
+def test_an_estimate_of_before_counts_until_enough_is_done(monkeypatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("fairdash.runs.worker.time.monotonic", lambda: now[0])
+    run = create_run(SOURCE, PLAN)
+    run.write_status(RunStatus(state=RUNNING, fraction=0.02, seconds_left=980.0))
+    reporter = worker.Reporter(run)
+
+    def told(seconds: float, fraction: float) -> float:
+        now[0] = 100.0 + seconds
+        reporter.progress("training", fraction)
+        return run.stored_status().seconds_left
+
+    assert told(0.0, 0.02) == pytest.approx(980)
+    # Ten times as quick at first, of which little follows.
+    assert told(4.0, 0.06) == pytest.approx((0.04 * 94 + 0.1 * 940) / 0.14)
+    # As slow as was said from then on.
+    assert told(444.0, 0.5) == pytest.approx((0.48 * 444 / 0.48 * 0.5 + 0.1 * 500) / 0.58)
+    assert told(944.0, 1.0) == pytest.approx(0)
 
 
 def test_the_work_is_counted_from_nothing_to_all_of_it() -> None:
