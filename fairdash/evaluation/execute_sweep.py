@@ -36,7 +36,7 @@ from fairdash.training.device import TITLES
 from fairdash.training.methods import FAIR_TARIFF, METHODS
 from fairdash.training.models import TrainedModels, seconds_of
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.pilot import find_lams
+from fairdash.training.pilot import MOST_TRAINING_ROWS, find_lams, models_of_pilot
 from fairdash.training.references import DEFAULT_STRENGTHS
 from fairdash.training.references.trained import train_references
 from fairdash.training.settings import weight_decay_of
@@ -241,12 +241,24 @@ def work_of_plan(
         models=len(models) // plan.n_splits,
         blends=sum(not each.is_trained for each in curve_points(plan.lams)) * (len(plan.methods) - 1),
         orders=orders * (1 + has_weight),
+        pilot=_seconds_of_pilot(plan, n) if plan.find_lams else 0.0,
         is_tuned=plan.tune,
-        is_piloted=plan.find_lams,
         confirms=trains_for_set_aside(plan, n) and not is_preview,
         is_preview=is_preview,
         with_references=references,
     )
+
+
+def _seconds_of_pilot(plan: Sweep, n_rows: int) -> float:
+    if (method := _piloted(plan)) is None:
+        return 0.0
+    n_train = min(training_rows(n_rows), MOST_TRAINING_ROWS)
+    return seconds_of(models_of_pilot(plan.settings, n_train, method=method), n_train)
+
+
+def _piloted(plan: Sweep) -> str | None:
+    """Return the first fair method of a plan; None if it has none."""
+    return next((each for each in plan.methods if each != STANDARD), None)
 
 
 def _has_references(dataset: Dataset) -> bool:
@@ -266,7 +278,7 @@ def with_lams_found(
     They are those of its first fair method on its first split. It keeps its own where there is no dependence
     to lose. `unit` is asked for ``"pilot"``.
     """
-    method = next((each for each in plan.methods if each != STANDARD), None)
+    method = _piloted(plan)
     if not plan.find_lams or method is None:
         return plan
 

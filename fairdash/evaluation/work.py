@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import time
+
+import numpy as np
+
 from fairdash.evaluation.assess import MOST_JUDGED_ROWS, MOST_ROWS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.splits import TEST_SHARE
 
 #: A core that is not slow takes so much of :func:`fairdash.training.models.seconds_of`.
 _OF_A_SLOW_CORE = 0.5
-#: Of the models' training, what finding settings takes; of one split's, what finding weights takes.
-_TUNING, _PILOT = 0.05, 0.4
+#: Of the models' training, what finding settings takes.
+_TUNING = 0.05
 #: Seconds of benchmarks and tariffs for a row and split; of a measured row, of one that is permuted, and of
 #: one that the verdict is of, for each model, all measures together.
 _BESIDE, _MEASURED, _PERMUTED, _JUDGED = 4e-5, 3.5e-6, 1.2e-6, 0.9e-6
+#: What :func:`slowness` times takes a core of usual speed, in seconds.
+_SECONDS_OF_A_LAYER = 0.01
 #: References take such a share of a run that has them.
 _REFERENCES = 0.2
 
@@ -31,7 +37,9 @@ class Work:
         Models of a split, and places between them that are measured.
     orders
         Permutations behind a floor, both ways of the weights.
-    is_tuned, is_piloted, confirms, is_preview, with_references
+    pilot
+        Seconds that finding weights takes a slow core.
+    is_tuned, confirms, is_preview, with_references
         Parts of the run.
     """
 
@@ -44,8 +52,8 @@ class Work:
         models: int,
         blends: int,
         orders: int,
+        pilot: float,
         is_tuned: bool,
-        is_piloted: bool,
         confirms: bool,
         is_preview: bool,
         with_references: bool,
@@ -58,7 +66,7 @@ class Work:
         measured = rows * (_MEASURED * (3 * models + 2 * blends) + _PERMUTED * orders * models)
         judged = _JUDGED * min(test, MOST_JUDGED_ROWS) * (models + blends)
         self._seconds: dict[str, float] = {
-            "pilot": _PILOT * own / n_splits * is_piloted,
+            "pilot": pilot * _OF_A_SLOW_CORE,
             "tuning": _TUNING * own * is_tuned,
             "training": own,
             "beside": beside * (not is_preview),
@@ -77,3 +85,20 @@ class Work:
         parts = list(self._seconds)
         before = sum(self._seconds[each] for each in parts[: parts.index(part)])
         return (before + share * self._seconds[part]) / self.seconds
+
+
+def slowness() -> float:
+    """Return how many times as long this core takes as one of usual speed, of which these seconds are.
+
+    It is the best of several tries, as other work may be over soon.
+    """
+    rng = np.random.default_rng(0)
+    rows, weights = (rng.standard_normal(shape, dtype=np.float32) for shape in ((2048, 64), (64, 64)))
+
+    def seconds() -> float:
+        begun = time.perf_counter()
+        for _ in range(20):
+            np.exp(-(np.tanh(rows @ weights) ** 2)) @ weights
+        return time.perf_counter() - begun
+
+    return min(seconds() for _ in range(9)) / _SECONDS_OF_A_LAYER

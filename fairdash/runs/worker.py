@@ -145,6 +145,7 @@ def _work(job: SomeJob, work: Work[SomeJob], unit: Unit, reporter: Reporter) -> 
 def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
     """Compute the preview of a run that begins with one."""
     from fairdash.evaluation.execute_sweep import execute_sweep, work_of_plan
+    from fairdash.evaluation.work import slowness
 
     spec = run.spec
     if spec.first is None or run.look is not None:
@@ -161,7 +162,7 @@ def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
     result = execute_sweep(dataset, spec.first, is_preview=True, share=spec.first_share, progress=on_progress)
     if is_other_work:
         pace = PACE_OF_TWO if _is_worth_it(dataset, spec.plan) else 1.0
-        reporter.estimate = work_of_plan(dataset, spec.plan).seconds / pace
+        reporter.estimate = work_of_plan(dataset, spec.plan).seconds * slowness() / pace
         reporter.begin("starting on all rows", fraction=spec.share_of_first)
     reporter.keep(lambda: run.write_result(result, first=True))
 

@@ -66,14 +66,12 @@ def find_lams(
         floor.
     """
     dataset, split = rows_of_pilot(dataset, split, random_state)
-    schedule: dict[str, Any] = budget_of(len(split.train)) | {"weight_decay": settings.weight_decay}
-    settings = replace(settings, patience=None, **schedule)
-    lams = np.array([0.0, *PILOT_LAMS])
-    seed = initial_seed(random_state, 0)
+    models = models_of_pilot(settings, len(split.train), method=method, random_state=random_state)
+    lams = np.array([model.lam for model in models])
     trained = train_models(
         dataset,
         (split,),
-        [StackedModel(method, float(lam), settings, 0, seed) for lam in lams],
+        models,
         objective=objective,
         random_state=random_state,
         device=resolve_device(device),
@@ -82,6 +80,15 @@ def find_lams(
     trained.predictions[trained.members["diverged"].to_numpy()] = np.nan
     how: dict[str, Any] = {"count": count, "objective": objective, "random_state": random_state}
     return lams_by_dependence(dataset, trained.predictions, split.validation, lams, method=method, **how)
+
+
+def models_of_pilot(
+    settings: TrainingSettings, n_rows: int, *, method: str, random_state: int = 0
+) -> list[StackedModel]:
+    """Return what a pilot trains on so many rows: the standard model, and one at each of PILOT_LAMS."""
+    schedule: dict[str, Any] = budget_of(n_rows) | {"weight_decay": settings.weight_decay}
+    settings, seed = replace(settings, patience=None, **schedule), initial_seed(random_state, 0)
+    return [StackedModel(method, lam, settings, 0, seed) for lam in (0.0, *PILOT_LAMS)]
 
 
 def lams_by_dependence(

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fairdash.data.dataset import draw_rows
-from fairdash.evaluation import Gain
+from fairdash.evaluation import Gain, work
 from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.jobs.steps import Checkpoints
 from fairdash.reports.comparison import ROW, parse_comparison
@@ -113,6 +113,13 @@ def test_an_estimate_of_before_counts_until_enough_is_done(monkeypatch) -> None:
     # As slow as was said from then on.
     assert told(444.0, 0.5) == pytest.approx((0.48 * 444 / 0.48 * 0.5 + 0.1 * 500) / 0.58)
     assert told(944.0, 1.0) == pytest.approx(0)
+
+
+def test_the_quickest_try_tells_how_slow_a_core_is(monkeypatch) -> None:
+    # Nine tries, of 5 to 13 times what a core of usual speed takes.
+    readings = iter([at for seconds in range(5, 14) for at in (0, seconds * work._SECONDS_OF_A_LAYER)])
+    monkeypatch.setattr("fairdash.evaluation.work.time.perf_counter", lambda: next(readings))
+    assert work.slowness() == pytest.approx(5)
 
 
 def test_the_work_is_counted_from_nothing_to_all_of_it() -> None:
