@@ -36,7 +36,7 @@ from fairdash.training.device import TITLES
 from fairdash.training.methods import FAIR_TARIFF, METHODS
 from fairdash.training.models import TrainedModels, seconds_of
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.pilot import MOST_TRAINING_ROWS, find_lams, models_of_pilot
+from fairdash.training.pilot import find_lams, seconds_of_pilot
 from fairdash.training.references import DEFAULT_STRENGTHS
 from fairdash.training.references.trained import train_references
 from fairdash.training.settings import weight_decay_of
@@ -241,19 +241,14 @@ def work_of_plan(
         models=len(models) // plan.n_splits,
         blends=sum(not each.is_trained for each in curve_points(plan.lams)) * (len(plan.methods) - 1),
         orders=orders * (1 + has_weight),
-        pilot=_seconds_of_pilot(plan, n) if plan.find_lams else 0.0,
+        pilot=seconds_of_pilot(plan.settings, training_rows(n), method=method)
+        if plan.find_lams and (method := _piloted(plan))
+        else 0.0,
         is_tuned=plan.tune,
         confirms=trains_for_set_aside(plan, n) and not is_preview,
         is_preview=is_preview,
         with_references=references,
     )
-
-
-def _seconds_of_pilot(plan: Sweep, n_rows: int) -> float:
-    if (method := _piloted(plan)) is None:
-        return 0.0
-    n_train = min(training_rows(n_rows), MOST_TRAINING_ROWS)
-    return seconds_of(models_of_pilot(plan.settings, n_train, method=method), n_train)
 
 
 def _piloted(plan: Sweep) -> str | None:

@@ -18,7 +18,7 @@ from fairdash.errors import OptionError
 from fairdash.training.crossvalidation import dependence_of
 from fairdash.training.device import resolve_device
 from fairdash.training.methods import PATHS
-from fairdash.training.models import train_models
+from fairdash.training.models import seconds_of, train_models
 from fairdash.training.settings import StackedModel, TrainingSettings, budget_of
 from fairdash.training.splits import Split, at_most, initial_seed, with_held_out
 from fairdash.utils.seeds import Stream, rng_of
@@ -66,12 +66,12 @@ def find_lams(
         floor.
     """
     dataset, split = rows_of_pilot(dataset, split, random_state)
-    models = models_of_pilot(settings, len(split.train), method=method, random_state=random_state)
-    lams = np.array([model.lam for model in models])
+    settings, seed = _settings_of(settings, len(split.train)), initial_seed(random_state, 0)
+    lams = np.array([0.0, *PILOT_LAMS])
     trained = train_models(
         dataset,
         (split,),
-        models,
+        [StackedModel(method, float(lam), settings, 0, seed) for lam in lams],
         objective=objective,
         random_state=random_state,
         device=resolve_device(device),
@@ -82,13 +82,16 @@ def find_lams(
     return lams_by_dependence(dataset, trained.predictions, split.validation, lams, method=method, **how)
 
 
-def models_of_pilot(
-    settings: TrainingSettings, n_rows: int, *, method: str, random_state: int = 0
-) -> list[StackedModel]:
-    """Return what a pilot trains on so many rows: the standard model, and one at each of PILOT_LAMS."""
-    schedule: dict[str, Any] = budget_of(n_rows) | {"weight_decay": settings.weight_decay}
-    settings, seed = replace(settings, patience=None, **schedule), initial_seed(random_state, 0)
-    return [StackedModel(method, lam, settings, 0, seed) for lam in (0.0, *PILOT_LAMS)]
+def seconds_of_pilot(settings: TrainingSettings, n_train: int, *, method: str) -> float:
+    """Estimate a pilot's time on a slow core, where a split has so many training rows."""
+    n_train = min(n_train, MOST_TRAINING_ROWS)
+    model = StackedModel(method, 0.0, _settings_of(settings, n_train), 0, 0)
+    return (1 + len(PILOT_LAMS)) * seconds_of([model], n_train)
+
+
+def _settings_of(settings: TrainingSettings, n_train: int) -> TrainingSettings:
+    schedule: dict[str, Any] = budget_of(n_train) | {"weight_decay": settings.weight_decay}
+    return replace(settings, patience=None, **schedule)
 
 
 def lams_by_dependence(
