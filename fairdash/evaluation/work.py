@@ -18,7 +18,7 @@ _TUNING = 0.05
 #: one that the verdict is of, for each model, all measures together.
 _BESIDE, _MEASURED, _PERMUTED, _JUDGED = 4e-5, 3.5e-6, 1.2e-6, 0.9e-6
 #: What :func:`slowness` times takes a core of usual speed, in seconds.
-_SECONDS_OF_A_LAYER = 0.01
+_ROWS_OF_A_LAYER, _SECONDS_OF_A_LAYER = 512, 0.01
 #: References take such a share of a run that has them.
 _REFERENCES = 0.2
 
@@ -90,15 +90,20 @@ class Work:
 def slowness() -> float:
     """Return how many times as long this core takes as one of usual speed, of which these seconds are.
 
-    It is the best of several tries, as other work may be over soon.
+    It is the best of several tries, as other work may be over soon. They need no further memory, which takes
+    some threads longer to get.
     """
     rng = np.random.default_rng(0)
-    rows, weights = (rng.standard_normal(shape, dtype=np.float32) for shape in ((2048, 64), (64, 64)))
+    rows, weights, layer = (
+        rng.standard_normal((n, 64), dtype=np.float32) for n in (_ROWS_OF_A_LAYER, 64, _ROWS_OF_A_LAYER)
+    )
 
     def seconds() -> float:
         begun = time.perf_counter()
-        for _ in range(20):
-            np.exp(-(np.tanh(rows @ weights) ** 2)) @ weights
+        for _ in range(100):
+            np.matmul(rows, weights, out=layer)
+            np.tanh(layer, out=layer)
+            np.exp(layer, out=layer)
         return time.perf_counter() - begun
 
-    return min(seconds() for _ in range(9)) / _SECONDS_OF_A_LAYER
+    return min(seconds() for _ in range(5)) / _SECONDS_OF_A_LAYER

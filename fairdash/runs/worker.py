@@ -151,6 +151,8 @@ def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
     if spec.first is None or run.look is not None:
         return
     reporter.begin("reading the data")
+    # Here and at the end, as the other cores may be busy at one of these moments.
+    slow = slowness()
     # Beside the rest of a large table's run a look at a sample is nothing, and it is what is waited for.
     is_other_work = spec.first_share < 1 or FAIR_TARIFF in spec.first.methods
     whole = 1.0 if is_other_work else spec.share_of_first
@@ -162,7 +164,7 @@ def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
     result = execute_sweep(dataset, spec.first, is_preview=True, share=spec.first_share, progress=on_progress)
     if is_other_work:
         pace = PACE_OF_TWO if _is_worth_it(dataset, spec.plan) else 1.0
-        reporter.estimate = work_of_plan(dataset, spec.plan).seconds * slowness() / pace
+        reporter.estimate = work_of_plan(dataset, spec.plan).seconds * min(slow, slowness()) / pace
         reporter.begin("starting on all rows", fraction=spec.share_of_first)
     reporter.keep(lambda: run.write_result(result, first=True))
 

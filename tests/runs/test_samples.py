@@ -116,8 +116,8 @@ def test_an_estimate_of_before_counts_until_enough_is_done(monkeypatch) -> None:
 
 
 def test_the_quickest_try_tells_how_slow_a_core_is(monkeypatch) -> None:
-    # Nine tries, of 5 to 13 times what a core of usual speed takes.
-    readings = iter([at for seconds in range(5, 14) for at in (0, seconds * work._SECONDS_OF_A_LAYER)])
+    # Five tries, of 5 to 9 times what a core of usual speed takes.
+    readings = iter([at for seconds in range(5, 10) for at in (0, seconds * work._SECONDS_OF_A_LAYER)])
     monkeypatch.setattr("fairdash.evaluation.work.time.perf_counter", lambda: next(readings))
     assert work.slowness() == pytest.approx(5)
 
