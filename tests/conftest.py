@@ -83,11 +83,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _has_processes(item: pytest.Item) -> bool:
     """Whether it waits for a browser, a server, a worker or pip, which a busy machine can hold up."""
-    folders, names = {"jobs", "runs", "fresh"}, {"until", "wait", "served"}
     return (
-        bool(item.get_closest_marker("browser"))
-        or not folders.isdisjoint(item.path.parts)
-        or not names.isdisjoint(vars(getattr(item, "module", None) or object))
+        bool(item.get_closest_marker("browser")) or {"jobs", "runs", "fresh"} & set(item.path.parts) != set()
     )
 
 

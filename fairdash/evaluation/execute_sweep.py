@@ -233,7 +233,7 @@ def work_of_plan(
     models, n = plan.models(), dataset.n_rows
     test, has_weight = max(min(round(TEST_SHARE * n), MOST_ROWS), 1), dataset.weight is not None
     orders = permutations_behind_floor(test, n_permutations, has_weight=has_weight)
-    of_tariffs = FAIR_TARIFF in plan.methods
+    of_tariffs, method = FAIR_TARIFF in plan.methods, _piloted(plan)
     return Work(
         n,
         plan.n_splits,
@@ -241,9 +241,7 @@ def work_of_plan(
         models=len(models) // plan.n_splits,
         blends=sum(not each.is_trained for each in curve_points(plan.lams)) * (len(plan.methods) - 1),
         orders=orders * (1 + has_weight),
-        pilot=seconds_of_pilot(plan.settings, training_rows(n), method=method)
-        if plan.find_lams and (method := _piloted(plan))
-        else 0.0,
+        pilot=0.0 if method is None else seconds_of_pilot(plan.settings, training_rows(n), method=method),
         is_tuned=plan.tune,
         confirms=trains_for_set_aside(plan, n) and not is_preview,
         is_preview=is_preview,
@@ -252,8 +250,8 @@ def work_of_plan(
 
 
 def _piloted(plan: Sweep) -> str | None:
-    """Return the first fair method of a plan; None if it has none."""
-    return next((each for each in plan.methods if each != STANDARD), None)
+    """Return the method that the plan's pilot trains, its first fair one; None if it asks for no pilot."""
+    return next((each for each in plan.methods if each != STANDARD), None) if plan.find_lams else None
 
 
 def _has_references(dataset: Dataset) -> bool:
@@ -274,7 +272,7 @@ def with_lams_found(
     to lose. `unit` is asked for ``"pilot"``.
     """
     method = _piloted(plan)
-    if not plan.find_lams or method is None:
+    if method is None:
         return plan
 
     def find() -> Found:

@@ -17,7 +17,7 @@ _TUNING = 0.05
 #: Seconds of benchmarks and tariffs for a row and split; of a measured row, of one that is permuted, and of
 #: one that the verdict is of, for each model, all measures together.
 _BESIDE, _MEASURED, _PERMUTED, _JUDGED = 4e-5, 3.5e-6, 1.2e-6, 0.9e-6
-#: What :func:`slowness` times takes a core of usual speed, in seconds.
+#: Rows that :func:`slowness` times, and seconds that they take a core of usual speed.
 _ROWS_OF_A_LAYER, _SECONDS_OF_A_LAYER = 512, 0.01
 #: References take such a share of a run that has them.
 _REFERENCES = 0.2

@@ -151,11 +151,11 @@ def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
     if spec.first is None or run.look is not None:
         return
     reporter.begin("reading the data")
-    # Here and at the end, as the other cores may be busy at one of these moments.
-    slow = slowness()
     # Beside the rest of a large table's run a look at a sample is nothing, and it is what is waited for.
     is_other_work = spec.first_share < 1 or FAIR_TARIFF in spec.first.methods
     whole = 1.0 if is_other_work else spec.share_of_first
+    # Here and at the end, as the other cores may be busy at one of these moments.
+    slow = slowness() if is_other_work else 1.0
     dataset = spec.load()
 
     def on_progress(doing: str, share: float) -> None:
@@ -330,12 +330,16 @@ class Reporter:
             self.first_told = now, before
         unseen = max(own - self.given, 0.0) if self.processes > 1 else 0.0
         ahead = max(1 - fraction - unseen, (1 - fraction) / 2)
-        expected = self.estimate and self.estimate * min(ahead / (1 - self.estimated_at), 1.0)
+        expected = None
+        if self.estimate is not None and self.estimated_at < 1:
+            expected = self.estimate * min(ahead / (1 - self.estimated_at), 1.0)
         if now - told < SECONDS_THAT_TELL or own <= _NO_SHARE:
             return expected
         by_pace = (now - told) / own * ahead / self.processes
-        trust = 1.0 if expected is None else own / (own + SHARE_THAT_TELLS)
-        return trust * by_pace + (1 - trust) * (expected or 0.0)
+        if expected is None:
+            return by_pace
+        trust = own / (own + SHARE_THAT_TELLS)
+        return trust * by_pace + (1 - trust) * expected
 
     def keep(self, write: Callable[[], None]) -> None:
         """Write results; if the disk is full, wait for space rather than lose them.
