@@ -97,7 +97,7 @@ def basis_of(table: AuditTable) -> Basis:
     if len(values) <= MOST_LEVELS or table.classes:
         core = _levels(table, inner, values)
     else:
-        core = _spline(s, weight, inner, knots=_knots(table.n_distinct))
+        core = _spline(s, weight, inner, knots=_knots(table.n_units))
     rows, points, penalty, at, kind, beyond = core
     steps = np.zeros_like(penalty)
     total = weight.sum()
@@ -274,7 +274,7 @@ def fit_curve(
     moment = np.asarray(weighted.T @ about).ravel()
     kappa = 0.0
     if lam is None:
-        lam, kappa = _penalties(gram, basis, moment, float(weight @ about**2), table.n_distinct)
+        lam, kappa = _penalties(gram, basis, moment, float(weight @ about**2), table.n_units)
     penalty = lam * basis.penalty + kappa * basis.steps
     factor = cho_factor(gram + penalty)
     solve = cho_solve(factor, np.eye(len(gram)))

@@ -1,8 +1,8 @@
 """Table of an audit: its columns by role, checked and in a canonical order.
 
-Rows are sorted by the sensitive attribute and then by a hash of their content, so results do not depend on
-their original order. The hash also assigns the folds, so one row with weight 2 gives the same point values as
-two copies of it.
+Rows are sorted by the sensitive attribute and then by their content, so results do not depend on their
+original order. Folds are dealt at random: a row's place depends on its policy, or on its attribute, its
+factors and its number among rows that are equal in these, never on a price, an outcome or an expected cost.
 """
 
 from __future__ import annotations
@@ -52,10 +52,8 @@ class AuditTable:
         Rating factors; likewise, with missing cells.
     units : (n,) array
         Independent unit 0 … U-1 of each row: its policy, or the row itself.
-    distinct : (n,) array
-        Distinct unit of each row: as `units`, but rows equal in all but exposure are one.
     deal : (n,) array
-        A number in [0, 1) for each unit that depends on what it holds and on the seed: folds are cut of it.
+        Uniform number in [0, 1) of each unit, independent of all that is predicted; folds are cut from it.
     columns
         Column names.
     notes
@@ -79,7 +77,6 @@ class AuditTable:
     controls: pd.DataFrame
     features: pd.DataFrame
     units: Index
-    distinct: Index
     deal: Array
     columns: Columns
     notes: tuple[str, ...]
@@ -96,11 +93,6 @@ class AuditTable:
     @property
     def n_units(self) -> int:
         return int(self.units.max()) + 1
-
-    @property
-    def n_distinct(self) -> int:
-        """Number of distinct units."""
-        return int(self.distinct.max()) + 1
 
     @property
     def mean_price(self) -> float:
@@ -177,8 +169,7 @@ class AuditTable:
             for name, values in vars(self).items()
             if isinstance(values, np.ndarray | pd.DataFrame)
         }
-        units, distinct = (pd.factorize(each[rows])[0] for each in (self.units, self.distinct))
-        return replace(self, **part | {"units": units, "distinct": distinct})
+        return replace(self, **part | {"units": pd.factorize(self.units[rows])[0]})
 
     def sampled(self, most: int) -> AuditTable:
         """Draw whole units up to about so many rows; their fold numbers are rescaled to fill [0, 1)."""
@@ -268,12 +259,18 @@ class AuditTable:
         controls = pd.DataFrame(
             {name: _as_control(used[name]) for name in columns.controls}, index=used.index
         )
-        hashes, units = _hashes(numbers, controls, used, columns)
+        units = np.arange(len(used), dtype=np.intp)
+        if columns.groups is not None:
+            units = np.asarray(as_groups(used[columns.groups].to_numpy(), len(used)))
         if (n_units := len(np.unique(units))) < FEWEST:
             raise _too_few(n_units, "groups of complete rows", notes)
         check_values(numbers, weight, columns)
-        made = _hash_of(features) if made_of else hashes
-        order = np.lexsort((made, weight, hashes, numbers["sensitive"]))
+        held = [pd.DataFrame({"s": numbers["sensitive"], "w": weight}), controls, features]
+        keys = factors = _hash_of(pd.concat(held, axis=1))
+        if columns.groups is not None:
+            keys = _hash_of(used[[columns.groups]].astype(str))
+        rest = pd.concat([pd.DataFrame(numbers), probabilities, pd.Series(known)], axis=1)
+        order = np.lexsort((keys, _hash_of(rest), factors, numbers["sensitive"]))
         key = int(rng_of(Stream.AUDIT_FOLDS, random_state).integers(1, 2**63, dtype=np.int64))
         optional: dict[str, Any] = {
             role: numbers[role][order] if role in numbers else None
@@ -288,8 +285,7 @@ class AuditTable:
             features=features.iloc[order].reset_index(drop=True),
             # Numbered as they come, so that without groups the unit of a row is its place.
             units=pd.factorize(units[order])[0],
-            distinct=pd.factorize((hashes if columns.groups is None else units)[order])[0],
-            deal=_dealt(hashes[order], key),
+            deal=_dealt(keys[order], key, within=columns.groups is None),
             columns=columns,
             notes=tuple(notes),
             probabilities=probabilities.iloc[order].reset_index(drop=True),
@@ -332,28 +328,22 @@ def _as_control(column: pd.Series) -> pd.Series:
     return column.astype(str)
 
 
-def _hashes(
-    numbers: dict[str, Array], controls: pd.DataFrame, used: pd.DataFrame, columns: Columns
-) -> tuple[NDArray[np.uint64], Index]:
-    """Return a hash of what each row holds but for its exposure, and its unit; with groups the hash is the
-    group's."""
-    if columns.groups is not None:
-        codes = as_groups(used[columns.groups].to_numpy(), len(used))
-        assert codes is not None
-        names = used[columns.groups].astype(str).to_numpy(dtype=object)
-        return np.asarray(pd.util.hash_array(names), dtype=np.uint64), codes
-    held = pd.concat([pd.DataFrame(numbers), controls.set_axis(range(controls.shape[1]), axis=1)], axis=1)
-    return _hash_of(held), np.arange(len(used), dtype=np.intp)
-
-
 def _hash_of(held: pd.DataFrame) -> NDArray[np.uint64]:
+    """Hash each row, whatever the names of its columns, (n,)."""
     return np.asarray(pd.util.hash_pandas_object(held, index=False), dtype=np.uint64)
 
 
-def _dealt(hashes: NDArray[np.uint64], key: int) -> Array:
-    """Numbers in [0, 1) that look drawn: the finaliser of splitmix64 (Steele, Lea, Flood 2014) of hash and
-    key."""
-    mixed = hashes ^ np.uint64(key)
+def _dealt(keys: NDArray[np.uint64], seed: int, *, within: bool) -> Array:
+    """Numbers in [0, 1) that look drawn: the finaliser of splitmix64 (Steele, Lea, Flood 2014) of key, seed
+    and, with `within`, the row's number among equal keys.
+
+    Rows of equal keys are numbered in an order that their outcomes may decide, and still dealt
+    independently of these, since each number draws anew.
+    """
+    mixed = keys ^ np.uint64(seed)
+    if within:
+        number = pd.Series(keys).groupby(keys, sort=False).cumcount().to_numpy().astype(np.uint64)
+        mixed = mixed + number * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     mixed ^= mixed >> np.uint64(31)

@@ -152,11 +152,11 @@ def test_five_premiums_are_near_the_analytic_ones():
 
 
 def test_values_for_given_models_are_those_of_rows_repeated_by_integer_weights():
-    frame = policies(600)
+    frame = policies(600).assign(policy=range(600))
     again = frame.loc[frame.index.repeat(frame["w"].astype(int))].assign(w=1.0)
     found = []
     for each in (frame, again):
-        table = table_of(each, exposure="w", outcome="y")
+        table = table_of(each, exposure="w", outcome="y", groups="policy")
         a, b, s = table.features["a"].to_numpy(), table.features["b"].to_numpy(), table.sensitive
         shares = shares_of_link(np.column_stack([np.exp(0.2 * a), np.exp(0.2 * b), 0.1 * s]), table)
         nodes, of_nodes = sensitive_nodes(s, sample_weight=table.weight, max_nodes=30)

@@ -95,11 +95,12 @@ def test_what_is_moved_is_found_and_is_nothing_without_a_link():
 
 
 def test_amounts_are_those_of_rows_repeated_and_of_any_order():
-    frame = policies(1200)
-    weighted = fd.audit(frame, **ROLES, controls=["zone"], questions=[7])
+    frame = policies(1200).assign(policy=range(1200))
+    asked = {"controls": ["zone"], "features": ["zone"], "groups": "policy", "questions": [7]}
+    weighted = fd.audit(frame, **ROLES, **asked)
     repeated = frame.loc[frame.index.repeat(frame["years"].astype(int))].assign(years=1.0)
-    again = fd.audit(repeated, **ROLES, controls=["zone"], questions=[7])
-    shuffled = fd.audit(frame.sample(frac=1, random_state=0), **ROLES, controls=["zone"], questions=[7])
+    again = fd.audit(repeated, **ROLES, **asked)
+    shuffled = fd.audit(frame.sample(frac=1, random_state=0), **ROLES, **asked)
     for name in ("money_along_s", "segments"):
         every = ("s_low", "s_high", "column", "level", "base", "low")
         keys = [each for each in every if each in again.tables[name]]

@@ -140,8 +140,9 @@ def test_the_curve_among_equals_is_that_of_rows_repeated_by_integer_weights(fact
     s, zone = rng.normal(size=1200), rng.choice(["city", "land"], 1200)
     frame = pd.DataFrame({"p": 3 + 0.2 * s + rng.normal(size=1200), "s": s, "zone": zone})
     frame["bonus"], frame["w"] = 0.5 * s + rng.normal(size=1200), rng.integers(1, 4, 1200).astype(float)
+    frame["policy"] = range(1200)
     repeated = frame.loc[frame.index.repeat(frame["w"].astype(int))].assign(w=1.0)
-    columns = columns_of("p", "s", exposure="w", controls=factors)
+    columns = columns_of("p", "s", exposure="w", controls=factors, groups="policy")
     once, again = (
         controlled_curve(table, factors)[1].values
         for table in (AuditTable.of(each, columns) for each in (frame, repeated))

@@ -255,6 +255,11 @@ class Costs:
         return explained(self.judged_by, self.premiums["best_estimate"], self.table, self.loss)
 
     @property
+    def is_learned(self) -> bool:
+        """Whether the best estimate explains a detectable part on held-out rows; otherwise it is noise."""
+        return self.fit.ci_low > 0
+
+    @property
     def fit_networks(self) -> Estimate:
         """Fit of networks instead of trees."""
         return explained(self.judged_by, self.by_networks, self.table, self.loss)
@@ -334,7 +339,7 @@ def corrective_of(best: Array, table: AuditTable, *, learned: Rows | None = None
     by default.
     """
     rows = np.ones(table.n, dtype=bool) if learned is None else learned
-    bandwidth = _NEARER * 1.06 * math.sqrt(1 / 12) * table.n_distinct**-0.2
+    bandwidth = _NEARER * 1.06 * math.sqrt(1 / 12) * table.n_units**-0.2
     of_s = {"sample_weight": table.weight[rows], "bandwidth": bandwidth, "classes": bool(table.classes)}
     fitted = fit_barycentre(best[rows], table.sensitive[rows], **of_s)
     return np.clip(fitted.predict(best, table.sensitive), best.min(), best.max())
@@ -347,13 +352,15 @@ def share_explained_in_words(costs: Costs) -> str:
 
 def fit_of(costs: Costs) -> str:
     """Fit of the learned costs."""
-    fit, what = costs.fit, loss_in_words(costs)
-    if fit.ci_low <= 0:
-        return (
-            f"on held-out rows trees explain no detectable part of the {what} ({within(fit)}), so these "
-            "figures are noise"
-        )
-    return f"on held-out rows trees explain {within(fit)} of the {what}"
+    return f"on held-out rows trees explain {within(costs.fit)} of the {loss_in_words(costs)}"
+
+
+def nothing_learned(costs: Costs) -> str:
+    """Reason why an answer that rests on learned costs has no figures."""
+    return (
+        f"On held-out rows trees explain no detectable part of the {loss_in_words(costs)} of cost "
+        f"({within(costs.fit)}), so fairdash gives no figures here."
+    )
 
 
 def loss_in_words(costs: Costs) -> str:

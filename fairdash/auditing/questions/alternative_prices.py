@@ -30,6 +30,7 @@ from fairdash.auditing.models.premiums import (
     fit_of,
     gained,
     loss_in_words,
+    nothing_learned,
     points,
     ratio_of_means,
 )
@@ -64,6 +65,11 @@ def what_instead(data: AuditData, _: Answered) -> Part:
     costs = data.costs
     if costs is None:
         return Part(sentences=(_no_costs(data.table),))
+    if not costs.is_learned:
+        return Part(
+            sentences=(nothing_learned(costs), features_in_words(data.table)),
+            measures=(data.measure("explained", costs.fit, of_price=False),),
+        )
     table, y, loss = costs.table, costs.judged_by, costs.loss
     mean, basis = table.mean_price, basis_of(table)
     best = costs.premiums["best_estimate"]

@@ -29,6 +29,7 @@ from fairdash.auditing.models.premiums import (
     features_in_words,
     fit_of,
     gained,
+    nothing_learned,
     out_of_fold,
     points,
     ratio_of_means,
@@ -75,7 +76,7 @@ def through_what(data: AuditData, _: Answered) -> Part:
     proxies, told = _proxies(table, seed=data.seed)
     data.say("Estimating the expected cost", 6, 0.6)
     costs, discrimination = data.costs, None
-    if costs is not None:
+    if costs is not None and costs.is_learned:
         discrimination, _weights = proxy_discrimination(costs.table.price, costs.at_nodes, costs.table)
         measures.append(data.measure("proxy_discrimination", discrimination, of_price=False))
     return Part(
@@ -147,8 +148,10 @@ def _proxies_in_words(table: pd.DataFrame, name: str) -> str:
 
 def _discrimination_in_words(found: Estimate | None, costs: Costs | None) -> str:
     """Distance of the price from one without proxy discrimination."""
-    if found is None or costs is None:
+    if costs is None:
         return "Proxy discrimination can't be measured without an outcome or an expected cost."
+    if found is None:
+        return f"Proxy discrimination can't be measured. {nothing_learned(costs)}"
     return (
         "The distance between the price and the nearest price without proxy discrimination is "
         f"{within(found)} of the price's variance. It depends on our estimate of cost ({fit_of(costs)})."

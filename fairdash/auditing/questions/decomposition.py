@@ -258,7 +258,7 @@ def _left(both: Array, table: AuditTable, factors: tuple[str, ...], *, random_st
         trees = ExtraTreesRegressor(
             n_estimators=_TREES,
             # By weight: a row twice and a row of weight 2 are one and the same.
-            min_weight_fraction_leaf=_LEAF / table.n_distinct,
+            min_weight_fraction_leaf=_LEAF / table.n_units,
             max_features=1.0,
             random_state=None if random_state is None else seed_of(Stream.AUDIT_ROWS, random_state, fold),
         )
