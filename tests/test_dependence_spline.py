@@ -76,8 +76,11 @@ def test_the_papers_patterns(fig2):
     assert np.sqrt((error**2).mean()) < 0.05
 
 
-def test_cross_fitting_is_honest(rng):
+@pytest.mark.parametrize("levels", [None, (10, 10), (20, 3)])
+def test_cross_fitting_is_honest(rng, levels):
     u, v = rng.normal(size=(2, 300, 200))
+    if levels is not None:  # cells of several equal rows
+        u, v = (rng.integers(0, count, (300, 200)).astype(float) for count in levels)
     honest = measure_many("hgr_spline", u, v, evaluation="cross_fit")
     # Mean 0 within three standard errors; in-sample values of noise can't be near 0.
     assert abs(honest.mean()) < 3 * honest.std() / np.sqrt(300)

@@ -203,8 +203,9 @@ def _fit(tall: Array, wide: Array, rows: Array, columns: int) -> tuple[Array, Ar
 def _by_fold(f: Basis, g: Basis, weight: Array | None, groups: Index | None) -> tuple[Index, Index, Array]:
     """Places in the tables of u and of v, and mass, of the rows of each fold; all (K, folds, most rows).
 
-    A row's fold comes from the ranks of its u and its v alone, scrambled, so that neither the order of the
-    table nor the units matter; equal rows are dealt out evenly. Groups are dealt by scrambled numbers, the
+    A row's fold comes from the ranks of its u and its v and its number among equal rows, scrambled, so that
+    neither the order of the table nor the units matter. Equal rows are dealt at random, not evenly: folds
+    that hold the same shares of every cell would repeat each other's noise. Groups are dealt by scrambled numbers, the
     largest first, to the fold with the fewest rows, as scikit-learn's GroupKFold does; so all members have
     the same folds. Rows of mass 0 fill each fold that is short.
     """
@@ -212,7 +213,7 @@ def _by_fold(f: Basis, g: Basis, weight: Array | None, groups: Index | None) -> 
     if groups is None:
         folds = min(_FOLDS, n)
         key = f.dense.astype(np.uint64) << np.uint64(32) | g.dense.astype(np.uint64)
-        order = np.argsort(_scrambled(key), axis=-1)
+        order = _at_random(key, weight)
         inside, fold = np.divmod(np.arange(n), folds)
     else:
         sizes = np.bincount(groups)
@@ -234,6 +235,17 @@ def _by_fold(f: Basis, g: Basis, weight: Array | None, groups: Index | None) -> 
 
     mass = np.ones((count, n)) if weight is None else weight
     return dealt(f.position), dealt(g.position), dealt(mass)
+
+
+def _at_random(key: NDArray[np.uint64], weight: Array | None) -> Index:
+    """Order of the rows of each member, (K, n), that looks drawn, whatever their order in the table."""
+    by = np.argsort(key, axis=-1, kind="stable") if weight is None else np.lexsort((weight, key))
+    ordered, place = np.take_along_axis(key, by, axis=-1), np.arange(key.shape[1])
+    starts = np.zeros_like(by)
+    starts[:, 1:] = np.where(ordered[:, 1:] == ordered[:, :-1], 0, place[1:])
+    number = (place - np.maximum.accumulate(starts, axis=-1)).astype(np.uint64)
+    drawn = np.argsort(_scrambled(ordered + number * np.uint64(0x9E3779B97F4A7C15)), axis=-1)
+    return np.take_along_axis(by, drawn, axis=-1)
 
 
 def _scrambled(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
