@@ -205,9 +205,9 @@ def _by_fold(f: Basis, g: Basis, weight: Array | None, groups: Index | None) -> 
 
     A row's fold comes from the ranks of its u and its v and its number among equal rows, scrambled, so that
     neither the order of the table nor the units matter. Equal rows are dealt at random, not evenly: folds
-    that hold the same shares of every cell would repeat each other's noise. Groups are dealt by scrambled numbers, the
-    largest first, to the fold with the fewest rows, as scikit-learn's GroupKFold does; so all members have
-    the same folds. Rows of mass 0 fill each fold that is short.
+    that hold the same shares of every cell would repeat each other's noise. Groups are dealt by scrambled
+    numbers, the largest first, to the fold with the fewest rows, as scikit-learn's GroupKFold does; so all
+    members have the same folds. Rows of mass 0 fill each fold that is short.
     """
     count, n = f.position.shape
     if groups is None:
