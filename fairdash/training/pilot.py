@@ -160,8 +160,8 @@ def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array
     """
     falling = np.minimum.accumulate(dependence)
     wanted = falling[0] + (max(floor, falling[-1]) - falling[0]) * np.arange(1, count + 1) / count
-    # Flat parts belong to the smallest weight that reaches them.
-    first = np.concatenate([[True], np.diff(falling) < 0])
+    # Flat parts belong to the smallest weight that reaches them, and a fall within rounding has no slope.
+    first = np.concatenate([[True], np.diff(falling) < -1e-12])
     # Before the first weight the curve is taken to begin half a decade below it.
     place = np.log10(np.concatenate([[lams[1] / 3], lams[1:]]))
     found = 10 ** np.interp(-wanted, -falling[first], place[first])

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fairdash as fd
@@ -36,6 +36,8 @@ def test_a_logistic_fall_is_cut_in_equal_steps(middle):
 @given(
     st.lists(st.floats(0, 1), min_size=len(TRIED), max_size=len(TRIED)), st.floats(0, 1), st.integers(1, 16)
 )
+@example([5e-324] + [0.0] * (len(TRIED) - 1), 0.0, 4)
+@example([0.5, 1e-310] + [0.0] * (len(TRIED) - 2), 0.0, 4)
 def test_whatever_was_measured_there_are_as_many_different_weights(values, floor, count):
     found = spread(TRIED, np.array(values), floor, count=count)
     assert len(found) == count == len(set(found.tolist()))
