@@ -17,7 +17,7 @@ import math
 import os
 import platform
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from os import PathLike
@@ -86,7 +86,18 @@ def hash_of_rows(frame: pd.DataFrame, columns: Columns) -> str:
 def environment() -> dict[str, str]:
     """Return what determines the last digits: versions, processor and threads."""
     threads = os.environ.get("OMP_NUM_THREADS") or str(os.cpu_count())
-    return versions() | installed("plotly") | {"processor": platform.machine(), "threads": threads}
+    return versions() | installed("plotly") | {"processor": processor(), "threads": threads}
+
+
+def processor() -> str:
+    """Return the processor's model and kind, which decide how sums round."""
+    model = platform.processor()
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        model = next(
+            (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model
+        )
+    return " ".join(dict.fromkeys([model, platform.machine()])).strip()
 
 
 def command_of(result: Findings) -> str:

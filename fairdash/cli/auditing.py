@@ -13,6 +13,7 @@ from fairdash.auditing.evidence import AuditResult, KeptPlan, command_of, read_p
 from fairdash.auditing.filing.rules import RULES, Rule, template_of
 from fairdash.auditing.models.model_answers import MODEL_PRICE
 from fairdash.auditing.plan import ModelFile, plan_of
+from fairdash.auditing.repeated import compare_repeated
 from fairdash.cli import AsJson, Columns, Share, say
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.readers.reading import bytes_of, read_content
@@ -69,7 +70,8 @@ def audit(
     file
         Table with a header, such as a CSV or XLSX file; omit it for the plan of a built-in data set.
     plan
-        plan.json of an audit's evidence, or its zip: repeats that audit without other options.
+        plan.json of an audit's evidence, or its zip: repeats that audit without other options. With a zip,
+        the results are compared with it.
     price
         Column of the price, per unit of exposure.
     sensitive
@@ -158,13 +160,17 @@ def audit(
         options = {name: before[name] if options[name] is None else options[name] for name in before}
     frame, origin = _table(file, kept, whole=model is not None)
     result = carry_out(frame, kept.plan, origin=origin, model=model, **options)
+    repeated = ""
+    if plan is not None and plan.suffix.lower() == ".zip":
+        repeated = compare_repeated(result, AuditResult.load(plan))
     if against is not None:
         result = result.compare(against)
     if out is not None and out != place:
         result.save(out)
     if template is not None and place is not None:
         _file(result, template, place, governance)
-    say(result.to_dict(), _sentences(result), as_json=as_json)
+    also = {"repeated": repeated} if repeated else {}
+    say(result.to_dict() | also, (*_sentences(result), *also.values()), as_json=as_json)
     return _STATUS[result.verdict]
 
 

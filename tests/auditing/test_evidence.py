@@ -7,6 +7,7 @@ import html
 import json
 import re
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ import pytest
 import fairdash as fd
 from fairdash.__main__ import main
 from fairdash.auditing.evidence import read_plan
+from fairdash.auditing.repeated import compare_repeated
 from fairdash.errors import OptionError, StorageError
 from fairdash.evaluation.insurance import FEWEST_SHOWN
 from fairdash.storage import sha256
@@ -68,11 +70,41 @@ def test_its_own_plan_makes_it_again_byte_for_byte(frame, tmp_path, capsys):
     status = main(["audit", str(table), *NAMED, "--out", str(first)])
     with zipfile.ZipFile(first) as archive:
         inside = Path(archive.extract("plan.json", tmp_path))
-    for plan in (first, inside):
+    for plan, says in ((first, "equal those of the evidence byte for byte"), (inside, "")):
+        capsys.readouterr()
         assert main(["audit", str(table), "--plan", str(plan), "--out", str(again)]) == status
         assert again.read_bytes() == first.read_bytes()
+        assert says in capsys.readouterr().out
     assert read_plan(first).origin["sha256"] == sha256(table.read_bytes())
-    capsys.readouterr()
+
+
+def test_elsewhere_numbers_are_compared(alone):
+    with_ = dict(alone.made_with)
+    elsewhere = replace(alone, made_with=with_ | {"processor": "another", "numpy": "9.9"})
+    assert (
+        compare_repeated(alone, alone) == "The answers and tables equal those of the evidence byte for byte."
+    )
+    assert compare_repeated(elsewhere, alone) == (
+        "All numbers equal those of the evidence. No verdict changed. The evidence was made with "
+        f"numpy {with_['numpy']} (now 9.9), processor {with_['processor']} (now another)."
+    )
+    curve = alone.curve.copy()
+    highest = curve["value"].idxmax()
+    curve.loc[highest, "value"] *= 1.0005
+    moved = replace(elsewhere, tables={**alone.tables, "curve": curve})
+    assert "by at most 0.0005 of the largest in their column: “tables.curve.value” was" in (
+        compare_repeated(moved, alone)
+    )
+    assert "No verdict changed." in compare_repeated(moved, alone)
+    verdicts = alone.verdicts.assign(verdict="below")
+    turned = replace(elsewhere, verdicts=verdicts)
+    assert "More than numbers differs from the evidence, first “verdicts.verdict”." in (
+        compare_repeated(turned, alone)
+    )
+    count = (verdicts["verdict"] != alone.verdicts["verdict"]).sum()
+    assert f"{count} verdict" in compare_repeated(turned, alone)
+    others = replace(elsewhere, origin={**alone.origin, "rows_sha256": "0"})
+    assert compare_repeated(others, alone).startswith("The rows are not those of the evidence.")
 
 
 INVISIBLE = "\u202e\u200b\u2066\ufeff\x1b\U000e0041"
