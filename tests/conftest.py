@@ -24,10 +24,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
+from tests.line import stand_in
 from tests.serving import end_workers
 from tests.tiers import mark_variants
 
-settings.register_profile("long", max_examples=5000)
+#: The same examples for everybody; ``make test-all`` draws new ones, and ``make test-long`` many.
+settings.register_profile("same", derandomize=True, deadline=None, database=None)
+settings.register_profile("new", deadline=None, print_blob=True)
+settings.register_profile("long", settings.get_profile("new"), max_examples=5000)
+settings.load_profile("same")
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -88,14 +93,25 @@ def _has_processes(item: pytest.Item) -> bool:
     )
 
 
+#: What needs the queue's own database and processes.
+_WITH_PROCESSES = ("processes", "browser", "fresh")
+
+
 @pytest.fixture(autouse=True)
-def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Every test keeps its uploads and runs in a folder of its own, and leaves no worker at them behind."""
+def _own_home(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """Every test keeps its uploads and runs in a folder of its own, and leaves no work at them behind."""
     home = str(tmp_path / "home")
     monkeypatch.setenv("FAIRDASH_HOME", home)
     before = os.nice(0) if hasattr(os, "nice") else 0
-    yield
-    end_workers(home)
+    if any(request.node.get_closest_marker(each) for each in _WITH_PROCESSES):
+        yield
+        end_workers(home)
+    else:
+        line = stand_in(monkeypatch)
+        yield
+        line.end()
     # Else every server of the tests to come would stand behind its own workers.
     assert not hasattr(os, "nice") or os.nice(0) == before, (
         "this test has lowered the priority of all after it"

@@ -94,6 +94,7 @@ WRITERS: Mapping[str, Callable[[Run, Run], object]] = {
 }
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_full_disk_is_said_and_nothing_is_altered(name: str, runs: tuple[Run, Run]) -> None:
     before = contents()

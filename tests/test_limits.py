@@ -128,20 +128,6 @@ def test_the_limit_ends_with_the_last_reader(monkeypatch: pytest.MonkeyPatch) ->
     assert resource.getrlimit(resource.RLIMIT_DATA) == before
 
 
-@limited
-@pytest.mark.serial
-def test_a_run_that_takes_too_much_says_so(tmp_path: Path) -> None:
-    source = upload(table())
-    # 81 million weights between two layers; with what the optimiser keeps, several times as many numbers.
-    wide = replace(PLAN, settings=replace(PLAN.settings, hidden=(9000, 9000)))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FAIRDASH_MEMORY", "0.6")
-        run = start_run(source, wide)
-        status = wait(run)
-    assert status.state == FAILED
-    assert "ot enough memory" in status.message
-
-
 def test_what_lacks_memory_elsewhere_in_a_run_is_said_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAIRDASH_MEMORY", "0.6")
     run = create_run(upload(table()), PLAN)
@@ -157,8 +143,18 @@ def test_what_lacks_memory_elsewhere_in_a_run_is_said_too(monkeypatch: pytest.Mo
 
 @limited
 @pytest.mark.serial
-def test_workers_are_limited_and_work() -> None:
-    run = start_run(upload(table()), PLAN)
+@pytest.mark.processes
+def test_a_run_that_takes_too_much_says_so_and_its_worker_does_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    source = upload(table())
+    # 81 million weights between two layers; with what the optimiser keeps, several times as many numbers.
+    wide = replace(PLAN, settings=replace(PLAN.settings, hidden=(9000, 9000)))
+    monkeypatch.setenv("FAIRDASH_MEMORY", "0.6")
+    status = wait(start_run(source, wide))
+    assert status.state == FAILED
+    assert "ot enough memory" in status.message
+    run = start_run(source, PLAN)
     assert wait(run).state == "done"
     # The process stands by for the next run.
     process = json.loads((run.folder / PROCESS).read_text(encoding="utf-8"))["pid"]

@@ -20,6 +20,7 @@ from tests.serving import until
 
 __all__ = ["undisturbed"]
 
+pytestmark = pytest.mark.processes
 MODULE = "fairdash.runs.worker"
 #: A process that has another one beside it until it is killed.
 FIRST = """

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import sys
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from fairdash.runs.store import Run, create_run
 from fairdash.storage import data_folder, make_parents
 from tests.runs.test_runs import ENDLESS, PLAN, QUICK, SOURCE, wait
 from tests.serving import until
+from tests.tiers import few
 from tests.ui.conftest import open_page
 
 if sys.platform != "win32":
@@ -89,13 +90,19 @@ def units(run: Run) -> dict[str, tuple[int, int]]:
     return {path.name: (path.stat().st_mtime_ns, path.stat().st_ino) for path in whole}
 
 
-@pytest.mark.variant
-def test_a_run_whose_process_is_killed_again_and_again_is_the_run_that_nobody_disturbed(
-    undisturbed: SweepResult,
+@pytest.mark.processes
+@pytest.mark.parametrize("kills", few([(1,), (1, 5)], (1,)), ids=str)
+def test_a_run_whose_process_is_killed_is_the_run_that_nobody_disturbed(
+    undisturbed: SweepResult, kills: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A process stands by and takes the run; the one after it goes on, and no rows get into the database."""
+    monkeypatch.delenv("FAIRDASH_NO_STANDBY")
+    queue.prepare(queue.LONG)
+    until(lambda: processes(queue.LONG))
+    queue.prepare(queue.LONG)
     run = start_run(SOURCE, LONGER)
     kept: dict[str, tuple[int, int]] = {}
-    for n in (1, 5):
+    for n in kills:
         until(lambda n=n: len(units(run)) >= n or run.status.is_over)
         kill(queue.LONG)
         assert run.status.state == RUNNING, "it goes on as soon as somebody looks"
@@ -104,20 +111,31 @@ def test_a_run_whose_process_is_killed_again_and_again_is_the_run_that_nobody_di
         kept = units(run)
         queue.see_to_all()
     assert wait(run).state == DONE
+    assert len(processes(queue.LONG)) == 1
     assert_equal(run.read_result(), undisturbed)
     until(lambda: not run.units.exists())
     curves = run.curves()
     assert not curves.duplicated(["method", "lam", "epoch"]).any()
+    assert_no_rows_in_the_database()
 
 
-@pytest.mark.variant
+def assert_no_rows_in_the_database() -> None:
+    """It needs no secure deletion: ids, states and hashes are all there is."""
+    with sqlite3.connect(data_folder("jobs.sqlite")) as database:
+        tables = ("operation_outputs", "output"), ("workflow_input", "inputs")
+        written = [
+            row[0] for table, what in tables for row in database.execute(f"SELECT {what} FROM {table}")
+        ]
+    assert written
+    assert all(len(each) < 120 for each in written)
+    assert data_folder("jobs.sqlite").stat().st_mode & 0o077 == 0
+
+
 def test_what_was_stopped_goes_on_from_there(undisturbed: SweepResult) -> None:
     run = start_run(SOURCE, LONGER)
     until(lambda: len(units(run)) >= 3)
-    begun = time.monotonic()
     run.ask_to_cancel()
     until(lambda: run.stored_status().is_over)
-    assert time.monotonic() - begun < 10
     status = run.status
     assert status.state == CANCELLED
     assert 0 < status.fraction < 1
@@ -145,7 +163,6 @@ def test_one_run_is_at_work_and_the_next_waits_its_turn_while_first_looks_go_fir
     assert wait(third).state == DONE
     assert first.status.state == second.status.state == CANCELLED
     assert (third.folder / "first" / "sha256.json").stat().st_mtime_ns == before
-    assert len(processes(queue.LONG)) == len(processes(queue.QUICK)) == 1
 
 
 def test_who_asks_for_the_same_joins_and_who_asks_for_it_again_gets_another() -> None:
@@ -156,32 +173,6 @@ def test_who_asks_for_the_same_joins_and_who_asks_for_it_again_gets_another() ->
     run.ask_to_cancel()
     until(lambda: run.status.is_over)
     assert start_run(SOURCE, ENDLESS).id != run.id
-
-
-def test_nothing_of_anybodys_rows_is_in_the_database() -> None:
-    """It needs no secure deletion: ids, states and hashes are all there is."""
-    import sqlite3
-
-    run = start_run(SOURCE, LONGER)
-    until(lambda: len(units(run)) >= 4)
-    with sqlite3.connect(data_folder("jobs.sqlite")) as database:
-        tables = ("operation_outputs", "output"), ("workflow_input", "inputs")
-        written = [
-            row[0] for table, what in tables for row in database.execute(f"SELECT {what} FROM {table}")
-        ]
-    assert written
-    assert all(len(each) < 120 for each in written)
-    assert data_folder("jobs.sqlite").stat().st_mode & 0o077 == 0
-
-
-def test_a_process_that_stands_by_takes_the_next_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("FAIRDASH_NO_STANDBY")
-    queue.prepare(queue.LONG)
-    until(lambda: processes(queue.LONG))
-    queue.prepare(queue.LONG)
-    run = start_run(SOURCE, PLAN)
-    assert wait(run).state == DONE
-    assert len(processes(queue.LONG)) == 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="nobody looks by a shared lock there")
@@ -199,6 +190,7 @@ def test_a_process_that_starts_while_somebody_looks_begins_its_work(monkeypatch:
     assert begun == ["long"]
 
 
+@pytest.mark.processes
 def test_a_database_that_is_damaged_is_named_and_what_is_finished_is_shown() -> None:
     done = create_run(SOURCE, PLAN)
     assert worker.main(done.id) == 0
@@ -209,6 +201,7 @@ def test_a_database_that_is_damaged_is_named_and_what_is_finished_is_shown() -> 
         start_run(SOURCE, PLAN)
 
 
+@pytest.mark.processes
 def test_a_database_that_is_away_is_named_and_pages_show_what_is_finished(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

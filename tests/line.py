@@ -1,0 +1,140 @@
+"""A queue in memory that works off jobs in threads of the tests' process: a worker's start takes seconds.
+
+It stands in for :mod:`fairdash.jobs.queue` in every test that bears no mark ``processes``. A job takes the way
+that it takes in a worker, from :func:`fairdash.cli.worker.carry_out` on.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+import pytest
+
+from fairdash.jobs import queue
+from fairdash.jobs.queue import AT_WORK, STOPPED, WAITING, QueueState
+
+_DONE = "SUCCESS"
+
+
+@dataclass
+class _Waiting:
+    place: str
+    part: str
+    lane: str
+    state: str = WAITING
+
+
+@dataclass
+class Line:
+    """Jobs by their names in the line, in order, and a thread for each lane that has work."""
+
+    jobs: dict[str, _Waiting] = field(default_factory=dict)
+    threads: dict[str, threading.Thread] = field(default_factory=dict)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def submit(
+        self, place: str, *, lane: str, owner: str, part: str = "", id: str | None = None, now: bool = True,
+        again: bool = False,
+    ) -> None:  # fmt: skip
+        id = id or place.rpartition("/")[2]
+        with self.lock:
+            if (at := self.state_of(id)) is None or again or not at.is_active:
+                self.jobs.pop(id, None)
+                self.jobs[id] = _Waiting(place, part, lane)
+        if now:
+            queue.call(lane)
+
+    def state_of(self, id: str) -> QueueState | None:
+        return self.states_of([id]).get(id)
+
+    def states_of(self, ids: Collection[str]) -> dict[str, QueueState]:
+        with self.lock:
+            return {id: QueueState(self.jobs[id].state, self._before(id)) for id in ids if id in self.jobs}
+
+    def _before(self, id: str) -> int:
+        mine = self.jobs[id]
+        if mine.state != WAITING:
+            return 0
+        names = list(self.jobs)
+        return sum(
+            each.lane == mine.lane
+            and (each.state == AT_WORK or (each.state == WAITING and names.index(name) < names.index(id)))
+            for name, each in self.jobs.items()
+        )
+
+    def cancel(self, ids: Iterable[str]) -> None:
+        with self.lock:
+            for id in ids:
+                if (at := self.state_of(id)) is not None and at.is_active:
+                    self.jobs[id].state = STOPPED
+
+    def forget(self, ids: Iterable[str]) -> None:
+        with self.lock:
+            for id in ids:
+                self.jobs.pop(id, None)
+
+    def call(self, lane: str) -> None:
+        # Through the module, where a test may let nobody see to a lane.
+        queue.see_to(lane)
+
+    def see_to(self, lane: str) -> None:
+        with self.lock:
+            if lane not in self.threads and self._next(lane) is not None:
+                self.threads[lane] = threading.Thread(target=self._work, args=(lane,), daemon=True, name=lane)
+                self.threads[lane].start()
+
+    def see_to_all(self) -> None:
+        for lane in queue.LANES:
+            queue.see_to(lane)
+
+    def _next(self, lane: str) -> _Waiting | None:
+        waiting = (each for each in self.jobs.values() if each.lane == lane and each.state == WAITING)
+        return next(waiting, None)
+
+    def _work(self, lane: str) -> None:
+        from fairdash.cli.worker import carry_out
+
+        while True:
+            with self.lock:
+                job = self._next(lane)
+                if job is None:
+                    del self.threads[lane]
+                    return
+                job.state = AT_WORK
+            try:
+                status = carry_out(job.place, job.part)
+            except Exception:
+                # As in a worker: what was deleted meanwhile ends here.
+                status = 1
+            with self.lock:
+                if job.state == AT_WORK:
+                    job.state = STOPPED if status else _DONE
+
+    def end(self) -> None:
+        """Stop what is at work, and wait for it."""
+        from fairdash.runs.worker import open_job
+
+        with self.lock:
+            active = [each for each in self.jobs.values() if each.state in (WAITING, AT_WORK)]
+            threads = list(self.threads.values())
+            for each in active:
+                each.state = STOPPED
+        for each in active:
+            folder = open_job(each.place.rpartition("/")[2]).folder
+            (folder / "cancel").touch()
+        for thread in threads:
+            thread.join()
+
+
+#: What a line in memory does in the queue's place.
+REPLACED = ("submit", "state_of", "states_of", "cancel", "forget", "call", "see_to", "see_to_all")
+
+
+def stand_in(patch: pytest.MonkeyPatch) -> Line:
+    """Put a line in memory in the queue's place."""
+    line = Line()
+    for name in REPLACED:
+        patch.setattr(queue, name, getattr(line, name))
+    return line
