@@ -1,6 +1,7 @@
-# make app    set up and open the app          make test      every promise once, in minutes
-# make check  lint, format, types              make test-all  its variants, wheels and fresh environments, too
-# make docs   the documentation site, in site/ make bench     the studies in benchmarks/
+# make app    set up and open the app          make test      every promise once, in five minutes
+# make check  lint, format, types              make walks     a dozen visits by a browser, and the wheel
+# make docs   the documentation site, in site/ make test-all  all variants, with new examples
+# make bench  the studies in benchmarks/
 # make release-dry-run   build, check and install what a release would upload (docs/releasing.md)
 
 PYTHON ?= python3
@@ -15,29 +16,28 @@ ifeq ($(TORCH),cpu)
 PIP += --extra-index-url https://download.pytorch.org/whl/cpu
 endif
 
-.PHONY: app test test-all test-long check format docs bench release-dry-run clean
+.PHONY: app test walks test-all test-long check format docs bench release-dry-run clean
 
 app: $(VENV)/.app
 	$(BIN)/python -m fairdash app --port $(PORT)
 
-# Two processes, a file of tests each, the longest first (tests/conftest.py). Then what must be alone.
-PYTEST := $(BIN)/python -m pytest
-IN_TWO := $(PYTEST) -n 2 --dist loadscope --no-loadscope-reorder
+# Two processes, a file of tests each (tests/conftest.py).
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder
 
 test: $(VENV)/.dev
-	$(IN_TWO) -m "not serial and not fresh and not variant"
-	$(PYTEST) -m "serial and not fresh and not variant"
+	$(PYTEST) -m "not browser and not fresh and not variant"
 
-# With what is held elsewhere by a smaller case, and with those that build wheels and environments: pip fetches
-# what they need.
+# What a change must pass besides: a dozen visits, and one wheel in one environment. pip fetches what it needs.
+walks: $(VENV)/.dev
+	$(PYTEST) -m "browser and not variant or wheel" tests/browser tests/test_wheel.py
+
+# With what is held elsewhere by a smaller case, with all wheels and environments, and with new examples.
 test-all: $(VENV)/.dev
-	$(IN_TWO) -m "not serial"
-	$(PYTEST) -m serial
+	$(PYTEST) --hypothesis-profile=new
 
 # The same with 5,000 random tables written in random dialects, and four times the samples without a link.
 test-long: $(VENV)/.dev
-	$(IN_TWO) --hypothesis-profile=long -m "not serial"
-	$(PYTEST) --hypothesis-profile=long -m serial
+	$(PYTEST) --hypothesis-profile=long
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -139,7 +139,7 @@ def mutated(source: bytes, mutant: pd.Series) -> bytes:
 
 
 #: What a machine without a browser and PostgreSQL can run.
-_MARKS = "not serial and not fresh and not browser"
+_MARKS = "not processes and not fresh and not browser"
 #: Seconds: of tests that are tried on a fault, and until what does not end has noticed it.
 _MOST_TRIED, _MOST_WAITED, _MOST_LEARNED = 100, 200, 600
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?::.*?)(?: - .*)?$", re.MULTILINE)

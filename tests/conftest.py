@@ -47,6 +47,8 @@ def missing(what: str, reason: str) -> None:
 
 #: Minutes a test, each in a process of its own.
 _LONGEST = "test_default_path.py"
+#: They start workers and count them, or take much of the memory: never two at once.
+_ALONE = ("tests/jobs/", "tests/test_limits.py")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -62,6 +64,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             file = nodeid.partition("::")[0]
             if file.endswith(_LONGEST):
                 return nodeid
+            if file.startswith(_ALONE):
+                return "alone"
             return "tests/auditing" if file.startswith("tests/auditing") else file
 
     return ByFile(config, log)

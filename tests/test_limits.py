@@ -142,7 +142,6 @@ def test_what_lacks_memory_elsewhere_in_a_run_is_said_too(monkeypatch: pytest.Mo
 
 
 @limited
-@pytest.mark.serial
 @pytest.mark.processes
 def test_a_run_that_takes_too_much_says_so_and_its_worker_does_the_next(
     monkeypatch: pytest.MonkeyPatch,

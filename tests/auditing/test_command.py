@@ -10,6 +10,7 @@ from fairdash.__main__ import main
 from fairdash.auditing.evidence import AuditResult
 from tests.auditing.test_audit import policies
 from tests.auditing.test_classes import FOUR, mixed
+from tests.tiers import few
 
 COLUMNS = ["--price", "premium", "--sensitive", "age", "--exposure", "years"]
 
@@ -30,21 +31,21 @@ def test_the_exit_status_is_the_verdict(slope, noise, rows, status, verdict, tmp
     assert (tmp_path / "out.zip").stat().st_size > 0
 
 
-def test_classes_crossings_and_probabilities_reach_the_filing(tmp_path, capsys):
+@pytest.mark.parametrize("name", few(FOUR, "age × sex", "probabilities"))
+def test_classes_crossings_and_probabilities_reach_the_filing(name, tmp_path, capsys):
     path = tmp_path / "people.csv"
     mixed().to_csv(path, index=False)
     said = {"region": "class_pairs", "age × sex": "crossed", "probabilities": "calibration_of_classes"}
-    for name, columns in FOUR.items():
-        option = "--probability" if name == "probabilities" else "--sensitive"
-        given = [word for column in columns for word in (option, column)]
-        known = ["--known-class", "truth"] if name == "probabilities" else []
-        asked = ["--price", "premium", *given, *known, "--question", "1", "--question", "2"]
-        out = tmp_path / f"{name}.zip"
-        assert main(["audit", str(path), *asked, "--out", str(out), "--template", "nydfs"]) in (0, 1, 3)
-        assert AuditResult.load(out).plan.columns.sensitive == columns[0]
-        assert said.get(name, "classes") in AuditResult.load(out).tables
-        assert columns[0] in out.with_suffix(".html").read_text(encoding="utf-8")
-        capsys.readouterr()
+    columns = FOUR[name]
+    option = "--probability" if name == "probabilities" else "--sensitive"
+    given = [word for column in columns for word in (option, column)]
+    known = ["--known-class", "truth"] if name == "probabilities" else []
+    asked = ["--price", "premium", *given, *known, "--question", "1", "--question", "2"]
+    out = tmp_path / f"{name}.zip"
+    assert main(["audit", str(path), *asked, "--out", str(out), "--template", "nydfs"]) in (0, 1, 3)
+    assert AuditResult.load(out).plan.columns.sensitive == columns[0]
+    assert said.get(name, "classes") in AuditResult.load(out).tables
+    assert columns[0] in out.with_suffix(".html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

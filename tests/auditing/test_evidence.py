@@ -40,7 +40,7 @@ def result(alone) -> fd.AuditResult:
 
 
 def test_the_same_bytes_twice_and_in_any_order_of_rows():
-    frame = policies(500)
+    frame = policies(300)
     again = frame.sample(frac=1, random_state=3)
     # Of what questions 6 and 8 learn, tests/auditing/test_learned.py holds it.
     asked = {"controls": ["zone", "new"], "questions": (1, 2, 3, 4, 5, 7, 9)}
@@ -66,7 +66,7 @@ def test_the_zip_says_what_it_rests_on(result, tmp_path):
 
 def test_its_own_plan_makes_it_again_byte_for_byte(frame, tmp_path, capsys):
     table, first, again = tmp_path / "data.csv", tmp_path / "first.zip", tmp_path / "again.zip"
-    frame.to_csv(table, index=False)
+    frame.head(400).to_csv(table, index=False)
     status = main(["audit", str(table), *NAMED, "--out", str(first)])
     with zipfile.ZipFile(first) as archive:
         inside = Path(archive.extract("plan.json", tmp_path))
@@ -117,8 +117,9 @@ def test_the_zip_holds_no_address_no_markup_and_nothing_invisible_of_the_table(t
     hostile = frame.rename(columns=named)
     hostile[named["zone"]] += INVISIBLE + HOSTILE
     found = fd.audit(
-        hostile, price=named["premium"], sensitive=named["age"], outcome="claims", controls=[named["zone"]]
-    )
+        hostile, price=named["premium"], sensitive=named["age"], outcome="claims", controls=[named["zone"]],
+        questions=(1, 2, 3, 4, 5, 6),
+    )  # fmt: skip
     place = found.save(tmp_path / "evidence.zip")
     with zipfile.ZipFile(place) as archive:
         files = {name: archive.read(name).decode("utf-8-sig") for name in archive.namelist()}

@@ -64,7 +64,7 @@ def test_shares_of_an_additive_price_are_the_analytic_ones():
 
 
 def test_what_carries_the_attribute_is_found_and_adds_up():
-    table = table_of(policies(1500).drop(columns="y"))
+    table = table_of(policies(700).drop(columns="y"))
     fits, _, whole, shares = drivers_of(table)
     assert shares["feature"][0] == "a"
     assert shares["share"][0] > 0.8 * whole.value
@@ -74,7 +74,7 @@ def test_what_carries_the_attribute_is_found_and_adds_up():
 
 
 def test_a_price_that_uses_the_attribute_itself_is_found_out():
-    frame = policies(1500).assign(p=lambda table: table["p"] + 0.3 * table["s"] + 1)
+    frame = policies(700).assign(p=lambda table: table["p"] + 0.3 * table["s"] + 1)
     _, itself, _, shares = drivers_of(table_of(frame.drop(columns="y")))
     assert itself.ci_low > 0.01
     assert "s" in set(shares["feature"].head(2))

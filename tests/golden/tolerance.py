@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 #: Of a standard error. ``python -m tests.golden.processors`` prints how much of it other processors take.
-SHARE = 0.02
+SHARE = 0.05
 CLOSED = 1e-9
 EXACT, CLOSED_FORM, P_VALUE, SENTENCE, LEARNED = "exact", "closed form", "p-value", "sentence", "learned"
 #: Numbers of shuffles that p-values come from.

@@ -26,7 +26,7 @@ from tests.serving import until
 from tests.ui.conftest import open_page
 
 # Variants: without PostgreSQL, test_lanes and test_resumed hold that a job ended by force goes on.
-pytestmark = [pytest.mark.serial, pytest.mark.variant, pytest.mark.processes]
+pytestmark = [pytest.mark.variant, pytest.mark.processes]
 __all__ = ["undisturbed"]
 
 #: How long a database is gone; by hand also 40 s.

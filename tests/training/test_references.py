@@ -312,7 +312,7 @@ def test_references_of_three_classes_are_the_same_for_each():
     features = dataset.features.assign(proxy=is_b + 0.3 * rng.normal(size=900))
     y = 10 * dataset.features["own"] + 20 * is_b
     dataset = dataset_of(features, {"y": y}, region.columns("region"))
-    settings = TrainingSettings(hidden=(8,), n_epochs=300)
+    settings = TrainingSettings(hidden=(8,), n_epochs=100, lr=1e-2)
     options = {"strengths": (0.0, 1.0), "measures": ("pearson",)}
     found = fd.references(dataset, n_splits=1, settings=settings, **options)
     test = found.frame[found.frame["part"] == "test"].set_index(["method", "lam"])
@@ -346,10 +346,19 @@ def _mixed(n=400):
 def test_the_references_stand_on_the_standard_networks_told_s():
     dataset = _mixed()
     settings = TrainingSettings(hidden=(8,), n_epochs=30, warm_up_epochs=1, batch_size=64, lr=1e-2)
-    result = fd.references(dataset, n_splits=2, settings=settings, strengths=(0.0, 0.5, 1.0))
+    result = fd.references(
+        dataset, n_splits=1, settings=settings, strengths=(0.0, 0.5, 1.0), measures=("hgr_kde",)
+    )
     told = replace(dataset, features=dataset.features.assign(years=dataset.sensitive["s"]))
     sweep = fd.sweep(
-        told, methods=["standard"], lams=(), n_splits=2, settings=settings, tune=True, device="cpu"
+        told,
+        methods=["standard"],
+        lams=(),
+        n_splits=1,
+        settings=settings,
+        tune=True,
+        measures=(),
+        device="cpu",
     )
     members = result.members
     base = result.predictions[(members["method"] == "barycentre") & (members["lam"] == 0)]
