@@ -17,7 +17,7 @@ os.environ.setdefault("KMP_BLOCKTIME", "0")
 os.environ["FAIRDASH_NO_STANDBY"] = "1"
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from hypothesis import settings
 
 from tests.line import stand_in
 from tests.serving import end_workers
+from tests.shared import home_of
 from tests.tiers import mark_variants
 
 #: The same examples for everybody; ``make test-all`` draws new ones, and ``make test-long`` many.
@@ -120,6 +121,15 @@ def _own_home(
     assert not hasattr(os, "nice") or os.nice(0) == before, (
         "this test has lowered the priority of all after it"
     )
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Homes with what is finished (tests/shared.py), one of each for all processes of these tests."""
+    folder = tmp_path_factory.getbasetemp()
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        folder = folder.parent
+    return lambda name: home_of(name, folder / "shared")
 
 
 @pytest.fixture(scope="session")

@@ -1,26 +1,29 @@
-"""One whole audit, which many tests read: its ten questions take ten seconds."""
+"""Whole audits, which many tests read, made once for all processes."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import fairdash as fd
-from tests.auditing.test_audit import ROLES, policies
+from tests.auditing.test_audit import policies
 
 
 @pytest.fixture(scope="session")
 def frame() -> pd.DataFrame:
-    return policies(1_500)
+    return policies()
 
 
 @pytest.fixture(scope="session")
-def whole(frame: pd.DataFrame) -> fd.AuditResult:
+def whole(shared: Callable[[str], Path]) -> fd.AuditResult:
     """Every question of one price, with a factor and a second price."""
-    return fd.audit(frame, **ROLES, controls=["zone"], candidate="new")
+    return fd.AuditResult.load(shared("audit") / "a.zip")
 
 
 @pytest.fixture(scope="session")
-def alone(frame: pd.DataFrame) -> fd.AuditResult:
+def alone(shared: Callable[[str], Path]) -> fd.AuditResult:
     """What one price's evidence and page need, without the models of questions 6 and 8."""
-    return fd.audit(frame, **ROLES, controls=["zone"], questions=(1, 2, 3, 4, 5, 7, 9))
+    return fd.AuditResult.load(shared("audit of one price") / "a.zip")

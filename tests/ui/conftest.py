@@ -141,32 +141,23 @@ def carried_out(plan: Sweep, home: Path, *, owner: str = LOCAL) -> Path:
         return run.folder
 
 
-def _taken_over(folder: Path) -> Run:
-    """The run of that folder, in this test's own store."""
+def _taken_over(home: Path) -> Run:
+    """The run of that home, in this test's own store."""
+    (folder,) = (home / "runs").iterdir()
     shutil.copytree(folder, Run.home() / folder.name)
     return Run(folder.name)
 
 
-@pytest.fixture(scope="session")
-def _trained(tmp_path_factory):
-    return carried_out(PLAN, tmp_path_factory.mktemp("trained"))
-
-
 @pytest.fixture
-def finished_run(_trained) -> Run:
+def finished_run(shared) -> Run:
     """A run that is done, in this test's own store."""
-    return _taken_over(_trained)
-
-
-@pytest.fixture(scope="session")
-def _trained_twice(tmp_path_factory):
-    return carried_out(TWO_METHODS, tmp_path_factory.mktemp("trained"))
+    return _taken_over(shared("front"))
 
 
 @pytest.fixture
-def run_of_two_methods(_trained_twice) -> Run:
+def run_of_two_methods(shared) -> Run:
     """A run of two fair methods that is done, in this test's own store."""
-    return _taken_over(_trained_twice)
+    return _taken_over(shared("front of two methods"))
 
 
 @pytest.fixture

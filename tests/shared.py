@@ -1,0 +1,80 @@
+"""One finished run of each kind and one audit for all tests: ``python -m tests.shared FOLDER`` makes them all.
+
+In a session the first process that asks for one makes it, and the others wait for it and read it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+from filelock import FileLock
+
+
+def _run() -> None:
+    from tests.runs.finished import finished
+
+    finished().rename("A name: ![x](http://evil.example)")
+
+
+def _front(name: str) -> Callable[[], None]:
+    def make() -> None:
+        from fairdash.runs import worker
+        from fairdash.runs.store import Run, RunSpec
+        from fairdash.training.defaults import current_defaults
+        from tests.ui import conftest
+
+        spec = RunSpec(source=conftest.SOURCE, plan=getattr(conftest, name), defaults=current_defaults())
+        assert worker.main(Run.create(spec).id) == 0
+
+    return make
+
+
+def _audit(**asked: object) -> Callable[[], None]:
+    def make() -> None:
+        import fairdash as fd
+        from tests.auditing.test_audit import ROLES, policies
+
+        fd.audit(policies(), **ROLES, controls=["zone"], **asked).save(
+            Path(os.environ["FAIRDASH_HOME"]) / "a.zip"
+        )
+
+    return make
+
+
+#: Name to what fills the home that FAIRDASH_HOME names.
+MADE: Mapping[str, Callable[[], None]] = MappingProxyType(
+    {
+        "run": _run,
+        "front": _front("PLAN"),
+        "front of two methods": _front("TWO_METHODS"),
+        # Every question of one price, with a factor and a second price.
+        "audit": _audit(candidate="new"),
+        # What one price's evidence and page need, without the models of questions 6 and 8.
+        "audit of one price": _audit(questions=(1, 2, 3, 4, 5, 7, 9)),
+    }
+)
+
+
+def home_of(name: str, folder: Path) -> Path:
+    """The home of that name in a folder, made by the first process to ask."""
+    home = folder / name.replace(" ", "-")
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{home}.lock"):
+        if not home.exists():
+            part = home.with_suffix(".part")
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("FAIRDASH_HOME", str(part))
+                part.mkdir()
+                MADE[name]()
+            part.rename(home)
+    return home
+
+
+if __name__ == "__main__":
+    for each in MADE:
+        print(home_of(each, Path(sys.argv[1])))

@@ -1,0 +1,50 @@
+"""Every promise of README and docs has its tests: promises.md names both."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+ROOT = TESTS.parent
+TABLE = TESTS / "promises.md"
+#: Written by hand: each section promises something. A study's page or a whole that is run has one row or two.
+BY_SECTION = ("README", *(f"docs/{name}" for name in "audit choosing classes conditional deployment".split()))
+BY_SECTION += tuple(f"docs/{name}" for name in "groups lesson numbers regressor tariff".split())
+
+
+def rows() -> list[tuple[str, str, list[str]]]:
+    """Page, words and tests of each row."""
+    lines = re.findall(r"^\| `(.*?)` \| (.*?) \| (.*?) \|$", TABLE.read_text(encoding="utf-8"), flags=re.M)
+    return [(page, words, re.findall(r"`(.*?)`", tests)) for page, words, tests in lines]
+
+
+def plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_each_promise_stands_on_its_page_and_its_tests_are_there() -> None:
+    found = rows()
+    assert len(found) > 100
+    for page, words, tests in found:
+        assert plain(words) in plain((ROOT / page).read_text(encoding="utf-8")), (page, words)
+        assert tests, words
+        for each in tests:
+            path, _, name = each.partition("::")
+            tree = ast.parse((TESTS / path).read_text(encoding="utf-8"))
+            assert name in {one.name for one in tree.body if isinstance(one, ast.FunctionDef)}, each
+
+
+def test_no_page_and_no_section_is_without_one() -> None:
+    promised: dict[str, list[str]] = {}
+    for page, words, _ in rows():
+        promised.setdefault(page, []).append(plain(words))
+    assert promised.keys() == {"README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))}
+    for page in BY_SECTION:
+        text = re.sub(
+            r"^```.*?^```", "", (ROOT / f"{page}.md").read_text(encoding="utf-8"), flags=re.M | re.S
+        )
+        for section in re.split(r"^(?=## )", text, flags=re.M)[1:]:
+            title = section.partition("\n")[0]
+            assert any(words in plain(section) for words in promised[f"{page}.md"]), (page, title)
