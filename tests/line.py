@@ -1,7 +1,8 @@
 """A queue in memory that works off jobs in threads of the tests' process: a worker's start takes seconds.
 
 It stands in for :mod:`fairdash.jobs.queue` in every test that bears no mark ``processes``. A job takes the way
-that it takes in a worker, from :func:`fairdash.cli.worker.carry_out` on.
+that it takes in a worker, from :func:`fairdash.cli.worker.carry_out` on. Work begins once a test waits for something
+(:func:`tests.serving.until`), so that a test may also carry a job out itself.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import pytest
 
 from fairdash.jobs import queue
 from fairdash.jobs.queue import AT_WORK, STOPPED, WAITING, QueueState
+from tests import serving
 
 _DONE = "SUCCESS"
 
@@ -32,6 +34,7 @@ class Line:
 
     jobs: dict[str, _Waiting] = field(default_factory=dict)
     threads: dict[str, threading.Thread] = field(default_factory=dict)
+    called: set[str] = field(default_factory=set)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def submit(
@@ -80,10 +83,15 @@ class Line:
         queue.see_to(lane)
 
     def see_to(self, lane: str) -> None:
+        self.called.add(lane)
+
+    def begin(self) -> None:
+        """Start a thread for each lane that was called and has a job."""
         with self.lock:
-            if lane not in self.threads and self._next(lane) is not None:
-                self.threads[lane] = threading.Thread(target=self._work, args=(lane,), daemon=True, name=lane)
-                self.threads[lane].start()
+            for lane in self.called - self.threads.keys():
+                if self._next(lane) is not None:
+                    self.threads[lane] = threading.Thread(target=self._work, args=(lane,), daemon=True)
+                    self.threads[lane].start()
 
     def see_to_all(self) -> None:
         for lane in queue.LANES:
@@ -137,4 +145,5 @@ def stand_in(patch: pytest.MonkeyPatch) -> Line:
     line = Line()
     for name in REPLACED:
         patch.setattr(queue, name, getattr(line, name))
+    patch.setattr(serving, "begin_work", line.begin)
     return line

@@ -55,12 +55,17 @@ def served(
             end_workers(str(home))
 
 
+def begin_work() -> None:
+    """What a line in memory begins when a test waits (tests/line.py); a worker begins by itself."""
+
+
 def until(holds: Callable[[], object]) -> None:
-    """Wait for something that another process does; fail if it hangs."""
+    """Wait for something that another process or thread does; fail if it hangs."""
     begun = time.monotonic()
     while not holds():
+        begin_work()
         assert time.monotonic() - begun < SECONDS_THAT_HANG, "it has not come about"
-        time.sleep(0.1)
+        time.sleep(0.05)
 
 
 def end_workers(home: str) -> None:
