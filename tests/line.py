@@ -10,11 +10,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
 from fairdash.jobs import queue
+from fairdash.jobs.process import CANCEL
 from fairdash.jobs.queue import AT_WORK, STOPPED, WAITING, QueueState
+from fairdash.storage import data_folder
 from tests import serving
 
 _DONE = "SUCCESS"
@@ -25,6 +28,7 @@ class _Waiting:
     place: str
     part: str
     lane: str
+    folder: Path
     state: str = WAITING
 
 
@@ -45,7 +49,7 @@ class Line:
         with self.lock:
             if (at := self.state_of(id)) is None or again or not at.is_active:
                 self.jobs.pop(id, None)
-                self.jobs[id] = _Waiting(place, part, lane)
+                self.jobs[id] = _Waiting(place, part, lane, data_folder(place))
         if now:
             queue.call(lane)
 
@@ -122,16 +126,14 @@ class Line:
 
     def end(self) -> None:
         """Stop what is at work, and wait for it."""
-        from fairdash.runs.worker import open_job
-
         with self.lock:
             active = [each for each in self.jobs.values() if each.state in (WAITING, AT_WORK)]
             threads = list(self.threads.values())
             for each in active:
                 each.state = STOPPED
         for each in active:
-            folder = open_job(each.place.rpartition("/")[2]).folder
-            (folder / "cancel").touch()
+            if each.folder.is_dir():
+                (each.folder / CANCEL).touch()
         for thread in threads:
             thread.join()
 
