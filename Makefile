@@ -29,7 +29,7 @@ test: $(VENV)/.dev
 
 # What a change must pass besides: a dozen visits, and one wheel in one environment. pip fetches what it needs.
 walks: $(VENV)/.dev
-	$(PYTEST) -m "browser and not variant or wheel" tests/browser tests/test_wheel.py
+	$(PYTEST) -m "(browser or wheel) and not variant" tests/browser tests/test_wheel.py
 
 # With what is held elsewhere by a smaller case, with all wheels and environments, and with new examples.
 test-all: $(VENV)/.dev

@@ -48,3 +48,35 @@ def test_no_page_and_no_section_is_without_one() -> None:
         for section in re.split(r"^(?=## )", text, flags=re.M)[1:]:
             title = section.partition("\n")[0]
             assert any(words in plain(section) for words in promised[f"{page}.md"]), (page, title)
+
+
+#: Calls that fail where something does not hold; scikit-learn's checks assert by themselves.
+ASSERTING = {"raises", "warns", "fail", "until", "check"}
+
+
+def asserts(one: ast.AST, beside: dict[str, ast.FunctionDef]) -> bool:
+    """Whether a function asserts, or calls one of its module that does."""
+    names = {
+        getattr(each.func, "attr", getattr(each.func, "id", ""))
+        for each in ast.walk(one)
+        if isinstance(each, ast.Call)
+    }
+    others = {name: each for name, each in beside.items() if each is not one}
+    return (
+        any(isinstance(each, ast.Assert) for each in ast.walk(one))
+        or not ASSERTING.isdisjoint(names)
+        or any(name.startswith("assert") for name in names)
+        or any(asserts(others[name], others) for name in names & others.keys())
+    )
+
+
+def test_no_test_is_without_an_assertion() -> None:
+    n = 0
+    for path in TESTS.rglob("test_*.py"):
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+        functions = {one.name: one for one in body if isinstance(one, ast.FunctionDef)}
+        for name, one in functions.items():
+            if name.startswith("test_"):
+                n += 1
+                assert asserts(one, functions), f"{path.name}::{name}"
+    assert n > 1000

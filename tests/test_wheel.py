@@ -25,7 +25,7 @@ from tests.browser.test_networking_cut import cut, noted
 from tests.serving import ROOT, served
 from tests.websocket import complaints, run_page, session
 
-pytestmark = [pytest.mark.slow, pytest.mark.fresh]
+pytestmark = [pytest.mark.slow, pytest.mark.fresh, pytest.mark.wheel]
 
 #: Beside the files at the top, what the wheel is made of.
 _FOLDERS = ("fairdash", "pages", ".streamlit")
@@ -154,6 +154,7 @@ print(run.status.state, [path.read_text() for path in run.folder.parents[1].glob
 """
 
 
+@pytest.mark.variant
 def test_the_apps_worker_trains(commands: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTHONPATH", raising=False)
     asked = [commands / "python", "-P", "-c", TRAIN_AS_THE_APP_DOES]

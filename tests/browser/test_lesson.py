@@ -189,6 +189,7 @@ SIZES = """() => {
 }"""
 
 
+@pytest.mark.variant
 def test_a_hall_is_led_from_the_first_guess_to_the_recap_by_keys_alone(page: Page) -> None:
     page.set_viewport_size({"width": 1920, "height": 1080})
     page.goto("/lesson?scene=1&present=true")
@@ -227,6 +228,7 @@ def test_a_hall_is_led_from_the_first_guess_to_the_recap_by_keys_alone(page: Pag
     expect(page.get_by_role("heading", name=lesson.SCENES["5"].question)).to_be_visible()
 
 
+@pytest.mark.variant
 def test_the_lecturers_texts_open_in_windows_of_their_own(page: Page) -> None:
     page.goto("/lesson")
     for title, last in (("Notes for the lecturer", "5 Who pays?"), ("Exercises", "Solutions")):

@@ -104,6 +104,7 @@ def test_every_figure_is_drawn_from_what_is_in_the_file_and_the_slider_moves(ope
     assert page.locator("#stage").is_hidden()
 
 
+@pytest.mark.variant
 def test_it_prints_with_nothing_cut(opened, tmp_path):
     page = opened(write(tmp_path), 1440)
     printed = page.pdf(prefer_css_page_size=True, path=tmp_path / "report.pdf")

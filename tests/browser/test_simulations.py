@@ -30,6 +30,7 @@ def answer(page) -> str:
     )
 
 
+@pytest.mark.variant
 def test_a_deep_link_opens_its_scene_and_a_slider_moves_it(page) -> None:
     shown(page, "/patterns?pattern=parabola&noise=0.5&draw=3")
     assert "Pearson" in answer(page)

@@ -34,6 +34,7 @@ def test_a_constant_model_is_shown_and_reported(run_of_two_methods, another_resu
         at = calm(at.segmented_control(key=more).set_value(panel).run())
     for each in ("Report (HTML)", "The whole path (CSV)", "All figures (CSV)", "Test predictions (CSV)"):
         at = calm(press(at, each))
+        assert any(button.label == each for button in at.download_button)
 
 
 def test_a_report_that_can_t_be_made_is_said_on_the_page(run_of_two_methods, monkeypatch, caplog):
