@@ -50,8 +50,8 @@ def test_no_page_and_no_section_is_without_one() -> None:
             assert any(words in plain(section) for words in promised[f"{page}.md"]), (page, title)
 
 
-#: Calls that fail where something does not hold; scikit-learn's checks assert by themselves.
-ASSERTING = {"raises", "warns", "fail", "until", "check"}
+#: Calls that fail where something does not hold: pytest's, ours, scikit-learn's and Playwright's.
+ASSERTING = {"raises", "warns", "fail", "until", "check", "expect", "wait_for_function"}
 
 
 def asserts(one: ast.AST, beside: dict[str, ast.FunctionDef]) -> bool:
