@@ -38,6 +38,8 @@ settings.load_profile("same")
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+    from fairdash.runs.store import Run
+
 
 def missing(what: str, reason: str) -> None:
     """Skip, or fail where FAIRDASH_REQUIRE (comma-separated: data, browser, postgres) says it must be there."""
@@ -130,6 +132,16 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     if os.environ.get("PYTEST_XDIST_WORKER"):
         folder = folder.parent
     return lambda name: home_of(name, folder / "shared")
+
+
+@pytest.fixture
+def done(shared: Callable[[str], Path]) -> Run:
+    """A run that is done, in this test's own store."""
+    from fairdash.runs.store import Run
+
+    (folder,) = (shared("run") / "runs").iterdir()
+    shutil.copytree(folder, Run.home() / folder.name)
+    return Run(folder.name)
 
 
 @pytest.fixture(scope="session")

@@ -191,9 +191,7 @@ def test_a_process_that_starts_while_somebody_looks_begins_its_work(monkeypatch:
 
 
 @pytest.mark.processes
-def test_a_database_that_is_damaged_is_named_and_what_is_finished_is_shown() -> None:
-    done = create_run(SOURCE, PLAN)
-    assert worker.main(done.id) == 0
+def test_a_database_that_is_damaged_is_named_and_what_is_finished_is_shown(done: Run) -> None:
     data_folder("jobs.sqlite").write_bytes(b"no database" * 1000)
     assert done.status.state == DONE
     assert done.read_result().predictions.shape == (2 + 4, 200)
@@ -203,10 +201,8 @@ def test_a_database_that_is_damaged_is_named_and_what_is_finished_is_shown() -> 
 
 @pytest.mark.processes
 def test_a_database_that_is_away_is_named_and_pages_show_what_is_finished(
-    monkeypatch: pytest.MonkeyPatch,
+    done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = create_run(SOURCE, PLAN)
-    assert worker.main(done.id) == 0
     monkeypatch.setenv("FAIRDASH_DATABASE", "postgresql://nobody@127.0.0.1:9/fairdash")
     with pytest.raises(StorageError, match="PostgreSQL of FAIRDASH_DATABASE answers"):
         start_run(SOURCE, replace(PLAN, random_state=1))
@@ -218,9 +214,7 @@ def test_a_database_that_is_away_is_named_and_pages_show_what_is_finished(
         assert sum("waiting: the database can't be reached" in line for line in lines) == said
 
 
-def test_no_database_is_asked_of_what_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_database_is_asked_of_what_is_over(done: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first page must not wait for it."""
     monkeypatch.setattr(queue, "client", None)
-    done = create_run(SOURCE, PLAN)
-    assert worker.main(done.id) == 0
     assert [run.status.state for run in list_runs().runs] == [DONE]
