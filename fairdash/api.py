@@ -20,6 +20,7 @@ from fairdash.training.search import GRIDS, SearchGrid, SearchResult, SettingsSe
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.split_kinds import with_groups
 from fairdash.training.sweep import SweepProgress, default_plan
+from fairdash.utils.extras import need
 from fairdash.utils.registry import get_entry
 
 
@@ -104,6 +105,7 @@ def sweep(
     >>> result.frame["method"].unique().tolist()
     ['hgr_spline']
     """
+    need("torch")
     # It loads scikit-learn, which is not needed just to name this function.
     from fairdash.evaluation.execute_sweep import execute_sweep
 
@@ -183,6 +185,7 @@ def references(
     >>> "barycentre" in set(found.frame["method"])
     True
     """
+    need("torch")
     # They load scikit-learn, which is not needed just to name this function.
     from fairdash.evaluation.execute_sweep import reference_prices
     from fairdash.training.references import DEFAULT_STRENGTHS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,9 @@ from fairdash.utils.extras import EXTRA_OF
 from tests.core import link_core, run_core
 from tests.serving import ROOT
 
+FILE = ("--file", "nowhere.csv", "--predict", "price", "--sensitive", "age")
+AUDITED = ("--price", "price", "--sensitive", "age")
+
 
 @pytest.fixture(scope="module")
 def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -22,14 +26,15 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def prices(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A table of 400 prices in delimited text, with numbers, a code and a place."""
+    """A table of 400 prices in delimited text, with what trees can learn price and cost from."""
     rng, n = np.random.default_rng(0), 400
     age = rng.integers(18, 90, n)
     frame = pd.DataFrame(
         {
             "price": (200 + 2 * age + rng.normal(0, 20, n)).round(2),
             "age": age,
-            "place": rng.choice(list("abc"), n),
+            "bonus": (age / 10 + rng.normal(0, 1, n)).round(1),
+            "cost": rng.poisson(2 * age),
         }
     )
     path = tmp_path_factory.mktemp("table") / "prices.csv"
@@ -62,32 +67,50 @@ def test_it_has_its_help_and_measures(core: Path, prices: Path, tmp_path: Path) 
     assert json.loads(measured.stdout)["n"] == 400
 
 
-def test_it_audits_and_says_which_question_it_left(core: Path, prices: Path, tmp_path: Path) -> None:
-    asked = ("audit", str(prices), "--price", "price", "--sensitive", "age", "--json")
-    questions = ("--question", "1", "--question", "2", "--question", "3", "--question", "6")
-    done = run_core(core, *asked, *questions, folder=tmp_path)
+def test_it_audits_by_trees_alone_and_writes_a_zip_without_figures(
+    core: Path, prices: Path, tmp_path: Path
+) -> None:
+    columns = (*AUDITED, "--outcome", "cost", "--json")
+    questions = ("--question", "1", "--question", "6", "--question", "8", "--out", "evidence.zip")
+    done = run_core(core, "audit", str(prices), *columns, *questions, folder=tmp_path)
     assert done.returncode == 1, done.stderr
+    assert "no figures" in done.stderr
+    assert 'pip install "fairdash[plot]"' in done.stderr
     result = json.loads(done.stdout)
     assert result["verdict"] == "above"
-    said = {answer["question"]: answer["sentence"] for answer in result["answers"]}
-    # Networks beside the trees come first, and then shap.
-    assert said[6].endswith('torch, which is not installed. Install it: pip install "fairdash[train]".')
-    assert not any("not installed" in said[number] for number in (1, 2, 3))
+    said = {each["question"]: " ".join([each["sentence"], *each["more"]]) for each in result["answers"]}
+    for number in (6, 8):
+        assert "The second kind of model, networks, was left out" in said[number]
+        assert 'the package torch. Install it: pip install "fairdash[train]".' in said[number]
+    assert 'install the package shap: pip install "fairdash[explain]".' in said[6]
+    assert "“bonus” depends most on “age”" in said[6]
+    assert "unaware minus aware premium" in said[8]
+    assert {"proxies", "surrogate_fit", "premiums"} <= set(result["tables"])
+    assert "not installed" not in said[1]
+    report = zipfile.ZipFile(tmp_path / "evidence.zip").read("report.html").decode()
+    assert "This report has no figures." in report
+    assert "<figure>" not in report
 
 
 @pytest.mark.parametrize(
     ("asked", "extra"),
     [
-        (("sweep", "--dataset", "household", "--methods", "standard", "--lams", "1"), "train"),
-        (("measure", "hgr_nn", "{prices}", "--u", "price", "--v", "age"), "train"),
+        (("sweep", *FILE, "--methods", "standard", "--lams", "1"), "train"),
+        (("search", *FILE), "train"),
+        (("find-lam", *FILE, "--target", "error<=+10%"), "train"),
+        (("measure", "hgr_nn", "nowhere.csv", "--u", "price", "--v", "age"), "train"),
+        (("audit", "nowhere.csv", *AUDITED, "--template", "general", "--out", "filing.html"), "report"),
+        (("report", "0123456789ab"), "plot"),
         (("runs", "list"), None),
+        (("worker",), "jobs"),
         (("app",), "app"),
     ],
 )
-def test_what_is_missing_is_named_with_the_command_that_brings_it(
-    core: Path, prices: Path, tmp_path: Path, asked: tuple[str, ...], extra: str | None
+@pytest.mark.every_case
+def test_what_is_missing_is_named_before_a_file_is_looked_for(
+    core: Path, tmp_path: Path, asked: tuple[str, ...], extra: str | None
 ) -> None:
-    done = run_core(core, *(each.replace("{prices}", str(prices)) for each in asked), folder=tmp_path)
+    done = run_core(core, *asked, folder=tmp_path)
     assert "Traceback" not in done.stderr
     if extra is None:
         assert done.returncode == 0, done.stderr

@@ -150,6 +150,8 @@ def audit(
         coverage=coverage, cap=cap, currency=currency, period=period, probabilities=probabilities,
         known_class=known_class, random_state=random_state,
     )  # fmt: skip
+    if against is not None and not isinstance(against, AuditResult):
+        against = AuditResult.load(against)
     result = carry_out(frame, plan, model=model, model_columns=model_columns, customer=customer)
     return result if against is None else result.compare(against)
 

@@ -1,6 +1,7 @@
 """Evidence of an audit: one zip with the report, the tables and the plan that reproduces them.
 
-report.html   a page for a committee, then the technical part; it loads nothing from the network
+report.html   a page for a committee, then the technical part; it loads nothing from the network, and has no
+              figures where plotly is not installed
 audit.json    all findings
 *.csv         one table each
 plan.json     the plan with thresholds, versions, seeds, and the SHA-256 of input and of every file
@@ -262,11 +263,12 @@ class AuditResult(Findings):
             The place can't be written.
         """
         place = Path(path)
+        hint = f"Choose another place than {place}."
         if place.suffix.lower() == ".zip":
-            write_whole(place, self.to_zip())
+            write_whole(place, self.to_zip(), hint=hint)
             return place
         for name, content in self.files().items():
-            write_whole(place / name, content)
+            write_whole(place / name, content, hint=hint)
         return place
 
     def to_zip(self) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,15 @@ from fairdash.data.readers.reading import bytes_of, read_content
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.errors import OptionError
 from fairdash.storage import sha256, write_whole
+from fairdash.utils.extras import has, need
 from fairdash.utils.records import from_plain, to_plain
 
 #: The filing's name in a folder.
 FILING = "filing.html"
+_NO_FIGURES = (
+    "The report in the zip will have no figures: they need the package plotly, which is not installed. "
+    'Install it: pip install "fairdash[plot]".'
+)
 #: Exit status by verdict; 2 is an input that can't be used.
 _STATUS = {"below": 0, "above": 1, "undecided": 3}
 
@@ -158,25 +164,33 @@ def audit(
             raise OptionError.of("The plan audits a model", "Name its file, too.", column="model")
         before = from_plain(ModelFile, kept.origin["model"]).options
         options = {name: before[name] if options[name] is None else options[name] for name in before}
+    # Files that can't be read are refused before anything is computed.
+    evidence = AuditResult.load(plan) if plan is not None and plan.suffix.lower() == ".zip" else None
+    if against is not None:
+        AuditResult.load(against)
+    if out is not None and out.suffix.lower() == ".zip" and not has("plotly"):
+        print(_NO_FIGURES, file=sys.stderr)
     frame, origin = _table(file, kept, whole=model is not None)
     result = carry_out(frame, kept.plan, origin=origin, model=model, **options)
-    repeated = ""
-    if plan is not None and plan.suffix.lower() == ".zip":
-        repeated = compare_repeated(result, AuditResult.load(plan))
+    repeated = "" if evidence is None else compare_repeated(result, evidence)
     if against is not None:
         result = result.compare(against)
-    if out is not None and out != place:
-        result.save(out)
-    if template is not None and place is not None:
-        _file(result, template, place, governance)
     also = {"repeated": repeated} if repeated else {}
-    say(result.to_dict() | also, (*_sentences(result), *also.values()), as_json=as_json)
+    try:
+        say(result.to_dict() | also, (*_sentences(result), *also.values()), as_json=as_json)
+        sys.stdout.flush()
+    finally:  # a reader such as head may close the pipe; the files are written all the same
+        if out is not None and out != place:
+            result.save(out)
+        if template is not None and place is not None:
+            _file(result, template, place, governance)
     return _STATUS[result.verdict]
 
 
 def _place_of_filing(template: str, out: Path | None) -> Path:
     """Where the filing goes; refused before anything is computed where that can't be."""
     template_of(template)
+    need("matplotlib", "yaml", "plotly")
     if out is None:
         raise OptionError.of("A filing needs a place", "Give --out, such as filing.html.", column="template")
     return out.with_suffix(".html") if out.suffix.lower() in (".zip", ".html") else out / FILING
@@ -187,7 +201,8 @@ def _file(result: AuditResult, template: str, place: Path, governance: Path | No
     from fairdash.auditing.filing.governance import FILE, kept_governance
 
     answers = kept_governance(place.with_name(FILE) if governance is None else governance)
-    write_whole(place, render_filing(result, template, answers, command=command_of(result)))
+    filing = render_filing(result, template, answers, command=command_of(result))
+    write_whole(place, filing, hint="Choose another file with --out.")
 
 
 def rules(*, as_json: AsJson = False) -> int:

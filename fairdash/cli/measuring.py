@@ -71,6 +71,8 @@ def measure(
     random_state
         Seed of permutations and half-samples.
     """
+    # A package that the measure lacks is named before anything is read.
+    get_entry(REGISTRY, measure, option="measure").load()
     frame, _ = read_table(file)
     columns = {str(name): frame[name] for name in frame.columns}
 

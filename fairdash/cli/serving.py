@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import runpy
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from fairdash.cli import AsJson, Words, say
-from fairdash.errors import FairdashError, OptionError, Problem
+from fairdash.errors import OptionError
 from fairdash.ui.serving import arguments_to_serve, enter_app_folder
+from fairdash.utils.extras import need
 from fairdash.utils.registry import get_entry
 
 #: The folder that holds the package: the top of a checkout, or where packages are installed.
@@ -28,10 +28,7 @@ def app(*, port: int = 8501) -> None:
     port
         Port on this machine.
     """
-    if find_spec("streamlit") is None:
-        raise FairdashError(
-            Problem(what="The app needs Streamlit", hint="Install it: python -m pip install 'fairdash[app]'")
-        )
+    need("streamlit")
     enter_app_folder()
     # In this process, so that stopping it stops the server.
     sys.argv = ["streamlit", *arguments_to_serve(port)]
@@ -48,6 +45,7 @@ def worker(*, database: str | None = None, lanes: Words = None) -> int:
     lanes
         long, quick, studies, comma-separated; all by default.
     """
+    need("dbos", "torch", "safetensors", "pyarrow")
     # Not with the app: numpy reads the number of its threads when it is loaded, and the app sets it.
     from fairdash.cli.worker import serve
     from fairdash.jobs.queue import LANES

@@ -28,6 +28,7 @@ from fairdash.training.defaults import default_settings
 from fairdash.training.search import SearchResult
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.split_kinds import SPLITS
+from fairdash.utils.extras import need
 from fairdash.utils.records import to_plain
 from fairdash.utils.registry import get_entry
 from fairdash.utils.text import visible
@@ -260,6 +261,7 @@ def sweep(
     tariff
         Fit tariffs beside the networks; by default with a log link.
     """
+    need("torch")
     dataset = data.load()
     result = api.sweep(
         **training.of(dataset),
@@ -314,6 +316,7 @@ def search(
     folds
         Number of folds of the cross-validation.
     """
+    need("torch")
     result = api.search(
         **training.of(data.load()),
         **_named(method=method),
@@ -351,6 +354,7 @@ def find_lam(
     folds
         Number of folds of the cross-validation.
     """
+    need("torch")
     choice = api.find_lam(
         **training.of(data.load()),
         **_named(method=method, lams=lams),

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
-import plotly.graph_objects as go
 from markupsafe import Markup
 
 from fairdash.figures.theme import room_of
 from fairdash.utils.text import percent, visible
 
 if TYPE_CHECKING:
+    import plotly.graph_objects as go
     from jinja2 import Environment
 
 #: What would end a script element, or a line of a script, too early.
@@ -72,7 +72,7 @@ class Picture:
     @property
     def json(self) -> str:
         """The plotly figure without its titles."""
-        bare = go.Figure(self.figure)
+        bare = type(self.figure)(self.figure)
         bare.update_layout(title=None, height=self.height, margin_t=bare.layout.margin.t - self._room)
         bare.update_xaxes(title_font_size=_AXIS_TITLE).update_yaxes(title_font_size=_AXIS_TITLE)
         return str(bare.to_json())

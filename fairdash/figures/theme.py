@@ -7,11 +7,12 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import plotly.graph_objects as go
+from typing import TYPE_CHECKING, Any
 
 from fairdash.utils.text import visible
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 STANDARD = "#D55E00"
 CHOSEN = "#0072B2"
@@ -122,6 +123,8 @@ def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, heigh
         "tickcolor": theme.grid,
         "automargin": True,
     }
+    import plotly.graph_objects as go
+
     # In one piece: plotly takes ten times as long to update a figure as to begin with this.
     return go.Figure(
         layout={
@@ -166,6 +169,8 @@ def figure_of(data: Sequence[Mapping[str, Any]], layout: Mapping[str, Any]) -> g
     Plotly's own look at each of them takes ten times as long as all else, at every move of a slider;
     `tests/figures` has it look.
     """
+    import plotly.graph_objects as go
+
     figure = go.Figure(data=data, layout=layout, _validate=False)
     figure._validate = True
     return figure

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from functools import cache
-from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from types import MappingProxyType
 
 from fairdash.errors import MissingPackageError
@@ -36,12 +36,32 @@ EXTRA_OF: Mapping[str, str] = MappingProxyType(
 
 @cache
 def has(package: str) -> bool:
-    """Return whether a package of :data:`EXTRA_OF` is installed."""
+    """Return whether a package of :data:`EXTRA_OF` is installed, without loading it."""
     try:
-        import_module(package)
-    except ModuleNotFoundError:
+        return find_spec(package) is not None
+    except MissingPackageError:
         return False
-    return True
+
+
+def need(*packages: str) -> None:
+    """Refuse at once what would otherwise compute first and then lack a package of :data:`EXTRA_OF`.
+
+    Raises
+    ------
+    MissingPackageError
+        One of the packages is not installed.
+    """
+    for package in packages:
+        if not has(package):
+            raise missing(package)
+
+
+def missing(package: str) -> MissingPackageError:
+    """Return the error that names a package of :data:`EXTRA_OF` and the command that installs it."""
+    return MissingPackageError.of(
+        f"this needs the package {package}, which is not installed",
+        f'Install it: pip install "fairdash[{EXTRA_OF[package]}]"',
+    )
 
 
 def name_missing_packages() -> None:
@@ -53,12 +73,8 @@ class _MissingPackages(MetaPathFinder):
     """Asked last, where no other finder has the package; other libraries' imports it leaves alone."""
 
     def find_spec(self, fullname: str, *_: object) -> ModuleSpec | None:
-        extra = EXTRA_OF.get(fullname)
-        if extra is not None and _importer().partition(".")[0] == "fairdash":
-            raise MissingPackageError.of(
-                f"this needs the package {fullname}, which is not installed",
-                f'Install it: pip install "fairdash[{extra}]"',
-            )
+        if fullname in EXTRA_OF and _importer().partition(".")[0] == "fairdash":
+            raise missing(fullname)
         return None
 
 

@@ -7,7 +7,10 @@ import json
 import pytest
 
 from fairdash.__main__ import main
+from fairdash.auditing import audit as audit_module
 from fairdash.auditing.evidence import AuditResult
+from fairdash.cli import auditing
+from fairdash.errors import StorageError
 from tests.auditing.test_audit import policies
 from tests.auditing.test_classes import FOUR, mixed
 from tests.tiers import few
@@ -29,6 +32,37 @@ def test_the_exit_status_is_the_verdict(slope, noise, rows, status, verdict, tmp
     said = json.loads(capsys.readouterr().out)
     assert said["verdict"] == said["verdicts"][0]["verdict"] == verdict
     assert (tmp_path / "out.zip").stat().st_size > 0
+
+
+def test_answers_are_printed_first_and_files_are_written_all_the_same(tmp_path, capsys, monkeypatch):
+    table = tmp_path / "policies.csv"
+    policies(150).to_csv(table, index=False)
+    command = ["audit", str(table), *COLUMNS, "--question", "1"]
+    assert main([*command, "--out", str(table / "out.zip")]) == 2
+    said = capsys.readouterr()
+    assert "1. Does the price follow it?" in said.out
+    assert "Choose another place than" in said.err
+
+    def hang_up(*_, **__):
+        raise BrokenPipeError
+
+    monkeypatch.setattr(auditing, "say", hang_up)
+    with pytest.raises(BrokenPipeError):
+        main([*command, "--out", str(tmp_path / "out.zip")])
+    assert AuditResult.load(tmp_path / "out.zip").n == 150
+
+
+def test_an_earlier_audit_that_is_not_there_is_refused_before_anything_is_computed(
+    tmp_path, capsys, monkeypatch
+):
+    table, earlier = tmp_path / "policies.csv", str(tmp_path / "earlier.zip")
+    policies(150).to_csv(table, index=False)
+    monkeypatch.setattr(auditing, "carry_out", None)
+    monkeypatch.setattr(audit_module, "carry_out", None)
+    assert main(["audit", str(table), *COLUMNS, "--against", earlier]) == 2
+    assert "earlier.zip" in capsys.readouterr().err
+    with pytest.raises(StorageError, match="earlier"):
+        audit_module.audit(policies(150), price="premium", sensitive="age", against=earlier)
 
 
 @pytest.mark.parametrize("name", few(FOUR, "age × sex", "probabilities"))

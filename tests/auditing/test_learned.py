@@ -11,12 +11,15 @@ from numpy.testing import assert_allclose
 
 import fairdash as fd
 from fairdash.auditing.audit import carry_out
-from fairdash.auditing.models.premiums import PREMIUMS, corrective_of, learn_costs
+from fairdash.auditing.models.premiums import OF_A_PRICE, PREMIUMS, corrective_of, learn_costs
 from fairdash.auditing.plan import AuditPlan, columns_of
+from fairdash.auditing.questions import attribution
 from fairdash.auditing.questions.attribution import (
+    WITH,
     WITHOUT,
     drivers_of,
     proxy_discrimination,
+    shapley_values,
     shares_of_link,
 )
 from fairdash.auditing.table import AuditTable
@@ -71,6 +74,17 @@ def test_what_carries_the_attribute_is_found_and_adds_up():
     assert shares["share"].sum() == pytest.approx(whole.value, rel=1e-9)
     assert fits.set_index("model")["value"][WITHOUT] > 0.9
     assert "s" not in set(shares["feature"])
+
+
+def test_trees_alone_say_as_much_without_networks_and_shap(monkeypatch):
+    table = table_of(policies(300).drop(columns="y"))
+    surrogate = OF_A_PRICE.fit(table.features, table.price, table.weight, random_state=0)
+    by_columns, *_ = shares_of_link(shapley_values(surrogate, table.features), table)
+    monkeypatch.setattr(attribution, "has", lambda _: False)
+    fits, _, whole, shares = drivers_of(table)
+    assert vars(whole) == pytest.approx(vars(by_columns), rel=1e-6)
+    assert list(fits["model"]) == [WITHOUT, WITH]
+    assert shares.empty
 
 
 def test_a_price_that_uses_the_attribute_itself_is_found_out():

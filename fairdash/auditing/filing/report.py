@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from fairdash.auditing.plan import CRITERIA
 from fairdash.auditing.result import IN_SHORT, MOVED, MOVED_CURVE, Findings
-from fairdash.figures.audit import audit_figure
 from fairdash.figures.blocks import Block, Chapters, Picture, Table, plotly_script, templates
 from fairdash.figures.theme import LIGHT, Theme
+from fairdash.utils.extras import has
 from fairdash.utils.text import unbroken, utc_time
 
 Array = NDArray[np.float64]
@@ -74,7 +74,7 @@ def render_audit(result: Findings, *, hashes: Mapping[str, str], command: str) -
             environment=result.made_with,
             hashes=hashes,
             command=command,
-            plotly=plotly_script(),
+            plotly=plotly_script() if has("plotly") else "",
         )
         .encode()
     )
@@ -99,20 +99,29 @@ def moved_tables(result: Findings) -> dict[str, pd.DataFrame]:
 
 def blocks_of(tables: Mapping[str, pd.DataFrame], result: Findings, *, theme: Theme) -> Iterator[Block]:
     """Return blocks for each table, preceded by its figure if it has one."""
-    for name, table in tables.items():
-        drawn = audit_figure(name, table, result.view, theme=theme)
-        if drawn is not None:
-            yield Picture(f"picture-{name}", *drawn)
-        yield Table(name.replace("_", " "), table, file=f"{name}.csv")
+    for name in tables:
+        picture = _picture_of(name, tables, result, theme=theme)
+        if picture is not None:
+            yield picture
+        yield Table(name.replace("_", " "), tables[name], file=f"{name}.csv")
 
 
 def first_picture(result: Findings, *, theme: Theme) -> Picture | None:
     """Return the figure of the primary criterion, for the first screen."""
     name = CRITERIA[result.plan.criterion].picture
-    drawn = (
-        audit_figure(name, result.tables[name], result.view, theme=theme) if name in result.tables else None
-    )
-    return None if drawn is None else Picture("picture-first", *drawn)
+    return _picture_of(name, result.tables, result, theme=theme, id="first")
+
+
+def _picture_of(
+    name: str, tables: Mapping[str, pd.DataFrame], result: Findings, *, theme: Theme, id: str = ""
+) -> Picture | None:
+    """Return the figure of a table; None if there is no such table, no figure of it, or no plotly."""
+    if name not in tables or not has("plotly"):
+        return None
+    from fairdash.figures.audit import audit_figure
+
+    drawn = audit_figure(name, tables[name], result.view, theme=theme)
+    return None if drawn is None else Picture(f"picture-{id or name}", *drawn)
 
 
 def verdicts_of(result: Findings) -> Table:

@@ -29,6 +29,7 @@ from fairdash.auditing.gaps import Estimate, within
 from fairdash.auditing.table import AuditTable
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.references import fit_barycentre, sensitive_nodes
+from fairdash.utils.extras import EXTRA_OF, has
 from fairdash.utils.seeds import Stream, seed_of
 from fairdash.utils.trees import boosted_trees
 
@@ -148,6 +149,12 @@ OF_A_PRICE = Learner(options={"max_leaf_nodes": 31})
 OF_A_COST = Learner(options={"loss": "poisson", "max_iter": 60, "max_leaf_nodes": 8, "min_samples_leaf": 50})
 OF_A_MEAN = Learner(options={"max_iter": 60})
 NETWORKS = Learner(networks=True)
+#: The package of networks. Trees give every answer; without it, nothing checks them.
+OF_NETWORKS = "torch"
+NO_NETWORKS = (
+    "The second kind of model, networks, was left out, because it needs the package torch. "
+    f'Install it: pip install "fairdash[{EXTRA_OF[OF_NETWORKS]}]".'
+)
 #: Mini-batches of a network: steps cost about the same whatever their rows.
 _FEWEST_ROWS_A_STEP, _STEPS_AN_EPOCH = 256, 40
 
@@ -221,8 +228,10 @@ class Costs:
     random_state: int | None = 0
 
     @cached_property
-    def by_networks(self) -> Array:
-        """Best estimate of networks in place of trees, (n,), likewise."""
+    def by_networks(self) -> Array | None:
+        """Best estimate of networks in place of trees, (n,), likewise; None without torch."""
+        if not has(OF_NETWORKS):
+            return None
         loss = "poisson" if self.cost.min() >= 0 else "squared_error"
         told = out_of_fold(
             self.table,
@@ -260,9 +269,10 @@ class Costs:
         return self.fit.ci_low > 0
 
     @property
-    def fit_networks(self) -> Estimate:
-        """Fit of networks instead of trees."""
-        return explained(self.judged_by, self.by_networks, self.table, self.loss)
+    def fit_networks(self) -> Estimate | None:
+        """Fit of networks instead of trees; None without torch."""
+        told = self.by_networks
+        return None if told is None else explained(self.judged_by, told, self.table, self.loss)
 
     @property
     def differences(self) -> dict[str, Array]:

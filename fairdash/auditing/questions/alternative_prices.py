@@ -23,6 +23,7 @@ from fairdash.auditing.gaps import Estimate, Gap, largest_gap, typical_gap, with
 from fairdash.auditing.models.averages import premium_averages
 from fairdash.auditing.models.premiums import (
     DIFFERENCES,
+    NO_NETWORKS,
     PREMIUMS,
     Costs,
     explained,
@@ -140,10 +141,12 @@ def _premiums_in_words(
     name, learned = columns.sensitive, columns.expected_cost or columns.outcome
     listed = ", ".join(f"{title.lower()} {percent(gaps[id].value / mean)}" for id, title in PREMIUMS.items())
     proxy, parity = (within(sizes[id], mean) for id in ("proxy_effect", "cost_of_parity"))
+    networks = costs.fit_networks
+    second = f". {NO_NETWORKS}" if networks is None else f"; networks explain {within(networks)}."
     return (
         f"We estimated five premiums from “{learned}”. Their largest gaps along “{name}”, as shares of the "
         f"mean price, are: {listed}.",
-        f"Fit of the models: {fit_of(costs)}; networks explain {within(costs.fit_networks)}.",
+        f"Fit of the models: {fit_of(costs)}{second}",
         f"A tariff without “{name}” uses other columns as proxies for it. On average, these proxies change "
         f"a policy's premium by {proxy} of the mean price (unaware minus aware premium).",
         f"To make premiums independent of “{name}”, a policy's premium has to change by {parity} of the "

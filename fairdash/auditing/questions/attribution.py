@@ -22,7 +22,9 @@ from fairdash.auditing.gaps import Estimate, typical_gap, within
 from fairdash.auditing.models.premiums import (
     MOST_ROWS,
     NETWORKS,
+    NO_NETWORKS,
     OF_A_PRICE,
+    OF_NETWORKS,
     Costs,
     Fitted,
     explained,
@@ -36,6 +38,7 @@ from fairdash.auditing.models.premiums import (
     share_explained_in_words,
 )
 from fairdash.auditing.table import AuditTable
+from fairdash.utils.extras import EXTRA_OF, has
 from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import percent
 
@@ -50,6 +53,10 @@ USES_ITSELF = 0.005
 WITHOUT = "the price from its features"
 WITH = "the price from its features and the sensitive attribute"
 BY_NETWORKS = "the price, by networks in place of trees"
+_NO_SHARES = (
+    "To divide the link among the columns, install the package shap: "
+    f'pip install "fairdash[{EXTRA_OF["shap"]}]".'
+)
 _NO_FEATURES = "The table has no further informative columns, so the columns behind the link are unknown."
 #: Features that a sentence names.
 _MOST_NAMED = 3
@@ -82,14 +89,14 @@ def through_what(data: AuditData, _: Answered) -> Part:
     return Part(
         sentences=(
             f"{spread} {_parts_in_words(shares, whole, uf)}",
-            _made_in_words(fits, itself, name),
+            _made_in_words(fits, shares, itself, name),
             _itself_in_words(itself, name),
             _proxies_in_words(proxies, name),
             _discrimination_in_words(discrimination, costs),
             features_in_words(table),
         ),
         tables={
-            "drivers": shares,
+            **({} if shares.empty else {"drivers": shares}),
             "proxies": proxies,
             "surrogate_fit": pd.concat(
                 # Ranks of classes mean nothing.
@@ -108,6 +115,8 @@ def _uses_itself(itself: Estimate) -> bool:
 
 def _parts_in_words(shares: pd.DataFrame, whole: Estimate, uf: Estimate) -> str:
     """Through which features, by the surrogate."""
+    if shares.empty:
+        return _NO_SHARES
     named = shares[(shares["ci_low"] > 0) & (shares["share"] >= _LEAST_NAMED * whole.value)].head(_MOST_NAMED)
     if uf.ci_low <= 0 or whole.ci_low <= 0 or named.empty:
         return "No column contributes detectably."
@@ -116,14 +125,15 @@ def _parts_in_words(shares: pd.DataFrame, whole: Estimate, uf: Estimate) -> str:
     return f"In a model of the price, the link comes from these columns: {listed}."
 
 
-def _made_in_words(fits: pd.DataFrame, itself: Estimate, name: str) -> str:
+def _made_in_words(fits: pd.DataFrame, shares: pd.DataFrame, itself: Estimate, name: str) -> str:
     """Sentence about the surrogate and its fit."""
     model, too = (WITH, f" and “{name}”") if _uses_itself(itself) else (WITHOUT, "")
     r2 = fits.set_index("model")["value"]
+    second = f", and that of networks is {r2[BY_NETWORKS]:.3f}." if BY_NETWORKS in r2 else f". {NO_NETWORKS}"
+    divide = "" if shares.empty else " Shapley values divide the link among the columns."
     return (
         f"The model consists of trees that predict the price from the other columns{too}. Its R² on "
-        f"held-out rows is {r2[model]:.3f}, and that of networks is {r2[BY_NETWORKS]:.3f}. Shapley values "
-        "divide the link among the columns."
+        f"held-out rows is {r2[model]:.3f}{second}{divide}"
     )
 
 
@@ -194,6 +204,7 @@ def _further_fits(costs: Costs | None, *, told: float | None) -> pd.DataFrame:
                 ("cost from the features and the sensitive attribute", costs.fit),
                 ("cost, by networks in place of trees", costs.fit_networks),
             )
+            if fit is not None
         ]
     return pd.DataFrame(rows)
 
@@ -202,6 +213,8 @@ def drivers_of(
     table: AuditTable, *, random_state: int | None = 0
 ) -> tuple[pd.DataFrame, Estimate, Estimate, pd.DataFrame]:
     """Return the columns through which the price of a table with features follows s.
+
+    Without torch there are no networks, and without shap there is no row a feature.
 
     Returns
     -------
@@ -224,19 +237,24 @@ def drivers_of(
     uses = _uses_itself(itself)
     more = (part.sensitive,) if uses else ()
     fitted = OF_A_PRICE.fit(part.features, part.price, part.weight, *more, random_state=random_state)
-    own = part.s_columns if uses else ()
-    networks = out_of_fold(part, part.price, NETWORKS, *own, random_state=random_state)
-    few = part.sampled(MOST_EXPLAINED)
-    values = shapley_values(fitted, few.features, *((few.sensitive,) if uses else ()))
-    whole, *parts = shares_of_link(values, few)
-    shares = pd.DataFrame([vars(each) for each in parts]).rename(columns={"value": "share"})
-    shares.insert(0, "feature", [*map(str, few.features), *([table.columns.sensitive] if uses else [])])
+    models = {WITHOUT: without, WITH: with_s}
+    if has(OF_NETWORKS):
+        own = part.s_columns if uses else ()
+        models[BY_NETWORKS] = out_of_fold(part, part.price, NETWORKS, *own, random_state=random_state)
     fits = pd.DataFrame(
         [
             {"model": model, "rows": part.n, "measure": "R²", **vars(explained(part.price, told, part))}
-            for model, told in ((WITHOUT, without), (WITH, with_s), (BY_NETWORKS, networks))
+            for model, told in models.items()
         ]
     )
+    few = part.sampled(MOST_EXPLAINED)
+    given = (few.features, *((few.sensitive,) if uses else ()))
+    if not has("shap"):
+        (whole, _) = shares_of_link(fitted.predict(*given)[:, None], few)
+        return fits, itself, whole, pd.DataFrame()
+    whole, *parts = shares_of_link(shapley_values(fitted, *given), few)
+    shares = pd.DataFrame([vars(each) for each in parts]).rename(columns={"value": "share"})
+    shares.insert(0, "feature", [*map(str, few.features), *([table.columns.sensitive] if uses else [])])
     return fits, itself, whole, shares.sort_values("share", ascending=False, kind="stable", ignore_index=True)
 
 
