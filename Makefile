@@ -2,6 +2,7 @@
 # make check  lint, format, types              make walks     a dozen visits by a browser, and the wheel
 # make docs   the documentation site, in site/ make test-all  all variants, with new examples
 # make bench  the studies in benchmarks/
+# make findings   how other packages behave on valid input (findings/README.md)
 # make release-dry-run   build, check and install what a release would upload (docs/releasing.md)
 
 PYTHON ?= python3
@@ -16,7 +17,7 @@ ifeq ($(TORCH),cpu)
 PIP += --extra-index-url https://download.pytorch.org/whl/cpu
 endif
 
-.PHONY: app test walks test-all test-long check format docs bench release-dry-run clean
+.PHONY: app test walks test-all test-long check format docs bench findings release-dry-run clean
 
 app: $(VENV)/.app
 	$(BIN)/python -m fairdash app --port $(PORT)
@@ -89,6 +90,12 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.fuzz_readers --minutes 10
 	$(BIN)/python -m benchmarks.crash --kills 300
 	$(BIN)/python -m benchmarks.sessions
+
+# Each fetches its own packages. One whose output has changed stops no other.
+findings:
+	@status=0; for script in findings/*.sh; do \
+	  PYTHON=$(PYTHON) $$script && echo "$$script: as it was seen" || { echo "$$script: CHANGED"; status=1; }; \
+	done; exit $$status
 
 # What a release uploads, built from a clean dist/, checked as PyPI does, and installed where nothing is yet.
 release-dry-run: $(VENV)/.dev
