@@ -105,6 +105,7 @@ def test_a_full_disk_is_said_and_nothing_is_altered(name: str, runs: tuple[Run, 
     assert runs[0].status.state == DONE
 
 
+@pytest.mark.processes
 def test_on_a_full_disk_a_run_is_stopped_and_deleted_all_the_same(runs: tuple[Run, Run]) -> None:
     """Else nobody could make room; what the database could not note is told, and noted the next time."""
     done, stopped = runs

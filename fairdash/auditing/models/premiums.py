@@ -265,7 +265,7 @@ class Costs:
 
     @property
     def is_learned(self) -> bool:
-        """Whether the best estimate explains a detectable part on held-out rows; otherwise it is noise."""
+        """Return whether the best estimate explains a detectable part of held-out rows; else it is noise."""
         return self.fit.ci_low > 0
 
     @property
