@@ -3,10 +3,11 @@
 python -m benchmarks.leak_tables                   all sets that stand in SETS
 python -m benchmarks.leak_tables --tables MODULE   those of one module; results of the others stay
 
-Tables are by whoever wrote the check ("own") and by three who had not read its rule ("stranger", "fresh",
-"third"). The rule was changed after the first two of these had been run; it stood when the third were made. A
-further set needs a module with a function ``tables`` as they have it. A certain leak is found if every
-planted column is left out; a suspect one if a planted column is named at either level.
+Tables are by whoever wrote the check ("own"; "sums", where columns add up to the price or the target) and by
+three who had not read its rule ("stranger", "fresh", "third"). The rule was changed after the first two of
+these had been run; it stood when the third were made. A further set needs a module with a function ``tables``
+as they have it. A certain leak is found if every planted column is left out; a suspect one if a planted
+column is named at either level.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from fairdash.data.leak_check import check_data
 RESULTS = Path(__file__).parent / "results" / "leak_tables.csv"
 PREFIX = "benchmarks.leak_tables_"
 #: Modules of tables, in the order of the results.
-SETS = tuple(f"{PREFIX}{by}" for by in ("own", "stranger", "fresh", "third"))
+SETS = tuple(f"{PREFIX}{by}" for by in ("own", "stranger", "fresh", "third", "sums"))
 
 
 def check_tables(module: str) -> pd.DataFrame:

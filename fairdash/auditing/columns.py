@@ -12,6 +12,8 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from fairdash.auditing.plan import Columns
 from fairdash.data.columns import LARGEST_MAGNITUDE, as_classes
+from fairdash.data.leaks import certain_leaks
+from fairdash.data.sums import by_sentence, parts_of
 from fairdash.errors import Checks, DataError, OptionError, Problem
 from fairdash.evaluation.class_probabilities import OFF_ONE
 from fairdash.utils.classes import classes_of, why_no_classes
@@ -26,6 +28,13 @@ Array = NDArray[np.float64]
 _FEWEST_COSTS = 10
 #: How far a row may be off a straight line, in standard deviations, and be a rounded value on it.
 _ROUNDED = 0.02
+#: What features may give away, by role.
+_GIVEN_AWAY = {
+    "outcome": "outcome",
+    "price": "price",
+    "candidate": "second price",
+    "expected_cost": "expected cost",
+}
 #: Line of a file in which the first row stands.
 FIRST_LINE = 2
 
@@ -70,6 +79,30 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
         divides = columns.exposure is not None and name in allowed
         checks.require(divides, "totals", f"The column “{name}” can't be divided by an exposure", hint)
     checks.finish()
+
+
+def without_leaks(
+    frame: pd.DataFrame, columns: Columns, names: tuple[str, ...]
+) -> tuple[tuple[str, ...], list[str]]:
+    """Return the features that give neither outcome nor a price away, with notes; named features stay."""
+    free, notes = [name for name in names if name != columns.coverage], []
+    for role, called in _GIVEN_AWAY.items():
+        if (total := getattr(columns, role)) is None:
+            continue
+        find = certain_leaks if role == "outcome" else parts_of
+        leaks = find(frame, total, free, exposure=columns.exposure)
+        free = [name for name in free if name not in leaks]
+        for part, why in by_sentence(leaks):
+            alone = len(part) == 1
+            few = f"The feature “{part[0]}” gives" if alone else f"{len(part)} features give"
+            done = "uses them because they are named"
+            if columns.features is None:
+                done = "does not use them unless you name the features (--feature)"
+            done = done.replace("them", "it").replace("they are", "it is") if alone else done
+            why = why.replace("the target", "the outcome")
+            notes.append(f"{few} the {called} away: {why}. fairdash {done}.")
+    kept = {*free, columns.coverage} if columns.features is None else names
+    return tuple(name for name in names if name in kept), notes
 
 
 def check_numbers(frame: pd.DataFrame, columns: Columns) -> None:

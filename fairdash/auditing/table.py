@@ -16,7 +16,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
 
-from fairdash.auditing.columns import check_names, check_numbers, check_values, probabilities_of, with_codes
+from fairdash.auditing.columns import (
+    check_names,
+    check_numbers,
+    check_values,
+    probabilities_of,
+    with_codes,
+    without_leaks,
+)
 from fairdash.auditing.plan import Columns
 from fairdash.data.columns import as_classes
 from fairdash.data.rate import looks_like_total
@@ -218,14 +225,14 @@ class AuditTable:
         needed = [*columns.numbers().values(), *columns.controls, *columns.probabilities]
         needed += [] if columns.groups is None else [columns.groups]
         used = frame[list(dict.fromkeys(needed))].reset_index(drop=True)
-        made_of = feature_names(frame, columns)
+        made_of, on_leaks = without_leaks(frame, columns, feature_names(frame, columns))
         features = pd.DataFrame({name: as_feature(frame[name]) for name in made_of}, index=frame.index)
         complete = used.notna().all(axis=1)
         notes = [
             f"fairdash leaves out {counted(int(count), 'row')} in which “{name}” is missing."
             for name, count in used.isna().sum().items()
             if count
-        ]
+        ] + on_leaks
         if columns.exposure is not None:
             idle = complete & (used[columns.exposure] == 0)
             complete &= ~idle

@@ -154,7 +154,7 @@ class DataOptions:
 
     def _features(self, frame: pd.DataFrame, others: list[str]) -> tuple[str, ...]:
         target = str(self.predict)
-        given = suggest_roles(frame, target=target, exposure=self.exposure)
+        given = suggest_roles(frame, target=target, exposure=self.exposure, prediction=self.price)
         out = {
             name: given.left_out[name]
             for name in others

@@ -44,6 +44,7 @@ from fairdash.data.roles import (
     Roles,
     check_roles,
 )
+from fairdash.data.sums import by_sentence, parts_of
 from fairdash.errors import DataError, Fix, Problem
 from fairdash.utils.text import amount, at_lines, counted
 
@@ -296,15 +297,25 @@ class _Table(NamedTuple):
         return []
 
     def say_leaks(self, features: Mapping[str, pd.Series]) -> None:
-        """Say which columns give the target away, those that are no feature and those that are."""
+        """Say which columns give the target or the price away, and whether they are features."""
         roles = self.roles
         played = {column for role, part in roles.parts.items() if role != FEATURE for column in part}
         free = [str(name) for name in self.frame.columns if name not in played]
-        is_so = {True: "still a feature", False: "not a feature"}
-        self.notes.extend(
-            f"“{name}” gives the target away and is {is_so[name in features]}: {why}."
-            for name, why in certain_leaks(self.frame, roles.target, free, exposure=roles.weight).items()
-        )
+        told = {"target": certain_leaks(self.frame, roles.target, free, exposure=roles.weight)}
+        if roles.prediction is not None:
+            rest = [name for name in free if name not in told["target"]]
+            told["price"] = parts_of(self.frame, roles.prediction, rest, exposure=roles.weight)
+        for of, leaks in told.items():
+            for names, why in by_sentence(leaks):
+                used = [name for name in names if name in features]
+                unused = [name for name in names if name not in features]
+                for part, said in ((used, "still"), (unused, "not")):
+                    if len(part) == 1:
+                        self.notes.append(f"“{part[0]}” gives the {of} away and is {said} a feature: {why}.")
+                    elif part:
+                        self.notes.append(
+                            f"{len(part)} columns give the {of} away and are {said} features: {why}."
+                        )
 
 
 def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Series | Problem:

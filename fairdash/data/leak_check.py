@@ -19,6 +19,7 @@ import pandas as pd
 from fairdash.data.column_profile import NUMBERS, kind_of
 from fairdash.data.leaks import certain_leaks
 from fairdash.data.roles import require_columns
+from fairdash.data.sums import by_sentence, parts_of
 from fairdash.data.suspects import CERTAIN, SUSPECT, Finding, find_suspects
 from fairdash.errors import Checks, DataError
 
@@ -52,7 +53,7 @@ class DataCheck:
 
     @property
     def certain(self) -> tuple[str, ...]:
-        """Columns that certainly reveal the target."""
+        """Columns that certainly reveal the target or the price."""
         return tuple(each.column for each in self.findings if each.level == CERTAIN)
 
     @property
@@ -61,13 +62,21 @@ class DataCheck:
         return tuple(each.column for each in self.findings if each.level == SUSPECT)
 
     def sentences(self) -> tuple[str, ...]:
-        """One sentence per finding, or a sentence that nothing was found."""
+        """One sentence per finding, or per sum, or a sentence that nothing was found."""
         if not self.findings:
             return (
                 f"No column of {len(self.columns)} gives “{self.target}” away or looks too good to be true.",
             )
-        said = {CERTAIN: "gives the target away", SUSPECT: "looks too good to be true"}
-        return tuple(f"“{each.column}” {said[each.level]}: {each.sentence}." for each in self.findings)
+        said = []
+        for of in ("target", "price"):
+            leaks = {f.column: f.sentence for f in self.findings if (f.level, f.of) == (CERTAIN, of)}
+            said += [
+                (f"“{names[0]}” gives" if len(names) == 1 else f"{len(names)} columns give")
+                + f" the {of} away: {why}."
+                for names, why in by_sentence(leaks)
+            ]
+        suspect = (each for each in self.findings if each.level == SUSPECT)
+        return (*said, *(f"“{f.column}” looks too good to be true: {f.sentence}." for f in suspect))
 
 
 def check_data(
@@ -82,11 +91,12 @@ def check_data(
     """Check for leaks: columns that reveal the target.
 
     There are two levels. *Certain* leaks are copies of the target (exact, ranked, rounded, affine, coded),
-    columns that are missing, zero or constant exactly where the target is zero, and dates on which the
-    exposure begins or ends. fairdash leaves them out unless you restore them. You should check *suspect*
-    columns. They are columns that alone explain most of the target's explained variance and look like
-    consequences of the target, row numbers that follow the target, and averages of the target over at most 20
-    rows. A column related to the sensitive attribute is not a leak, and neither is an existing price.
+    columns that are missing, zero or constant exactly where the target is zero, columns that add up to the
+    target or to the price, and dates on which the exposure begins or ends. fairdash leaves them out unless
+    you restore them. You should check *suspect* columns. They are columns that alone explain most of the
+    target's explained variance and look like consequences of the target, row numbers that follow the target,
+    and averages of the target over at most 20 rows. A column related to the sensitive attribute is not a
+    leak, and neither is an existing price.
 
     Parameters
     ----------
@@ -99,7 +109,7 @@ def check_data(
     exposure
         Column of row weights (exposure).
     price
-        Column with an existing prediction or price; never suspected.
+        Column with an existing prediction or price; never suspected. Its parts are certain leaks.
     columns
         Columns to check; by default all columns without a role above.
 
@@ -140,15 +150,19 @@ def check_data(
     checks.finish()
     leaks = certain_leaks(frame, target, looked_at, exposure=exposure)
     known = float(np.isfinite(frame[target].to_numpy(dtype=float, na_value=np.nan)).sum())
-    suspects = find_suspects(
-        frame, target, [name for name in looked_at if name not in leaks], beside=sensitive
-    )
+    rest = [name for name in looked_at if name not in leaks]
+    parts = {} if price in (None, target) else parts_of(frame, str(price), rest, exposure=exposure)
+    suspects = find_suspects(frame, target, [name for name in rest if name not in parts], beside=sensitive)
     return DataCheck(
         target=target,
         columns=looked_at,
         n=len(frame),
         findings=(
             *(Finding(column=c, level=CERTAIN, sentence=why, number=known) for c, why in leaks.items()),
+            *(
+                Finding(column=c, level=CERTAIN, sentence=why, number=known, of="price")
+                for c, why in parts.items()
+            ),
             *suspects,
         ),
     )

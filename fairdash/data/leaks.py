@@ -27,6 +27,7 @@ from fairdash.data.column_profile import NUMBERS, as_floats, kind_of
 from fairdash.data.features import CHANCE, a_few, determines, is_function, same_order, varies
 from fairdash.data.fixes import can_convert, on_a_line
 from fairdash.data.grammar import to_numbers
+from fairdash.data.sums import parts_of
 
 READ_OFF = "the target can be recovered from it"
 SAME_ZEROS = "it is 0 exactly where the target is"
@@ -120,6 +121,8 @@ def certain_leaks(
 ) -> dict[str, str]:
     """Return the columns that certainly give the target away, and how, including bounds of the exposure.
 
+    Sets of columns that add up to the target are among them; see :mod:`fairdash.data.sums`.
+
     Parameters
     ----------
     frame
@@ -145,6 +148,8 @@ def certain_leaks(
                 _TOLD[key] = target_leak(frame[name], frame[target], exposure=w)
             if (why := _TOLD[key]) is not None:
                 found[name] = why
+        rest = [name for name in columns if name not in found]
+        found |= parts_of(frame, target, rest, exposure=exposure, least=2)
     if exposure is not None:
         for name in bounds_of_exposure(frame, exposure, [name for name in columns if name not in found]):
             found[name] = BOUNDS

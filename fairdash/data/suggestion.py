@@ -23,6 +23,7 @@ from fairdash.data.features import exclusion_reason
 from fairdash.data.header_words import CLAIMS, WHOLE, meanings_of, other_words
 from fairdash.data.leaks import BOUNDS, bounds_of_exposure, certain_leaks
 from fairdash.data.rate import can_be_rate, looks_like_total
+from fairdash.data.sums import parts_of
 from fairdash.errors import Fix
 from fairdash.utils.classes import holds_text, why_no_classes
 
@@ -71,6 +72,8 @@ class Suggestion:
         Each column that can't help to predict, and why.
     known_with_target
         Those of them that would help only too well: they are known when the target is, and not before.
+    parts_of_price
+        Those of them that add up to the prediction.
     """
 
     target: str | None
@@ -82,12 +85,13 @@ class Suggestion:
     rate: bool = False
     left_out: Mapping[str, str] = field(default_factory=dict)
     known_with_target: tuple[str, ...] = ()
+    parts_of_price: tuple[str, ...] = ()
 
     @property
     def to_be_said(self) -> tuple[str, ...]:
         """Columns left out that a user may want as features."""
         codes = (name for name, why in self.left_out.items() if why == NAMES_PLACES)
-        return (*self.known_with_target, *codes)
+        return (*self.known_with_target, *self.parts_of_price, *codes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,13 +118,18 @@ class PricingTarget:
 
 
 def suggest_roles(
-    frame: pd.DataFrame, *, target: str | None = None, exposure: str | None = None
+    frame: pd.DataFrame,
+    *,
+    target: str | None = None,
+    exposure: str | None = None,
+    prediction: str | None = None,
 ) -> Suggestion:
     """Suggest roles; columns whose names say nothing get none.
 
     Names are understood in the six languages of ``header_words.json``. Left out of the features is what
     can't help, what names policies or rows, and what is known only with the target: other columns on claims,
-    columns that the target, or whether it is zero, can be read off, and bounds of the exposure.
+    columns that the target, or whether it is zero, can be read off, bounds of the exposure, and parts of the
+    target or of the prediction.
 
     Parameters
     ----------
@@ -128,17 +137,18 @@ def suggest_roles(
         The table, shape (n, columns), with unique names.
     target
         Target, if known; suggested otherwise.
-    exposure
-        Row weights, likewise.
+    exposure, prediction
+        Row weights and existing price, likewise.
     """
     left_out = {}
     for name in frame.columns:
         why = exclusion_reason(frame[name]) or _numbers_rows(frame[name]) or _numbers_places(frame[name])
-        if why is not None and name not in (target, exposure):
+        if why is not None and name not in (target, exposure, prediction):
             left_out[name] = why
     numeric = [name for name in frame.columns if name not in left_out and kind_of(frame[name]) in NUMBERS]
     weight = exposure or _most_like([name for name in numeric if name != target], ("exposure",))
-    prediction = _most_like([name for name in numeric if name not in (weight, target)], ("prediction",))
+    if prediction is None:
+        prediction = _most_like([name for name in numeric if name not in (weight, target)], ("prediction",))
     numeric = [name for name in numeric if name not in (weight, prediction)]
     if target is None:
         target = _most_like(numeric, _TARGETS)
@@ -156,21 +166,24 @@ def suggest_roles(
     taken = {target, sensitive, weight, prediction, *left_out}
     free = [name for name in frame.columns if name not in taken]
     leaks = {} if target is None else known_with_target(frame, target, free, exposure=weight)
+    rest = [name for name in free if name not in leaks]
+    parts = {} if prediction is None else parts_of(frame, prediction, rest, exposure=weight)
     if weight is not None:
         # Dates are no features anyhow, and somebody who turns them into numbers is told.
-        free = [name for name in frame.columns if name in left_out or (name in free and name not in leaks)]
+        free = [name for name in frame.columns if name in left_out or (name in rest and name not in parts)]
         for name in bounds_of_exposure(frame, weight, free):
             (left_out if name in left_out else leaks)[name] = BOUNDS
     return Suggestion(
         target=target,
         sensitive=() if sensitive is None else (sensitive,),
-        features=tuple(name for name in frame.columns if name not in {*taken, *leaks}),
+        features=tuple(name for name in frame.columns if name not in {*taken, *leaks, *parts}),
         weight=weight,
         prediction=prediction,
         row_id=row_id,
         rate=weight is not None and target is not None and looks_like_total(frame[target]),
-        left_out={**left_out, **leaks},
+        left_out={**left_out, **leaks, **parts},
         known_with_target=tuple(leaks),
+        parts_of_price=tuple(parts),
     )
 
 

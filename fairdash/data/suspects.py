@@ -79,7 +79,7 @@ SUSPECT: Literal["suspect"] = "suspect"
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """Column that gives the target away, or may do so.
+    """Column that gives the target or the price away, or may do so.
 
     Parameters
     ----------
@@ -93,12 +93,15 @@ class Finding:
         Of a certain one the rows looked at. Of a suspect one the share of the variance of the target's ranks
         that it alone explains on rows left out, at most 1; of averages how far they miss it as a share of
         what chance makes them miss it, from 0.
+    of
+        What is given away: ``"target"`` or ``"price"``.
     """
 
     column: str
     level: Literal["certain", "suspect"]
     sentence: str
     number: float
+    of: Literal["target", "price"] = "target"
 
 
 def find_suspects(

@@ -245,12 +245,13 @@ def suggestion_of(
     *,
     table: str,  # noqa: ARG001 (the cache's key)
     target: str | None = None,
+    prediction: str | None = None,
 ) -> tuple[Suggestion, tuple[PricingTarget, ...]]:
     """Return suggested roles for a table's columns, and its possible pricing targets.
 
     `table` identifies the frame: another frame needs another text.
     """
-    return suggest_roles(_frame, target=target), pricing_targets(_frame)
+    return suggest_roles(_frame, target=target, prediction=prediction), pricing_targets(_frame)
 
 
 @_once_a_server(32, spinner="Checking for columns that give the target away…")
@@ -261,10 +262,13 @@ def check_of(
     target: str,
     sensitive: tuple[str, ...],
     exposure: str | None,
+    price: str | None,
     columns: tuple[str, ...],
 ) -> DataCheck:
     """Return columns that certainly or possibly give the target away; `table` as in :func:`suggestion_of`."""
-    return check_data(_frame, target=target, sensitive=sensitive, exposure=exposure, columns=columns)
+    return check_data(
+        _frame, target=target, sensitive=sensitive, exposure=exposure, price=price, columns=columns
+    )
 
 
 #: What the data page says of a data set besides its pictures: remarks on the target's zeros and tail, how

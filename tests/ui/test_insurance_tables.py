@@ -157,3 +157,20 @@ def test_leaving_a_feature_out_does_not_check_the_table_again(monkeypatch) -> No
     at = click(at, "Leave out calls")
     assert features(at).value == ["VehPower"]
     assert len(checked) == 1
+
+
+def test_parts_of_the_price_are_left_out_together_and_one_click_brings_them_back() -> None:
+    frame = tariff(900).drop(columns="ClaimNb")
+    rng = np.random.default_rng(1)
+    frame["TPL"], frame["Hull"] = rng.gamma(9, 20, (2, 900)).round(2)
+    frame["Premium"] = (1.19 * (frame["TPL"] + frame["Hull"])).round(2)
+    at = upload(csv(frame))
+    assert box(at, "Existing prediction or price").value == "Premium"
+    assert features(at).value == ["VehPower"]
+    assert "**Each of 2 columns** is left out: “Premium” is 1.19 times the sum of “TPL”, “Hull”." in said(at)
+    at = click(at, "Use these 2 columns anyway")
+    assert features(at).value == ["VehPower", "TPL", "Hull"]
+    (warned,) = [each.value for each in at.warning if "price away" in each.value]
+    assert warned.startswith("**Each of 2 columns** gives the price away")
+    at = click(at, "Leave out these 2 columns")
+    assert features(at).value == ["VehPower"]

@@ -13,6 +13,7 @@ from fairdash.data.leak_check import DataCheck
 from fairdash.data.rate import can_be_rate, looks_like_total
 from fairdash.data.roles import Roles
 from fairdash.data.suggestion import PricingTarget, Suggestion
+from fairdash.data.sums import by_sentence
 from fairdash.data.suspects import CERTAIN, SUSPECT
 from fairdash.ui.cached import check_of, suggestion_of
 from fairdash.ui.data.fixes import agree_for
@@ -108,7 +109,6 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
         st.session_state[state] = None, clicks
         priced = None
     given, _ = suggestion_of(frame, table=table, target=new_target)
-    former, _ = suggestion_of(frame, table=table, target=known.target) if known else (given, ())
     n_others = len(columns) - 2 - len(further)
     single = {part: getattr(begin, part, None) for part, *_ in PARTS}
     if priced is not None:
@@ -133,6 +133,11 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
             single[part] = None if name == none else name
             taken.append(single[part])
         others = [column for column in columns if column not in taken]
+        price = single["prediction"]
+        given, _ = suggestion_of(frame, table=table, target=new_target, prediction=price)
+        former = given
+        if known:
+            former, _ = suggestion_of(frame, table=table, target=known.target, prediction=known.prediction)
         chosen = ask_for_features(others, known, given=given, former=former, key=key)
     new_weight = single["weight"]
     check = None
@@ -143,6 +148,7 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
             target=new_target,
             sensitive=(new_sensitive, *further),
             exposure=new_weight,
+            price=price,
             # Not only those chosen: then nothing is looked for again when one of them is left out.
             columns=tuple(column for column in others if column in given.features or column in chosen),
         )
@@ -231,44 +237,51 @@ def say_what_tells_the_target(
 ) -> None:
     """List columns that certainly or possibly give the target away, or hold codes, each with its button."""
     told = {column: given.left_out[column] for column in given.to_be_said if column in others}
+    of = dict.fromkeys(given.parts_of_price, "gives the price away")
+    of |= dict.fromkeys(given.known_with_target, "gives the target away")
     suspect = {}
     for each in () if check is None else check.findings:
         if each.level == SUSPECT and each.column in chosen:
             suspect[each.column] = each.sentence
         elif each.level == CERTAIN and each.column in chosen:
             told.setdefault(each.column, each.sentence)
-    for column, why in list(told.items())[:MOST_SAID]:
-        as_what = (
-            "is used as a number"
-            if column in given.to_be_said and column not in given.known_with_target
-            else "gives the target away"
-        )
-        is_so = as_what if column in chosen else "is left out"
-        _say(column, f"{is_so}: {why}", used=column in chosen, key=key)
+            of.setdefault(each.column, f"gives the {each.of} away")
+    # What is used and what is left out of one sum have a button each.
+    lines = [
+        (names, why, used)
+        for used in (True, False)
+        for names, why in by_sentence({c: why for c, why in told.items() if (c in chosen) == used})
+    ]
+    for names, why, used in lines[:MOST_SAID]:
+        is_so = of.get(names[0], "is used as a number") if used else "is left out"
+        _say(names, f"{is_so}: {safe(why)}", used=used, key=key)
     for column, why in list(suspect.items())[:MOST_SAID]:
-        _say(column, f"looks too good to be true: {why}", used=True, key=key)
-    unsaid = max(len(told) - MOST_SAID, 0) + max(len(suspect) - MOST_SAID, 0)
+        _say([column], f"looks too good to be true: {why}", used=True, key=key)
+    unsaid = max(len(lines) - MOST_SAID, 0) + max(len(suspect) - MOST_SAID, 0)
     if unsaid:
         more = counted(unsaid, "more column")
         st.caption(f"{more} may give the target away or hold codes. They are listed among the features.")
 
 
-def _say(column: str, what: str, *, used: bool, key: str) -> None:
+def _say(columns: Sequence[str], what: str, *, used: bool, key: str) -> None:
     sentence, button = st.columns([3, 1], vertical_alignment="center")
     say = sentence.warning if used else sentence.caption
-    say(f"**{safe(column)}** {what}.")
+    names, them = safe(columns[0]), safe(columns[0])
+    if len(columns) > 1:
+        names, them = f"Each of {len(columns)} columns", f"these {len(columns)} columns"
+    say(f"**{names}** {what}.")
     button.button(
-        f"Leave out {safe(column)}" if used else f"Use {safe(column)} anyway",
-        key=KEY("tells", key, column),
+        f"Leave out {them}" if used else f"Use {them} anyway",
+        key=KEY("tells", key, *columns),
         on_click=decide,
-        args=(column, not used, key),
+        args=(columns, not used, key),
         width="stretch",
     )
 
 
-def decide(column: str, use: bool, key: str) -> None:
-    """Include or exclude a column, whatever the suggestion."""
-    st.session_state[_decided(key)][column] = use
+def decide(columns: Sequence[str], use: bool, key: str) -> None:
+    """Include or exclude columns, whatever the suggestion."""
+    st.session_state[_decided(key)].update(dict.fromkeys(columns, use))
     st.session_state[_clicks(key)] = st.session_state.get(_clicks(key), 0) + 1
 
 
