@@ -86,6 +86,7 @@ def check_data(
     sensitive: str | Sequence[str] = (),
     exposure: str | None = None,
     price: str | None = None,
+    group: str | None = None,
     columns: Iterable[str] | None = None,
 ) -> DataCheck:
     """Check for leaks: columns that reveal the target.
@@ -110,6 +111,8 @@ def check_data(
         Column of row weights (exposure).
     price
         Column with an existing prediction or price; never suspected. Its parts are certain leaks.
+    group
+        Column that groups rows, such as a policy number: rows of a group are held out together.
     columns
         Columns to check; by default all columns without a role above.
 
@@ -134,7 +137,7 @@ def check_data(
     ['paid']
     """
     sensitive = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
-    taken = [target, *sensitive, *(each for each in (exposure, price) if each is not None)]
+    taken = [target, *sensitive, *(each for each in (exposure, price, group) if each is not None)]
     looked_at = (
         tuple(name for name in frame.columns if name not in taken) if columns is None else tuple(columns)
     )
@@ -152,7 +155,8 @@ def check_data(
     known = float(np.isfinite(frame[target].to_numpy(dtype=float, na_value=np.nan)).sum())
     rest = [name for name in looked_at if name not in leaks]
     parts = {} if price in (None, target) else parts_of(frame, str(price), rest, exposure=exposure)
-    suspects = find_suspects(frame, target, [name for name in rest if name not in parts], beside=sensitive)
+    rest = [name for name in rest if name not in parts]
+    suspects = find_suspects(frame, target, rest, beside=sensitive, group=group)
     return DataCheck(
         target=target,
         columns=looked_at,

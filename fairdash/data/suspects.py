@@ -105,7 +105,12 @@ class Finding:
 
 
 def find_suspects(
-    frame: pd.DataFrame, target: str, columns: Iterable[str], *, beside: Iterable[str] = ()
+    frame: pd.DataFrame,
+    target: str,
+    columns: Iterable[str],
+    *,
+    beside: Iterable[str] = (),
+    group: str | None = None,
 ) -> tuple[Finding, ...]:
     """Return the columns that look too good to be true, the strongest first.
 
@@ -119,6 +124,8 @@ def find_suspects(
         Those that may be suspect.
     beside
         Further ones that explain the target honestly, such as a sensitive column.
+    group
+        Column whose rows of one value, such as a policy, are held out together.
     """
     columns = list(columns)
     if kind_of(frame[target]) not in NUMBERS or not columns:
@@ -131,12 +138,15 @@ def find_suspects(
         frame, y = frame[known], y[known]
     others = [name for name in dict.fromkeys(beside) if name not in columns]
     found: dict[str, Finding] = {}
-    for each in (*_averages(frame, y.to_numpy(), columns), *_too_good(frame, y, columns, others)):
+    groups = None if group is None else frame[group]
+    for each in (*_averages(frame, y.to_numpy(), columns), *_too_good(frame, y, columns, others, groups)):
         found.setdefault(each.column, each)
     return tuple(found.values())
 
 
-def _too_good(frame: pd.DataFrame, y: pd.Series, columns: list[str], beside: list[str]) -> Iterator[Finding]:
+def _too_good(
+    frame: pd.DataFrame, y: pd.Series, columns: list[str], beside: list[str], groups: pd.Series | None
+) -> Iterator[Finding]:
     rng = np.random.default_rng(0)
     rows = np.arange(len(frame))
     if len(rows) > MOST_ROWS:
@@ -144,7 +154,8 @@ def _too_good(frame: pd.DataFrame, y: pd.Series, columns: list[str], beside: lis
     ranks = _ranks(y.iloc[rows])
     if np.ptp(ranks) == 0:
         return
-    fold = rng.permutation(len(rows)) % _FOLDS
+    codes = np.arange(len(rows)) if groups is None else pd.factorize(groups.iloc[rows])[0]
+    fold = (rng.permutation(codes.max() + 1) % _FOLDS)[codes]
     x = {name: _as_cells(frame[name].iloc[rows]) for name in [*columns, *beside]}
     alone = {name: _shallow(x[name], ranks, fold) for name in columns}
     named = [name for name in columns if _numbers_rows(frame[name])]

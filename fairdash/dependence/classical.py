@@ -201,13 +201,14 @@ class RankLink:
     n: int
 
 
-def rank_link(u: Array, v: Array, sample_weight: Array | None = None) -> RankLink:
+def rank_link(u: Array, v: Array, sample_weight: Array | None = None, units: Index | None = None) -> RankLink:
     """Return Spearman's correlation with its detection limit, by a sort and without permutations.
 
     With standardised mid-ranks a and b the correlation is Σ w a b / Σ w. If v has nothing to do with u and
     the weight, its variance is Σ w² a² / (Σ w)², and vice versa; the larger of the two is taken, as
     of two permutation tests, one of which keeps the weight with u and the other with v. Without weights it
-    is 1 / n (Hotelling and Pabst 1936). A weight on which both depend is not covered.
+    is 1 / n (Hotelling and Pabst 1936). A weight on which both depend is not covered. The products of a unit
+    add up before they are squared, so rows that share both count as one.
 
     Parameters
     ----------
@@ -215,6 +216,8 @@ def rank_link(u: Array, v: Array, sample_weight: Array | None = None) -> RankLin
         Finite. A constant has value 0, and nothing would show.
     sample_weight : (n,) array, optional
         Above 0; scale does not matter.
+    units : (n,) array, optional
+        Independent unit, 0 … U-1, of each row, such as a policy; each row by default.
 
     Examples
     --------
@@ -229,6 +232,8 @@ def rank_link(u: Array, v: Array, sample_weight: Array | None = None) -> RankLin
     if not a.any() or not b.any():
         return RankLink(value=0.0, stays_within=1.0, smallest=1.0, n=len(u))
     error = float(np.sqrt(max(np.sum((share * a) ** 2), np.sum((share * b) ** 2))))
+    if units is not None:
+        error = max(error, float(np.sqrt(np.sum(np.bincount(units, weights=share * a * b) ** 2))))
     return RankLink(
         value=float(np.clip(np.sum(share * a * b), -1, 1)),
         stays_within=min(1.0, Z * error),

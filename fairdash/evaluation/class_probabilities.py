@@ -90,8 +90,9 @@ def by_probability(
     if known is not None:
         rng, rows = rng_of(Stream.AUDIT_DRAWS, random_state), np.flatnonzero(known >= 0)
         draws = []
+        of_known = np.unique(of[rows], return_inverse=True)[1]
         for _ in range(_DRAWS):
-            again = recalibrated(p, known, rows=rng.choice(rows, len(rows)))
+            again = recalibrated(p, known, rows=rows[_drawn(of_known, rng)])
             draws.append([_Binary.of(y, again[:, k], weight, of).values for k in range(len(names))])
         noise = np.std(draws, axis=0, ddof=1)
     value, error = (np.array([getattr(each, part) for each in found]) for part in ("values", "errors"))
@@ -114,8 +115,17 @@ def by_probability(
     )
 
 
-def calibration(p: Array, known: Index, names: Sequence[str]) -> pd.DataFrame:
+def _drawn(units: Index, rng: np.random.Generator) -> Index:
+    """Draw rows of as many units (n,) as there are, with replacement; without units in common, rows."""
+    count = int(units.max()) + 1
+    times = np.bincount(rng.integers(count, size=count), minlength=count)
+    return np.repeat(np.arange(len(units)), times[units])
+
+
+def calibration(p: Array, known: Index, names: Sequence[str], units: Index | None = None) -> pd.DataFrame:
     """Test whether p (n, k) is calibrated on rows whose true class `known` (n,) is not −1.
+
+    With `units` (n,), 0 … U-1, such as policies, rows of one unit need not be independent.
 
     Returns
     -------
@@ -126,11 +136,16 @@ def calibration(p: Array, known: Index, names: Sequence[str]) -> pd.DataFrame:
     """
     rows = known >= 0
     rest, p_values = p[rows], []
+    of = None if units is None else np.unique(units[rows], return_inverse=True)[1]
     for k in range(len(names)):
         q = np.clip(rest[:, k], _LEAST, 1 - _LEAST)
         off, spread = (known[rows] == k) - q, q * (1 - q)
         score = np.column_stack([np.ones(len(q)), np.log(q / (1 - q))])
         sums, covariance = off @ score, (score * spread[:, None]).T @ score
+        if of is not None:
+            # What a unit adds to the sums is one draw.
+            each = np.column_stack([np.bincount(of, weights=off * column) for column in score.T])
+            covariance = each.T @ each
         statistic = sums @ np.linalg.pinv(covariance) @ sums
         p_values.append(float(np.exp(-statistic / 2)))  # of χ² with 2 degrees of freedom
     return pd.DataFrame(

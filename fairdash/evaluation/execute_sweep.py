@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from fairdash._version import versions
 from fairdash.data.dataset import Dataset, draw_rows
 from fairdash.dependence import REGISTRY
+from fairdash.dependence.grouping import as_groups
 from fairdash.evaluation.assess import (
     DEFAULT_MEASURE,
     DEFAULT_MEASURES,
@@ -178,6 +179,7 @@ def execute_sweep(
         target=dataset.target.to_numpy(dtype=float),
         sensitive=dataset.sensitive,
         weight=None if dataset.weight is None else dataset.weight.to_numpy(dtype=float),
+        groups=as_groups(dataset.groups, dataset.n_rows),
         target_name=roles.target,
         units={column: dataset.units[column] for column in named if column in dataset.units},
         names={column: dataset.names[column] for column in named if column in dataset.names},

@@ -26,6 +26,7 @@ def quantile_profile(
     n_groups: int | None = None,
     groups: NDArray[np.intp] | None = None,
     weight: NDArray[np.float64] | None = None,
+    units: NDArray[np.intp] | None = None,
 ) -> pd.DataFrame:
     """Average the test rows' `values` in quantile groups of `s`.
 
@@ -44,6 +45,8 @@ def quantile_profile(
         (n,) the rows' groups, numbered from 0 without gaps, where they are known already.
     weight : (n,) array, optional
         Exposure: a row counts as often in the averages.
+    units : (n,) array, optional
+        Independent unit, 0 … U-1, of each row, such as a policy; each row by default.
 
     Returns
     -------
@@ -56,10 +59,9 @@ def quantile_profile(
     if groups is None:
         fewest = min(len(split.test) for split in splits)
         groups = quantile_groups(s, _group_count(fewest) if n_groups is None else n_groups)
-    rows = _TestRows.of(groups, splits, weight)
+    rows = _TestRows.of(groups, splits, weight, units)
     mean, moves = rows.averages(values)
-    squares = np.bincount(groups, weights=moves**2, minlength=len(mean))
-    errors, half = rows.errors(np.asarray(squares, dtype=float))
+    errors, half = rows.errors(rows.products(moves, moves))
     by_group = pd.Series(s).groupby(groups)
     return pd.DataFrame(
         {
@@ -84,6 +86,7 @@ def blended_profiles(
     *,
     groups: NDArray[np.intp],
     weight: NDArray[np.float64] | None = None,
+    units: NDArray[np.intp] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return ``mean``, ``low`` and ``high`` of :func:`quantile_profile` for blends of two models, (P, G).
 
@@ -95,13 +98,12 @@ def blended_profiles(
         Predictions or residuals of the two models.
     shares : (P,) array
         Share of `high` in each blend, 0 to 1.
-    splits, groups, weight
+    splits, groups, weight, units
         As there.
     """
-    rows = _TestRows.of(groups, splits, weight)
+    rows = _TestRows.of(groups, splits, weight, units)
     (mean_low, a), (mean_high, b) = rows.averages(low), rows.averages(high)
-    used = len(mean_low)
-    aa, ab, bb = (np.bincount(groups, weights=each, minlength=used) for each in (a * a, a * b, b * b))
+    aa, ab, bb = rows.products(a, a), rows.products(a, b), rows.products(b, b)
     share = shares[:, None]
     mean = (1 - share) * mean_low + share * mean_high
     _, half = rows.errors((1 - share) ** 2 * aa + 2 * share * (1 - share) * ab + share**2 * bb)
@@ -116,6 +118,8 @@ class _TestRows:
     ----------
     groups, each
         (n,) each row's group, and how much it counts.
+    cells, of_cells
+        (n,) the unit of each row within its group, and (C,) the group of each of these.
     splits
         J splits.
     sizes, totals
@@ -124,15 +128,25 @@ class _TestRows:
 
     groups: NDArray[np.intp]
     each: NDArray[np.float64]
+    cells: NDArray[np.intp]
+    of_cells: NDArray[np.intp]
     splits: Sequence[Split]
     sizes: NDArray[np.float64]
     totals: NDArray[np.float64]
 
     @classmethod
     def of(
-        cls, groups: NDArray[np.intp], splits: Sequence[Split], weight: NDArray[np.float64] | None
+        cls,
+        groups: NDArray[np.intp],
+        splits: Sequence[Split],
+        weight: NDArray[np.float64] | None,
+        units: NDArray[np.intp] | None,
     ) -> _TestRows:
         used = int(groups.max()) + 1
+        cells, of_cells = np.arange(len(groups)), groups
+        if units is not None:
+            found, cells = np.unique(units * used + groups, return_inverse=True)
+            of_cells = found % used
         each = np.ones(len(groups)) if weight is None else weight
         tests = [split.test for split in splits]
         sizes = [np.bincount(groups[rows], minlength=used) for rows in tests]
@@ -140,6 +154,8 @@ class _TestRows:
         return cls(
             groups=groups,
             each=each,
+            cells=cells,
+            of_cells=of_cells,
             splits=splits,
             sizes=np.array(sizes, dtype=float),
             totals=np.array(totals),
@@ -155,28 +171,39 @@ class _TestRows:
             moves[split.test] += mass * (rows - means[j, own]) / self.totals[j, own]
         return pd.DataFrame(means).mean().to_numpy(), moves
 
+    def products(self, a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sums over the units of a group of the products of their moves a and b (n,), (G,)."""
+        first, second = (np.bincount(self.cells, weights=each) for each in (a, b))
+        used = self.totals.shape[1]
+        return np.asarray(np.bincount(self.of_cells, weights=first * second, minlength=used), dtype=float)
+
     def errors(self, squares: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Standard errors of the means and half their 95 % intervals, from sums of squared moves (..., G)."""
         used, counts = self.totals.shape[1], np.zeros(len(self.groups))
         for j, split in enumerate(self.splits):
             counts[split.test] += self.each[split.test] / self.totals[j, self.groups[split.test]]
-        observed = np.bincount(self.groups[counts > 0], minlength=used)
+        of_cells = np.bincount(self.cells, weights=counts)
+        observed = np.bincount(self.of_cells[of_cells > 0], minlength=used)
         seen = (self.sizes > 0).sum(axis=0) ** 2
         with np.errstate(invalid="ignore", divide="ignore"):
             # Of a weighted mean; var/n with a single split and equal weights.
             errors = np.sqrt(squares / seen * observed / (observed - 1))
-            # Rows of equal weight that would say as much (Kish 1965).
-            as_good_as = seen / np.bincount(self.groups, weights=counts**2, minlength=used)
+            # Units of equal weight that would say as much (Kish 1965).
+            as_good_as = seen / np.bincount(self.of_cells, weights=of_cells**2, minlength=used)
         errors[..., observed < 2] = np.nan
         return errors, stdtrit(np.maximum(as_good_as - 1, 1), 0.975) * errors
 
 
 def group_averages(
-    values: NDArray[np.float64], s: NDArray[np.float64], *, weight: NDArray[np.float64] | None = None
+    values: NDArray[np.float64],
+    s: NDArray[np.float64],
+    *,
+    weight: NDArray[np.float64] | None = None,
+    units: NDArray[np.intp] | None = None,
 ) -> pd.DataFrame:
     """Return :func:`quantile_profile` of one column `values` (n,) over all rows."""
     rows = np.arange(len(s))
-    return quantile_profile(values[None], s, [Split(train=rows[:0], test=rows)], weight=weight)
+    return quantile_profile(values[None], s, [Split(train=rows[:0], test=rows)], weight=weight, units=units)
 
 
 def _group_count(n_rows: int) -> int:

@@ -176,6 +176,8 @@ class SweepResult(TrainedModels):
     evaluations
         Map of measures to their methods of estimation, :attr:`fairdash.dependence.registry.Measure.recorded`;
         empty in runs of older versions.
+    groups
+        Group of each of these rows, 0 … G-1, (n,); None without groups, and in runs of older versions.
     rows
         Positions of these rows in the data set, (n,), counted from 0, if a preview used a random sample;
         None if all rows were used.
@@ -209,6 +211,7 @@ class SweepResult(TrainedModels):
     gain: Gain | None = None
     names: Mapping[str, str] = field(default_factory=dict)
     evaluations: Mapping[str, str] = field(default_factory=dict)
+    groups: NDArray[np.intp] | None = None
     rows: NDArray[np.int64] | None = None
     drawn_from: int | None = None
     opened: list[Confirmation] = field(default_factory=list)

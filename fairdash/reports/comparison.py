@@ -280,7 +280,10 @@ class Comparison:
         seen = OBJECTIVES[objective]
         values = seen.audit(np.stack(list(predictions.values())), self.result.target)
         splits = [self.result.splits[j] for j in predictions]
-        return quantile_profile(values, self.s, splits, groups=self.front.groups, weight=self.result.weight)
+        result, groups = self.result, self.front.groups
+        return quantile_profile(
+            values, self.s, splits, groups=groups, weight=result.weight, units=result.groups
+        )
 
     @cached_property
     def moved(self) -> pd.DataFrame:

@@ -166,7 +166,9 @@ def data_facts(comparison: Comparison, dataset: Dataset | None) -> dict[str, str
         together = "folds keep its rows together, and noise floors shuffle them together"
         facts |= {
             "Exposure": roles.weight or "none: all rows have equal weight",
-            "Group": "" if roles.group is None else f"{roles.group}: {together}",
+            "Group": ""
+            if dataset.group is None
+            else f"{roles.group}, with {dataset.group.nunique():,} groups: {together}",
             "Time": roles.time or "",
             f"Features ({len(roles.features)})": ", ".join(roles.features),
             "Columns that give the target away": _on_leaks(dataset),
@@ -184,6 +186,7 @@ def _on_leaks(dataset: Dataset) -> str:
         sensitive=roles.sensitive,
         exposure=roles.weight,
         price=roles.prediction,
+        group=roles.group,
         columns=roles.features,
     )
     return " ".join(found.sentences())

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from fairdash.dependence import REGISTRY
+from fairdash.dependence.grouping import as_groups
 from fairdash.errors import OptionError
 from fairdash.evaluation import group_averages, summarise_splits
 from fairdash.figures import data as data_figures
@@ -170,7 +171,7 @@ def dependence(dataset: Dataset, *, sensitive: str | None = None, dark: bool = F
     return data_figures.link_figure(
         s,
         y,
-        group_averages(y, s, weight=weight),
+        group_averages(y, s, weight=weight, units=as_groups(dataset.groups, len(y))),
         sensitive=dataset.label(column),
         target=dataset.label(str(dataset.target.name)),
         theme=theme_of(dark=dark),

@@ -90,7 +90,9 @@ def _between(
     both = [j for j in of_low if j in of_high]
     first, last = (seen.audit(np.stack([each[j] for j in both]), result.target) for each in (of_low, of_high))
     splits, groups = [result.splits[j] for j in both], comparison.front.groups
-    profiles = blended_profiles(first, last, shares, splits, groups=groups, weight=result.weight)
+    profiles = blended_profiles(
+        first, last, shares, splits, groups=groups, weight=result.weight, units=result.groups
+    )
     changes = []
     for j in (j for j in both if j in of_a):
         rows = result.splits[j].test

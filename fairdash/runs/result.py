@@ -89,7 +89,7 @@ def write_result(result: SweepResult, folder: Path) -> None:
     part = np.full((len(result.splits), len(result.target)), NONE, dtype=np.uint8)
     for j, split in enumerate(result.splits):
         part[j, split.train], part[j, split.test], part[j, split.validation] = _TRAIN, _TEST, _VALIDATION
-    rows = {name: getattr(result, name) for name in ("predictions", "target", "weight", "rows")}
+    rows = {name: getattr(result, name) for name in ("predictions", "target", "weight", "groups", "rows")}
     rows |= {"sensitive": result.sensitive.to_numpy(dtype=float), "part": part, PRICE: result.price}
     if (aside := result.set_aside) is not None:
         tables[SET_ASIDE] = aside.members
@@ -175,6 +175,7 @@ def read_result(folder: Path, plan: Sweep) -> SweepResult:
             target_name=about.target,
             sensitive=pd.DataFrame(arrays["sensitive"], columns=list(about.sensitive)),
             weight=arrays.get("weight"),
+            groups=arrays.get("groups"),
             price=arrays.get(PRICE),
             rows=arrays.get("rows"),
             set_aside=_read_set_aside(folder),

@@ -202,6 +202,7 @@ class _Result:
                 "predictions": Array(dtype="float64", shape=(n_models, None), may_lack=True),
                 "part": Array(dtype="uint8", shape=(n_splits, None), high=NONE),
                 "weight": Array(dtype="float64", shape=(None,), low=0, is_needed=False),
+                "groups": Array(dtype="int64", shape=(None,), low=0, is_needed=False),
                 PRICE: price,
                 # What it was called before references were told s.
                 "price": price,

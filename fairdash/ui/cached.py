@@ -30,6 +30,7 @@ from fairdash.data.suggestion import (
 from fairdash.data.uploads import check_kept, forget_tables, read_upload, table_of_upload
 from fairdash.dependence import independence_test, measure
 from fairdash.dependence.classical import RankLink, rank_link
+from fairdash.dependence.grouping import as_groups
 from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS
 from fairdash.errors import Problem
 from fairdash.evaluation import DEFAULT_MEASURE, cap_cost
@@ -263,11 +264,18 @@ def check_of(
     sensitive: tuple[str, ...],
     exposure: str | None,
     price: str | None,
+    group: str | None,
     columns: tuple[str, ...],
 ) -> DataCheck:
     """Return columns that certainly or possibly give the target away; `table` as in :func:`suggestion_of`."""
     return check_data(
-        _frame, target=target, sensitive=sensitive, exposure=exposure, price=price, columns=columns
+        _frame,
+        target=target,
+        sensitive=sensitive,
+        exposure=exposure,
+        price=price,
+        group=group,
+        columns=columns,
     )
 
 
@@ -328,7 +336,7 @@ def link_of(dataset: Dataset, sensitive: str) -> tuple[float, float, int]:
 @_once_a_server(8)
 def rank_link_of(dataset: Dataset, sensitive: str) -> RankLink:
     """Return the rank correlation of target and sensitive column on all rows, weighted by exposure."""
-    return rank_link(*_columns(dataset, sensitive))
+    return rank_link(*_columns(dataset, sensitive), as_groups(dataset.groups, dataset.n_rows))
 
 
 def _columns(dataset: Dataset, sensitive: str) -> tuple[Floats, Floats, Floats | None]:

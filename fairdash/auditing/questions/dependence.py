@@ -283,7 +283,8 @@ def along_probabilities(
             "wrong."
         )
     else:
-        tables["calibration_of_classes"] = found = calibration(p, table.known, names)
+        units = None if table.columns.groups is None else table.units
+        tables["calibration_of_classes"] = found = calibration(p, table.known, names, units)
         off = [str(name) for name in found["class"][found["p_value"] <= LEVEL]]
         said = (
             f"In the {n_known:,} rows with a known class, the frequency of each class agrees with its "

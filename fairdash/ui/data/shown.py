@@ -14,6 +14,7 @@ from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.data.suggestion import claims_in_total
 from fairdash.dependence import REGISTRY
 from fairdash.dependence.classical import RankLink
+from fairdash.dependence.grouping import as_groups
 from fairdash.evaluation import DEFAULT_MEASURE, group_averages
 from fairdash.evaluation.verdict import ALPHA
 from fairdash.figures.data import distribution_figure, link_figure, proxies_figure
@@ -112,7 +113,8 @@ def show_link(dataset: Dataset, sensitive: str) -> None:
         st.caption(on_all_rows(rank_link_of(dataset, sensitive)))
     y, s = dataset.target.to_numpy(), dataset.sensitive[sensitive].to_numpy()
     weight = None if dataset.weight is None else dataset.weight.to_numpy()
-    averages = group_averages(y, s, weight=weight)
+    units = as_groups(dataset.groups, len(y))
+    averages = group_averages(y, s, weight=weight, units=units)
     chart(
         link_figure(
             s,
