@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from fairdash.ui.audit.answers import show_audit, show_earlier
-from fairdash.ui.audit.form import show_example, show_form
+from fairdash.ui.audit.form import show_example, show_form, show_own_table, wants_own_table
 from fairdash.ui.cached import roles_of, table_of
 from fairdash.ui.frame import PICTURES
 from fairdash.ui.state import chosen_audit, chosen_source, is_source_chosen
@@ -14,6 +14,9 @@ st.title("Does this price follow a sensitive attribute?")
 audit = chosen_audit()
 if audit is not None:
     show_audit(audit)
+elif wants_own_table():
+    show_own_table()
+    show_earlier()
 elif is_source_chosen():
     source = chosen_source()
     with st.skeleton(height=PICTURES):

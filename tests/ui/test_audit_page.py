@@ -32,7 +32,8 @@ from fairdash.ui.text import safe
 from fairdash.utils.text import unbroken
 from tests.auditing.test_model import onnx_bytes
 from tests.runs.finished import PLAN, finished
-from tests.ui.conftest import box, calm, charts, click, numbers, open_page, words
+from tests.ui.conftest import box, button, calm, charts, click, numbers, open_page, words
+from tests.ui.test_data_page import csv
 
 
 def policies(n: int = 900) -> pd.DataFrame:
@@ -102,6 +103,42 @@ def test_from_the_form_to_the_answers() -> None:
     assert "<b>premium" not in title
     curve = charts(at)[title]["data"][1]
     assert len(numbers(curve["x"])) == (result.curve["kind"] == "curve").sum()
+
+
+def test_price_and_attribute_are_all_that_a_table_of_ones_own_needs() -> None:
+    """Parts of the price are no factors, and the rows of a policy count as one."""
+    rng = np.random.default_rng(0)
+    policy = np.repeat(rng.permutation(900)[:400], 2)
+    age, zone = rng.integers(18, 80, 900)[policy], rng.choice(list("abc"), 900)[policy]
+    frame = pd.DataFrame({"no": policy, "tpl": (3.0 * (100 - age)).round(2), "zone": zone, "old": age})
+    frame["hull"] = rng.gamma(20, 8, 900)[policy].round(2)
+    frame["total"] = (frame["tpl"] + frame["hull"]).round(2)
+    at = click(open_page("audit"), "Audit a table of your own")
+    at = at.file_uploader[0].set_value(("own.csv", csv(frame), "text/csv")).run()
+    assert button(at, "Audit this price").disabled
+    at = box(at, "Price, or prediction").set_value("total").run()
+    at = calm(box(at, "Sensitive attribute").set_value("old").run())
+    said = words(at).replace("\\", "")
+    assert "**2 columns** left out of the factors: “total” is the sum of “tpl”, “hull”." in said
+    assert "**no** names 400 policies in 800 rows. The audit counts the rows of a policy as one unit." in said
+    factors = next(each for each in at.multiselect if each.label.startswith("Rating factors"))
+    assert factors.value == ["zone"]
+    at = click(at, "Use 2 columns anyway")
+    factors = next(each for each in at.multiselect if each.label.startswith("Rating factors"))
+    assert factors.value == ["tpl", "zone", "hull"]
+    at = calm(click(click(at, "Leave out 2 columns"), "Audit this price"))
+    columns = AuditJob(at.query_params["audit"], owner=LOCAL).spec.plan.columns
+    assert (columns.price, columns.sensitive, columns.groups) == ("total", "old", "no")
+    assert columns.features == ("zone",)
+    roles = load_source(at.query_params["dataset"]).roles
+    assert (roles.target, roles.sensitive, roles.group, roles.features) == (
+        "total",
+        ("years",),
+        "no",
+        ("zone",),
+    )
+    # Its table is in use from now on, and the form is that of any other.
+    assert "Another table" in [each.label for each in click(at, "Another audit").button]
 
 
 def test_an_example_answers_before_anything_is_uploaded() -> None:

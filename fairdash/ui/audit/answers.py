@@ -141,8 +141,9 @@ def _show_first_screen(result: AuditResult, title: str) -> None:
             anchor=False,
         )
         st.markdown(unbroken(safe(result.in_words)))
+        rows = f"{result.n:,} rows" + ("" if columns.groups is None else f" of {result.n_units:,} policies")
         st.caption(
-            f"{safe(columns.price)} against {safe(columns.sensitive)} · {safe(title)} · {result.n:,} rows. "
+            f"{safe(columns.price)} against {safe(columns.sensitive)} · {safe(title)} · {rows}. "
             f"Criterion and threshold were fixed before any result: {primary.title.lower()}, and a gap of "
             f"at most {100 * result.plan.max_gap:.3g} % of the mean price."
         )
@@ -335,8 +336,9 @@ def _offer_training(source: DatasetSource, columns: Columns) -> None:
     st.markdown("No front has been trained on this table with these columns yet. Training takes minutes.")
     if st.button("Train a front on this table", key=KEY("train"), icon=":material/tune:"):
         assert isinstance(source, UploadSource | CatalogueSource)
-        made = replace(source, roles=_roles_of_run(roles_of(source), columns))
-        if columns.outcome in columns.totals and (source.table()[columns.outcome] < 0).any():
+        table = source.table()
+        made = replace(source, roles=roles_of_audit(roles_of(source), columns, table))
+        if columns.outcome in columns.totals and (table[columns.outcome] < 0).any():
             # As the audit took them.
             made = replace(made, fixes=with_fix(made.fixes, Fix(AS_THEY_ARE, columns.outcome)))
         choose_run(None)
@@ -344,15 +346,23 @@ def _offer_training(source: DatasetSource, columns: Columns) -> None:
         go_to("train", address={Address.DATASET.value: made.id})
 
 
-def _roles_of_run(roles: Roles, columns: Columns) -> Roles:
+def roles_of_audit(roles: Roles, columns: Columns, table: pd.DataFrame) -> Roles:
     """Return the audit's columns as a run has them; what else the table's roles say stays."""
-    taken = {columns.price, columns.sensitive, columns.outcome, columns.exposure, columns.groups}
-    taken |= {columns.candidate, columns.expected_cost}
+    names = [str(name) for name in table]
+    # A model's price is no column.
+    price = columns.price if columns.price in names else None
+    target = next(
+        name
+        for name in (columns.outcome, price, roles.target, *roles.features, *names)
+        if name and name != columns.sensitive
+    )
+    taken = {target, price, columns.exposure, columns.groups, columns.candidate, columns.expected_cost}
+    taken |= {columns.sensitive, *columns.also}
     return replace(
         roles,
-        target=str(columns.outcome),
-        sensitive=(columns.sensitive,),
-        prediction=columns.price,
+        target=target,
+        sensitive=(columns.sensitive, *columns.also),
+        prediction=None if price == target else price,
         weight=columns.exposure,
         group=columns.groups,
         rate=columns.outcome in columns.totals,

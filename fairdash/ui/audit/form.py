@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -20,10 +21,11 @@ from fairdash.data.roles import Roles
 from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource
 from fairdash.errors import FairdashError
 from fairdash.runs.launch import start_audit
-from fairdash.ui.audit.answers import choose_attribute, show_result
-from fairdash.ui.cached import columns_of_classes
+from fairdash.ui.audit.answers import choose_attribute, roles_of_audit, show_result
+from fairdash.ui.cached import columns_of_classes, suggestion_of
+from fairdash.ui.data.upload import ask_for_table
 from fairdash.ui.frame import show_problems
-from fairdash.ui.keys import Keys
+from fairdash.ui.keys import Address, Keys
 from fairdash.ui.owner import current_owner
 from fairdash.ui.pages import page
 from fairdash.ui.state import choose_audit, choose_source
@@ -33,6 +35,8 @@ from fairdash.utils.text import counted
 KEY = Keys(__file__)
 
 NONE = "None"
+#: Where the session keeps the data that were in use when a table of one's own was asked for.
+_OWN = KEY("own")
 #: The policies of the example, and simulated ones that are there without a connection.
 MOTOR = CatalogueSource(dataset="motor_tariff")
 SIMULATED = CatalogueSource(dataset="portfolio")
@@ -41,7 +45,7 @@ SIMULATED = CatalogueSource(dataset="portfolio")
 def show_example() -> None:
     """Show ways to start your own audit, and the example's answers."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.page_link(page("data"), label="Audit a table of your own", icon=":material/upload_file:")
+        _offer_own_table("Audit a table of your own")
         is_here = CATALOGUE["motor"].is_local()
         source = MOTOR if is_here else SIMULATED
         st.button(
@@ -59,6 +63,45 @@ def show_example() -> None:
     show_result(choose_attribute(_example()), title=MOTOR.title)
 
 
+def wants_own_table() -> bool:
+    """Return whether the user asked for a table of their own, and has chosen no other data since."""
+    return bool(st.session_state.get(_OWN, "") == _in_use())
+
+
+def _offer_own_table(label: str) -> None:
+    def ask() -> None:
+        st.session_state[_OWN] = _in_use()
+
+    st.button(label, key=KEY("own-table"), icon=":material/upload_file:", on_click=ask)
+
+
+def _in_use() -> str | None:
+    """Name of the data set in use; None for none."""
+    return st.session_state.get(Address.DATASET)
+
+
+def show_own_table() -> None:
+    """Ask for a file, and audit a price of its table: price and attribute are all that must be chosen."""
+    st.page_link(page("data"), label="Choose a built-in table instead", icon=":material/table:")
+    found = ask_for_table(None)
+    if found is None:
+        return
+    upload, reading, frame = found
+    given, _ = suggestion_of(frame, table=f"{upload.sha256} {reading}")
+    begin = Roles(
+        target=given.target or "",
+        sensitive=given.sensitive,
+        features=given.features,
+        weight=given.weight,
+        prediction=given.prediction,
+        group=given.group,
+        rate=given.rate,
+    )
+    show_form(
+        UploadSource(sha256=upload.sha256, name=upload.name, roles=begin, reading=reading), frame, begin
+    )
+
+
 @st.cache_resource(show_spinner=False)
 def _example() -> AuditResult:
     return example_audit()
@@ -69,9 +112,12 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
     st.markdown(
         f"**{safe(source.title)}** · {counted(len(frame), 'row')} · {counted(frame.shape[1], 'column')}"
     )
-    st.page_link(page("data"), label="Another table", icon=":material/table:")
+    is_new = wants_own_table()
+    if not is_new:
+        _offer_own_table("Another table")
     model = _ask_for_model(source, frame, roles)
-    columns = _ask_for_columns(source.id, frame, roles, price=MODEL_PRICE if model != {} else None)
+    price = MODEL_PRICE if model != {} else None
+    columns = _ask_for_columns(source.id, frame, roles, price=price, is_new=is_new)
     criterion = str(
         st.radio(
             "The primary criterion is tested at the 5 % level, the others with a correction for multiple "
@@ -118,6 +164,9 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
                 currency=currency,
                 period=period,
             )
+            if is_new:
+                source = replace(source, roles=roles_of_audit(roles, columns, frame))
+                choose_source(source)
             choose_audit(start_audit(source, plan, owner=current_owner(), **model))
         except FairdashError as error:
             show_problems(error)
@@ -177,8 +226,13 @@ def _ask_for_money(*, has_outcome: bool) -> tuple[float | None, str, str]:
     return cap or None, currency.strip(), period.strip()
 
 
-def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles, *, price: str | None) -> Columns | None:
-    """Roles of the columns; None while price or sensitive attribute is missing. A model's price is given."""
+def _ask_for_columns(
+    table: str, frame: pd.DataFrame, roles: Roles, *, price: str | None, is_new: bool
+) -> Columns | None:
+    """Roles of the columns; None while price or sensitive attribute is missing. A model's price is given.
+
+    In a new table no features are chosen yet.
+    """
     names = [str(name) for name in frame]
     numbers = [name for name in names if is_numeric_dtype(frame[name])]
     # Only the sensitive attribute may be classes.
@@ -210,12 +264,12 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles, *, price: st
             _price_in(numbers, roles),
             "The price charged, or the prediction, for each row.",
         )
-        places = [right, left, right]
+        places = [right, *st.columns(2)]
     of_sensitive, of_outcome, of_exposure = places
     sensitive = ask(
         of_sensitive,
         "Sensitive attribute",
-        roles.sensitive[0],
+        next(iter(roles.sensitive), None),
         "The attribute that the price must not follow, such as age, sex or region.",
         sensitive_ones,
     )
@@ -227,6 +281,9 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles, *, price: st
     )
     about = "The weight of a row, such as the years a policy ran."
     exposure = ask(of_exposure, "Exposure", roles.weight, about)
+    given, _ = suggestion_of(frame, table=table, target=outcome, prediction=column)
+    parts, use_parts = given.parts_of_price, KEY("parts", table, column)
+    left_out = () if st.session_state.get(use_parts) else parts
     with st.expander("Legitimate factors, policy, expected cost, a second price"):
         left, right = st.columns(2)
         cost = ask(
@@ -245,10 +302,11 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles, *, price: st
         )
         taken.extend(also)
         others = [name for name in names if name not in taken]
+        begin_group = roles.group or given.group
         groups = left.selectbox(
             "Policy, or another group of rows",
             [NONE, *others],
-            index=others.index(roles.group) + 1 if roles.group in others else 0,
+            index=others.index(begin_group) + 1 if begin_group in others else 0,
             help="Rows of one policy are not independent.",
             key=KEY("groups", table, *taken),
         )
@@ -277,10 +335,15 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles, *, price: st
         features = st.multiselect(
             "Rating factors of the price",
             [name for name in others if name != groups],
-            default=[name for name in roles.features if name in others and name != groups],
+            default=[
+                name
+                for name in others
+                if name in ((*given.features, *parts) if is_new else roles.features)
+                and name not in (groups, *left_out)
+            ],
             placeholder="Every column without another role",
             help="Models of price and outcome learn from these columns. Leave out columns known only later.",
-            key=KEY("features", table, groups, *taken),
+            key=KEY("features", table, groups, *left_out, *taken),
         )
         free = [name for name in (*controls, *features) if name not in numbers]
         coverage = st.selectbox(
@@ -289,6 +352,14 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles, *, price: st
             help="The audit compares actual and expected outcome for each level of this column.",
             key=KEY("coverage", table, groups, *taken, *free),
         )
+    if parts:
+        _say_parts(given.left_out[parts[0]], len(parts), used=not left_out, key=use_parts)
+    if given.policies is not None and groups in (NONE, given.group):
+        words = f"**{safe(given.group)}** names {given.policies.in_words()}."
+        if groups == NONE:
+            st.warning(f"{words} Choose it as the policy: the rows of one policy are not independent.")
+        else:
+            st.caption(f"{words} The audit counts the rows of a policy as one unit.")
     totals = _ask_for_totals(frame, [column, outcome, cost, second], exposure, table=table)
     if price is None or sensitive is None:
         return None
@@ -307,6 +378,22 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles, *, price: st
         coverage=None if coverage == NONE else coverage,
         probabilities=tuple(probabilities),
         known_class=known if probabilities and known != NONE else None,
+    )
+
+
+def _say_parts(why: str, count: int, *, used: bool, key: str) -> None:
+    """Say that columns are parts of the price, with a button that uses them or leaves them out."""
+    columns = counted(count, "column")
+    sentence, button = st.columns([3, 1], vertical_alignment="center")
+    say = sentence.warning if used else sentence.caption
+    done = "used, though parts of the price" if used else "left out of the factors"
+    say(f"**{columns}** {done}: {safe(why)}.")
+    button.button(
+        f"Leave out {columns}" if used else f"Use {columns} anyway",
+        key=KEY("use", key),
+        on_click=st.session_state.__setitem__,
+        args=(key, not used),
+        width="stretch",
     )
 
 

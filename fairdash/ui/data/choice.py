@@ -20,7 +20,7 @@ from fairdash.ui.data.upload import ask_for_upload
 from fairdash.ui.frame import show_problems
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.pages import go_to
-from fairdash.ui.state import DEFAULT_SOURCE, choose_run, chosen_source
+from fairdash.ui.state import DEFAULT_SOURCE, choose_audit, choose_run, chosen_source
 from fairdash.ui.text import safe
 from fairdash.utils.text import counted, megabytes
 
@@ -131,11 +131,13 @@ def bring(entry: CatalogueEntry) -> None:
 
 
 def show_heading(data: Dataset, source: DatasetSource) -> None:
-    """Show title, rows and roles, with links to the trade-off and to training."""
+    """Show title, rows and roles, with links to the trade-off, to training and to the audit."""
     heading, buttons = st.columns([3, 1], vertical_alignment="center")
     heading.subheader(safe(data.title), anchor=False)
     heading.caption(
-        f"{counted(data.n_rows, 'row')} · {counted(len(data.roles.features), 'feature')} · sensitive: "
+        f"{counted(data.n_rows, 'row')}"
+        + ("" if data.group is None else f" of {counted(data.group.nunique(), 'group')}")
+        + f" · {counted(len(data.roles.features), 'feature')} · sensitive: "
         f"{safe(', '.join(data.roles.sensitive))} · target: {safe(data.roles.target)}"
         + (f" ÷ {safe(data.roles.weight)}" if data.per_exposure and data.roles.weight else "")
         + (f" · exposure: {safe(data.roles.weight)}" if data.roles.weight else "")
@@ -145,6 +147,9 @@ def show_heading(data: Dataset, source: DatasetSource) -> None:
             _leave_for("tradeoff", source)
         if st.button("Train on this data", icon=":material/tune:", width="stretch"):
             _leave_for("train", source)
+        if st.button("Audit a price in this table", icon=":material/fact_check:", width="stretch"):
+            choose_audit(None)
+            go_to("audit", address={Address.DATASET.value: source.id})
     # A preview is likely to be the next thing; its worker needs seconds to start.
     prepare()
 

@@ -63,18 +63,28 @@ FILE_TYPES = [
 ]
 
 
-def ask_for_upload(known: UploadSource | None) -> UploadSource | None:
+def ask_for_table(known: UploadSource | None) -> tuple[Upload, ReadingOptions, pd.DataFrame] | None:
+    """Ask for a file and how to read it, and return its table; None while there is none."""
     upload = ask_for_file(known)
     if upload is None:
         return None
-    if known is not None and known.sha256 != upload.sha256:
-        known = None
-    reading = ask_for_reading(upload, known.reading if known else ReadingOptions())
+    same = known is not None and known.sha256 == upload.sha256
+    reading = ask_for_reading(upload, known.reading if known and same else ReadingOptions())
     found = table_or_fixes(upload, reading)
     if found is None:
         return None
     frame, report = found
     st.caption("  \n".join(safe(sentence) for sentence in report.sentences()))
+    return upload, reading, frame
+
+
+def ask_for_upload(known: UploadSource | None) -> UploadSource | None:
+    found = ask_for_table(known)
+    if found is None:
+        return None
+    upload, reading, frame = found
+    if known is not None and known.sha256 != upload.sha256:
+        known = None
     key = f"{upload.sha256} {list(frame)}"
     table = f"{upload.sha256} {reading}"
     chosen = ask_for_roles(frame, known.roles if known else None, key=key, table=table)
