@@ -13,6 +13,7 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from fairdash.auditing.plan import Columns
 from fairdash.data.columns import LARGEST_MAGNITUDE, as_classes
 from fairdash.data.leaks import certain_leaks
+from fairdash.data.policies import find_policies
 from fairdash.data.sums import by_sentence, parts_of
 from fairdash.errors import Checks, DataError, OptionError, Problem
 from fairdash.evaluation.class_probabilities import OFF_ONE
@@ -84,8 +85,14 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
 def without_leaks(
     frame: pd.DataFrame, columns: Columns, names: tuple[str, ...]
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Return the features that give neither outcome nor a price away, with notes; named features stay."""
+    """Return the features that give neither outcome nor a price away, with notes; named features stay.
+
+    The number of a policy is none either; if rows belong to policies, and no group is named, a note says so.
+    """
     free, notes = [name for name in names if name != columns.coverage], []
+    if columns.groups is None and (policies := find_policies(frame, but=columns.numbers().values())):
+        free = [name for name in free if name != policies.column]
+        notes.append(f"fairdash counts each row as independent. {policies.advice}")
     for role, called in _GIVEN_AWAY.items():
         if (total := getattr(columns, role)) is None:
             continue

@@ -271,6 +271,10 @@ class AuditTable:
             units = np.asarray(as_groups(used[columns.groups].to_numpy(), len(used)))
         if (n_units := len(np.unique(units))) < FEWEST:
             raise _too_few(n_units, "groups of complete rows", notes)
+        if columns.groups is not None:
+            notes.append(
+                f"The rows belong to {n_units:,} policies (“{columns.groups}”), which count as independent."
+            )
         check_values(numbers, weight, columns)
         held = [pd.DataFrame({"s": numbers["sensitive"], "w": weight}), controls, features]
         keys = factors = _hash_of(pd.concat(held, axis=1))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +16,7 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from fairdash.cli import AsJson, Columns, say
 from fairdash.data.columns import as_classes
 from fairdash.data.leak_check import check_data
+from fairdash.data.policies import find_policies
 from fairdash.data.readers.reading import read_table
 from fairdash.dependence import (
     REGISTRY,
@@ -29,6 +31,7 @@ from fairdash.dependence.registry import WAYS
 from fairdash.errors import Checks, DataError, Problem
 from fairdash.evaluation.insurance import FEWEST_SHOWN
 from fairdash.utils.registry import get_entry
+from fairdash.utils.text import visible
 
 
 def measure(
@@ -85,6 +88,7 @@ def measure(
     complete = _complete_numbers(
         numbers if are_classes else [*numbers, second], also=[second, *groups, *alike]
     )
+    note_policies(frame, group, but=(u, v, exposure))
     left_out = int((~complete).sum())
     first, *weight = (each[complete].astype(float) for each in numbers)
     second = second[complete] if are_classes else second[complete].astype(float)
@@ -113,7 +117,8 @@ def measure(
     }
     if among_equals is not None:
         found["among_equals"] = asdict(among_equals)
-    say(found, _sentences(estimate, verdict, left_out, among_equals), as_json=as_json)
+    n_groups = int(groups[0][complete].nunique()) if groups else None
+    say(found, _sentences(estimate, verdict, left_out, among_equals, n_groups), as_json=as_json)
 
 
 def check(
@@ -124,6 +129,7 @@ def check(
     sensitive: Columns = (),
     exposure: str | None = None,
     price: str | None = None,
+    group: str | None = None,
     as_json: AsJson = False,
 ) -> int:
     """Check a file for columns that give the target away.
@@ -140,16 +146,27 @@ def check(
         Column of row weights (exposure).
     price
         Existing prediction.
+    group
+        Column that groups rows, such as a policy number.
     """
     frame, _ = read_table(file)
     columns = {str(name): name for name in frame.columns}
-    for each in (target, *sensitive, exposure, price):
+    for each in (target, *sensitive, exposure, price, group):
         if each is not None:
             get_entry(columns, each, option="column")
-    found = check_data(frame, target=target, sensitive=sensitive, exposure=exposure, price=price)
+    roles = {"exposure": exposure, "price": price, "group": group}
+    found = check_data(frame, target=target, sensitive=sensitive, **roles)
+    note_policies(frame, group, but=(target, *sensitive, exposure, price))
     both = {"certain": found.certain, "suspect": found.suspect}
     say(asdict(found) | both, found.sentences(), as_json=as_json)
     return 1 if found.certain else 0
+
+
+def note_policies(frame: pd.DataFrame, group: str | None, *, but: Collection[str | None]) -> None:
+    """Say on standard error that rows belong to policies, where no group is named."""
+    policies = find_policies(frame, but=[each for each in but if each]) if group is None else None
+    if policies is not None:
+        print(visible(policies.advice), file=sys.stderr)
 
 
 def _complete_numbers(numbers: Sequence[pd.Series], *, also: Sequence[pd.Series]) -> pd.Series:
@@ -202,9 +219,11 @@ def _sentences(
     verdict: IndependenceTest,
     left_out: int,
     among_equals: ConditionalDependence | None,
+    groups: int | None,
 ) -> Iterator[str]:
     measure = REGISTRY[estimate.id]
-    yield f"{measure.title}, {estimate.n:,} rows"
+    of_groups = "" if groups is None else f" of {groups:,} policies"
+    yield f"{measure.title}, {estimate.n:,} rows{of_groups}"
     yield f"value        {estimate.value:.4g}"
     if measure.recorded:
         yield f"             {WAYS[measure.recorded]}"

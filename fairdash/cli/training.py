@@ -14,6 +14,7 @@ from cyclopts import Parameter
 
 from fairdash import api
 from fairdash.cli import AsJson, Columns, Numbers, Words, rows, say
+from fairdash.cli.measuring import note_policies
 from fairdash.data.building import build_dataset
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset
@@ -115,6 +116,9 @@ class DataOptions:
         columns = {str(name): name for name in frame.columns}
         for each in (*named, *self.features):
             get_entry(columns, each, option="column")
+        note_policies(
+            frame, self.group, but=(self.predict, *self.sensitive, self.exposure, self.price, self.time)
+        )
         rate = self.per_exposure
         if rate is None:
             rate = self.exposure is not None and looks_like_total(frame[self.predict])
@@ -158,12 +162,12 @@ class DataOptions:
         out = {
             name: given.left_out[name]
             for name in others
-            if name in given.to_be_said or given.left_out.get(name) == NAMES_POLICIES
+            if name in (*given.to_be_said, given.group) or given.left_out.get(name) == NAMES_POLICIES
         }
         for name, why in out.items():
             _note(f"“{name}” is not used as a feature: {why}. Decide yourself with --features.")
         features = tuple(name for name in others if name not in out)
-        for each in find_suspects(frame, target, features, beside=self.sensitive):
+        for each in find_suspects(frame, target, features, beside=self.sensitive, group=self.group):
             _note(f"“{each.column}” looks too good to be true: {each.sentence}.")
         return features
 

@@ -120,6 +120,8 @@ def build_dataset(
         problems.extend(role_problems(values, role=table.played[column], lines=table.lines))
     if roles.group is not None:
         problems.extend(group_problems(table.frame[roles.group], table.lines))
+        n_groups = table.frame[roles.group].nunique()
+        remarks.append(f"The rows belong to {counted(n_groups, 'group')}, by “{roles.group}”.")
     if roles.target in outcomes and roles.weight in (None, *outcomes):
         problems.extend(table.settle_totals(outcomes))
 

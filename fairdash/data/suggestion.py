@@ -22,6 +22,7 @@ from fairdash.data.columns import as_classes
 from fairdash.data.features import exclusion_reason
 from fairdash.data.header_words import CLAIMS, WHOLE, meanings_of, other_words
 from fairdash.data.leaks import BOUNDS, bounds_of_exposure, certain_leaks
+from fairdash.data.policies import Policies, find_policies
 from fairdash.data.rate import can_be_rate, looks_like_total
 from fairdash.data.sums import parts_of
 from fairdash.errors import Fix
@@ -74,6 +75,8 @@ class Suggestion:
         Those of them that would help only too well: they are known when the target is, and not before.
     parts_of_price
         Those of them that add up to the prediction.
+    policies
+        The column whose values are policies, or people, with several rows; None if none is.
     """
 
     target: str | None
@@ -86,6 +89,12 @@ class Suggestion:
     left_out: Mapping[str, str] = field(default_factory=dict)
     known_with_target: tuple[str, ...] = ()
     parts_of_price: tuple[str, ...] = ()
+    policies: Policies | None = None
+
+    @property
+    def group(self) -> str | None:
+        """Column whose rows belong together."""
+        return None if self.policies is None else self.policies.column
 
     @property
     def to_be_said(self) -> tuple[str, ...]:
@@ -145,6 +154,9 @@ def suggest_roles(
         why = exclusion_reason(frame[name]) or _numbers_rows(frame[name]) or _numbers_places(frame[name])
         if why is not None and name not in (target, exposure, prediction):
             left_out[name] = why
+    policies = find_policies(frame, but=[each for each in (target, exposure, prediction) if each])
+    if policies is not None:
+        left_out.setdefault(policies.column, NAMES_POLICIES)
     numeric = [name for name in frame.columns if name not in left_out and kind_of(frame[name]) in NUMBERS]
     weight = exposure or _most_like([name for name in numeric if name != target], ("exposure",))
     if prediction is None:
@@ -184,6 +196,7 @@ def suggest_roles(
         left_out={**left_out, **leaks, **parts},
         known_with_target=tuple(leaks),
         parts_of_price=tuple(parts),
+        policies=policies,
     )
 
 

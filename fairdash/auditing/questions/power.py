@@ -64,7 +64,7 @@ def how_sure(data: AuditData, before: Answered) -> Part:
 
 def _power(data: AuditData, before: Answered) -> Part:
     mean = data.table.mean_price
-    rows = [
+    table = [
         {
             "criterion": name,
             "rows": each.table.n,
@@ -76,13 +76,16 @@ def _power(data: AuditData, before: Answered) -> Part:
     ]
     first = before.criteria[data.plan.criterion]
     n, needed = first.table.n, first.rows_needed(data.delta)
+    rows = counted(n, "row")
+    if first.table.columns.groups is not None:
+        rows += f" of {first.table.n_units:,} policies"
     enough = "there are enough rows" if needed <= n else f"about {amount(needed)} rows would be needed"
     said = (
-        f"{CRITERIA[data.plan.criterion].title}: if there were no gap, {counted(n, 'row')} like these would "
-        f"rule out a gap of {percent(first.found.smallest / mean)} of the mean price with probability 0.8. "
+        f"{CRITERIA[data.plan.criterion].title}: if there were no gap, {rows} like these would rule "
+        f"out a gap of {percent(first.found.smallest / mean)} of the mean price with probability 0.8. "
         f"For a gap of {data.plan.gap_in_words}, {enough}."
     )
-    return Part(sentences=(said,), tables={"power": pd.DataFrame(rows)})
+    return Part(sentences=(said,), tables={"power": pd.DataFrame(table)})
 
 
 def _missing(data: AuditData) -> list[Part]:

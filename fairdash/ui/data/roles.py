@@ -10,6 +10,7 @@ import streamlit as st
 
 from fairdash.data.column_profile import NUMBERS, kind_of
 from fairdash.data.leak_check import DataCheck
+from fairdash.data.policies import Policies
 from fairdash.data.rate import can_be_rate, looks_like_total
 from fairdash.data.roles import Roles
 from fairdash.data.suggestion import PricingTarget, Suggestion
@@ -133,8 +134,8 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
             single[part] = None if name == none else name
             taken.append(single[part])
         others = [column for column in columns if column not in taken]
-        price = single["prediction"]
-        given, _ = suggestion_of(frame, table=table, target=new_target, prediction=price)
+        charged = single["prediction"]
+        given, _ = suggestion_of(frame, table=table, target=new_target, prediction=charged)
         former = given
         if known:
             former, _ = suggestion_of(frame, table=table, target=known.target, prediction=known.prediction)
@@ -148,11 +149,14 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
             target=new_target,
             sensitive=(new_sensitive, *further),
             exposure=new_weight,
-            price=price,
+            price=charged,
+            group=single["group"],
             # Not only those chosen: then nothing is looked for again when one of them is left out.
             columns=tuple(column for column in others if column in given.features or column in chosen),
         )
     say_what_tells_the_target(others, chosen, given=given, check=check, key=key)
+    if given.policies is not None:
+        say_policies(given.policies, group=single["group"])
     rate = False
     if new_target is not None and new_weight is not None:
         same = known is not None and (known.target, known.weight) == (new_target, new_weight)
@@ -169,6 +173,15 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
         **single,
         rate=rate,
     )
+
+
+def say_policies(policies: Policies, *, group: str | None) -> None:
+    """Say that rows belong to policies, and whether they count as such."""
+    words = f"**{safe(policies.column)}** names {policies.in_words()}."
+    if group is None:
+        st.warning(f"{words} Choose it as the group: the rows of one policy are not independent.")
+    elif group == policies.column:
+        st.caption(f"{words} Splits and tests keep the rows of a policy together.")
 
 
 def ask_for_rate(
