@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -14,7 +15,7 @@ import pandas as pd
 import pytest
 
 import fairdash as fd
-from fairdash.cli import command_line, main
+from fairdash.cli import UNEXPECTED, command_line, help_of_every_verb, main
 from fairdash.cli.training import DataOptions
 from fairdash.data.dataset import Dataset
 from fairdash.data.leaks import BOUNDS
@@ -372,13 +373,81 @@ def test_a_reader_that_closes_the_pipe_ends_every_command_quietly(command, unbuf
     assert (ended.returncode, ended.stderr) == (141, "")
 
 
-def test_a_broken_pipe_that_is_not_the_outputs_is_no_reader_gone(monkeypatch):
-    def hung_up(*words: str, u: str, v: str):
-        raise BrokenPipeError("a child process is gone")
+@pytest.mark.parametrize("fault", [BrokenPipeError, ZeroDivisionError, MemoryError, OSError, KeyError])
+@pytest.mark.parametrize(
+    ("verb", "command"),
+    [
+        ("auditing.bytes_of", "audit prices.csv --price a --sensitive b"),
+        ("measuring.read_table", "check prices.csv --target a"),
+        ("measuring.read_table", "measure pearson prices.csv --u a --v b"),
+        ("running.list_runs", "runs list"),
+        ("training.load_dataset", "sweep --dataset household"),
+    ],
+)
+def test_an_unexpected_error_has_a_status_of_its_own(verb, command, fault, monkeypatch, capsys, caplog):
+    def broken(*_: object, **__: object) -> int:
+        raise fault("Zoe")
 
-    monkeypatch.setattr("fairdash.cli.measuring.measure", hung_up)
-    with pytest.raises(BrokenPipeError, match="child process"):
-        main(["measure", "pearson", "prices.csv", "--u", "a", "--v", "b"])
+    monkeypatch.setattr(f"fairdash.cli.{verb}", broken)
+    assert main(command.split()) == UNEXPECTED == 70, "1 is a verdict"
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
+    assert "Unexpected error" in printed.err
+    (logged,) = caplog.messages
+    assert fault.__name__ in logged
+    assert "in broken" in logged
+    assert logged.split()[1].rstrip(":") in printed.err
+    assert "Zoe" not in logged + printed.err, "a message may quote a cell"
+
+
+def test_an_unexpected_error_is_logged_on_stderr(prices):
+    code = (
+        "import sys, fairdash.cli.measuring as verbs; verbs.read_table = None\n"
+        "from fairdash.cli import main; sys.exit(main())"
+    )
+    command = [sys.executable, "-c", code, "measure", "pearson", str(prices), "--u", "age", "--v", "price"]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (70, "")
+    assert "fairdash/cli/measuring.py" in ended.stderr
+    assert ended.stderr.endswith("The command has no result.\n")
+
+
+ENCODINGS = ("cp1252", "ascii", "latin-1", "utf-8")
+
+
+def printed_in(encoding: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> str:
+    """What a command prints to a file that is not necessarily UTF-8."""
+    streams = [io.TextIOWrapper(io.BytesIO(), encoding=encoding) for _ in range(2)]
+    with monkeypatch.context() as patched:
+        for name, stream in zip(("stdout", "stderr"), streams, strict=True):
+            patched.setattr(sys, name, stream)
+        assert main(arguments) in (0, 1, 3)
+        for stream in streams:
+            stream.flush()
+    return "".join(stream.buffer.getvalue().decode(encoding) for stream in streams)
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_help_of_every_verb_is_written_in_any_encoding(encoding, monkeypatch):
+    for verbs, text in help_of_every_verb(command_line("python -m fairdash")):
+        said = printed_in(encoding, [*verbs, "--help"], monkeypatch)
+        assert "?" not in said.replace("\n", ""), verbs
+        assert ("lambda" in said) == ("λ" in text and encoding != "utf-8"), verbs
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_an_audit_is_written_in_any_encoding(encoding, tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    age = rng.integers(18, 80, 300)
+    table = pd.DataFrame({"price": 100.0 + age, "λé日": age, "claims": rng.poisson(1, 300) * 90.0})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    told = ["audit", str(tmp_path / "t.csv"), *"--price price --outcome claims --question 3".split()]
+    said = printed_in(encoding, [*told, "--sensitive", "λé日", "--currency", "€"], monkeypatch)
+    names = {"utf-8": "“λé日”", "cp1252": "“lambdaé?”", "latin-1": '"lambdaé?"', "ascii": '"lambdae?"'}
+    assert names[encoding] in said
+    assert ("EUR" in said) == (encoding in ("ascii", "latin-1"))
 
 
 def data_of(*features: str, folder: Path) -> Dataset:

@@ -49,7 +49,7 @@ def _page(title: str, names: list[str]) -> str:
 
 
 def _commands() -> Iterator[str]:
-    yield "# The command line\n\nThis page shows the `--help` text of each command. `python -m fairdash` is the same as `fairdash`.\n"
+    yield "# The command line\n\nThis page shows the `--help` text of each command. `python -m fairdash` is the same as `fairdash`. A status of 0 to 3 is a command's own, as its text says. Every command ends with 2 if an input or an option can't be used, and with 70 after an unexpected error. The log on stderr has its place.\n"
     for verbs, text in help_of_every_verb(command_line(), width=100):
         yield f"{'#' * (2 + len(verbs))} {' '.join(['fairdash', *verbs])}\n"
         yield f"```text\n{text}\n```\n"

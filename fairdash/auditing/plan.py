@@ -366,9 +366,10 @@ class AuditPlan:
         checks.require(are_shares, "reliability", "It is not a share of a variance", hint)
         hint = "Give an amount above 0, in the outcome's own unit."
         checks.require(self.cap is None or self.cap > 0, "cap", "It is not an amount", hint)
-        known, hint = set(self.questions) <= set(QUESTIONS), "Name numbers from 1 to "
-        f"{max(QUESTIONS)}, or “all”."
-        checks.require(known, "questions", "There is no such question", hint)
+        is_seed = self.random_state is None or self.random_state >= 0
+        checks.require(is_seed, "random_state", "It is not a seed", "Give a whole number of at least 0.")
+        hint = f"Name numbers from 1 to {max(QUESTIONS)}, or “all”."
+        checks.require(set(self.questions) <= set(QUESTIONS), "questions", "There is no such question", hint)
         hint = "Give a date and a time with its zone, such as 2026-01-31T12:00:00+00:00."
         checks.require(not self.written or _is_time(self.written), "written", "It is not a time", hint)
         checks.finish()

@@ -20,10 +20,13 @@ several verbs share, and the function that prints results, are at the end of thi
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
+import logging
 import math
 import os
+import secrets
 import select
 import sys
 import textwrap
@@ -32,24 +35,32 @@ from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 from cyclopts import App, CycloptsError, Parameter, Token, UnusedCliTokensError
+from cyclopts.validators import Number
 
 from fairdash._version import __version__
 from fairdash.errors import FairdashError, OptionError
-from fairdash.utils.text import few, visible
+from fairdash.utils.error_log import trace_of
+from fairdash.utils.text import few, in_ascii, visible
 
+log = logging.getLogger("fairdash.cli")
+
+#: EX_SOFTWARE of sysexits.h: an internal error, which no verb uses for a result.
+UNEXPECTED = 70
 #: What a shell says of a program that SIGPIPE ended: 128 + 13.
 _READER_GONE = 141
+#: Exit statuses that every verb may have.
+_OTHER_STATUSES = f"2 bad input, {UNEXPECTED} unexpected error."
 
 #: Read when NumPy is first imported. What commands compute is many small products: a second thread wins
 #: nothing, and on a busy machine it waits for its turn in each of them.
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
-_AUDIT = """Audit an existing price against a sensitive column of its table.
+_AUDIT = f"""Audit an existing price against a sensitive column of its table.
 
-Exit status: 0 below the allowed gap, 1 above it, 3 undecided, 2 bad input."""
-_CHECK = """Check a file for columns that give the target away.
+Exit status: 0 below the allowed gap, 1 above it, 3 undecided, {_OTHER_STATUSES}"""
+_CHECK = f"""Check a file for columns that give the target away.
 
-Exit status: 0 no column certainly gives the target away, 1 one does, 2 bad input."""
+Exit status: 0 no column certainly gives the target away, 1 one does, {_OTHER_STATUSES}"""
 _PURPOSE = "Explore the trade-off between accuracy and fairness for sensitive numbers and classes."
 #: Verb to the function that carries it out and what help says of it; the list of verbs has the first line.
 _VERBS = {
@@ -124,27 +135,42 @@ def _shown(default: object) -> str | None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out one command and return its exit status.
 
-    It is 2 if an input or an option can't be used, and 141 if who reads the output has closed the pipe, as
-    ``head`` does. The signal itself stays ignored: it would also end the app when a browser hangs up.
+    It is 2 if an input or an option can't be used, 70 after an unexpected error, whose place is logged, and
+    141 if who reads the output has closed the pipe, as ``head`` does. The signal itself stays ignored: it
+    would also end the app when a browser hangs up.
     """
     for name in _BLAS_THREADS:
         os.environ.setdefault(name, "1")
+    codecs.register_error("ascii", in_ascii)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # its encoding may lack λ, as that of a file on Windows does
+            stream.reconfigure(errors="ascii")
     try:
         try:
             return _carry_out(sys.argv[1:] if arguments is None else list(arguments))
         finally:
             # Here, as Python's own flush at exit would end in a warning and 120.
             print(end="", flush=True)
-    except BrokenPipeError:
+    except BrokenPipeError as error:
         if sys.platform == "win32":
-            raise  # no such signal there, and no such status
+            return _unexpected(error)  # no such signal there, and no such status
         closed = [stream for stream in (sys.stdout, sys.stderr) if _is_closed(stream)]
         if not closed:
-            raise  # of a socket or a child process, which is a fault
+            return _unexpected(error)  # of a socket or a child process
         with open(os.devnull, "wb") as nowhere:
             for stream in closed:
                 os.dup2(nowhere.fileno(), stream.fileno())
         return _READER_GONE
+    except Exception as error:
+        return _unexpected(error)
+
+
+def _unexpected(error: Exception) -> int:
+    """Log where an error arose, without the values in its message, and return the exit status."""
+    error_id = secrets.token_hex(4)
+    log.error("error %s: %s", error_id, trace_of(error))
+    print(f"Unexpected error, logged above as {error_id}. The command has no result.", file=sys.stderr)
+    return UNEXPECTED
 
 
 def _is_closed(stream: TextIO) -> bool:
@@ -211,11 +237,12 @@ def _number(text: str) -> float:
         raise ValueError(f"“{text}” is not a number.") from None
 
 
-#: Comma-separated words and numbers; a share, 5% or 0.05; columns, by an option that may come again.
+#: Comma-separated words and numbers; a share, 5% or 0.05; columns, by an option that may come again; a seed.
 Words = Annotated[list[str] | None, Parameter(converter=_words, metavar="WORD,WORD")]
 Numbers = Annotated[list[float] | None, Parameter(converter=_numbers, metavar="NUMBER,NUMBER")]
 Share = Annotated[float, Parameter(converter=_share, metavar="SHARE")]
 Columns = Annotated[tuple[str, ...], Parameter(metavar="COLUMN")]
+Seed = Annotated[int, Parameter(validator=Number(gte=0))]
 AsJson = Annotated[bool, Parameter(name="--json", negative=(), help="Print all figures as JSON.")]
 
 

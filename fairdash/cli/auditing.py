@@ -15,7 +15,7 @@ from fairdash.auditing.filing.rules import RULES, Rule, template_of
 from fairdash.auditing.models.model_answers import MODEL_PRICE
 from fairdash.auditing.plan import ModelFile, plan_of
 from fairdash.auditing.repeated import compare_repeated
-from fairdash.cli import AsJson, Columns, Share, say
+from fairdash.cli import AsJson, Columns, Seed, Share, say
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.readers.reading import bytes_of, read_content
 from fairdash.data.readers.report import ReadingOptions
@@ -62,7 +62,7 @@ def audit(
     max_gap: Share = 0.05,
     question: tuple[int, ...] = (),
     reliability: tuple[float, ...] = (),
-    random_state: int = 0,
+    random_state: Seed = 0,
     against: Path | None = None,
     out: Path | None = None,
     template: str | None = None,

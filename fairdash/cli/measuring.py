@@ -13,7 +13,7 @@ import pandas as pd
 from cyclopts import Parameter
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from fairdash.cli import AsJson, Columns, say
+from fairdash.cli import AsJson, Columns, Seed, say
 from fairdash.data.columns import as_classes
 from fairdash.data.leak_check import check_data
 from fairdash.data.policies import find_policies
@@ -46,7 +46,7 @@ def measure(
     given: Columns = (),
     permutations: int = 199,
     bootstrap: int = 100,
-    random_state: int = 0,
+    random_state: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Measure the dependence between two columns of a file.

@@ -13,7 +13,7 @@ import pandas as pd
 from cyclopts import Parameter
 
 from fairdash import api
-from fairdash.cli import AsJson, Columns, Numbers, Words, rows, say
+from fairdash.cli import AsJson, Columns, Numbers, Seed, Words, rows, say
 from fairdash.cli.measuring import note_policies
 from fairdash.data.building import build_dataset
 from fairdash.data.catalogue import load_dataset
@@ -204,7 +204,7 @@ class TrainingOptions:
     epochs: int | None = None
     loss: str | None = None
     balance: bool | None = None
-    random_state: int = 0
+    random_state: Seed = 0
     device: str = "auto"
 
     def of(self, dataset: Dataset) -> dict[str, Any]:

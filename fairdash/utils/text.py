@@ -39,6 +39,45 @@ def _escape(char: str) -> str:
     return "".join(f"\\u{units[k : k + 2].hex()}" for k in range(0, len(units), 2))
 
 
+#: What Unicode's own names and decompositions do not give.
+_ASCII = {
+    "λ": "lambda",
+    "€": "EUR",
+    "→": "->",
+    "±": "+/-",
+    "≤": "<=",
+    "≥": ">=",
+    "≈": "~",
+    "×": "x",
+    "·": "*",
+}
+_ASCII |= dict.fromkeys("−–—", "-") | dict.fromkeys("“”„", '"') | dict.fromkeys("‘’", "'")
+
+
+def in_ascii(error: UnicodeError) -> tuple[str, int]:
+    """Replace characters that a stream's encoding lacks: λ by lambda, − by -, é by e, others by a “?”.
+
+    An error handler for :func:`codecs.register_error`.
+
+    >>> in_ascii(UnicodeEncodeError("ascii", "λ ≤ −2 ρ² €", 0, 11, ""))[0]
+    'lambda <= -2 rho2 EUR'
+    """
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(map(_ascii_of, error.object[error.start : error.end])), error.end
+
+
+def _ascii_of(char: str) -> str:
+    if char in _ASCII or char.isascii():
+        return _ASCII.get(char, char)
+    parts = [each for each in unicodedata.normalize("NFKD", char) if not unicodedata.combining(each)]
+    if parts != [char]:
+        return "".join(map(_ascii_of, parts))
+    script, *_, last = unicodedata.name(char, "no name").split()
+    known = script == "GREEK" and char.isalpha()
+    return (last.lower() if char.islower() else last.capitalize()) if known else "?"
+
+
 def counted(count: int, word: str) -> str:
     """Put a count before a word.
 
