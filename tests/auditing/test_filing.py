@@ -15,6 +15,7 @@ from fairdash.auditing.example import example_audit
 from fairdash.auditing.filing.document import PARTS, render_filing
 from fairdash.auditing.filing.governance import FIELDS, governance_yaml, kept_governance, parse_governance
 from fairdash.auditing.filing.rules import READ, RULES, TEMPLATES
+from fairdash.auditing.plan import QUESTIONS
 from fairdash.errors import StorageError
 from tests.auditing.test_evidence import HOSTILE
 from tests.tiers import few
@@ -79,6 +80,49 @@ def test_the_templates_say_what_is_known_and_use_what_there_is():
         assert len(shown) == len(set(shown))
         assert {"subject", "data", "method", "thresholds", "verdict", "limits"} <= set(shown)
     assert PAGE.read_text(encoding="utf-8") == page(), "make it anew: python -m docs.rules"
+
+
+#: What a sentence about an ability says, to a table of the question that has it.
+ABILITIES = {
+    r"impact ratio|selection rate": "classes",
+    r"probabilit": "class_probabilities",
+    r"along (a|one) column|single attribute|crossing": "crossed",
+    r"legitimate factor|among equals": "controlled_curve",
+    r"autocalibration|Lorenz|Murphy|actual ÷ expected": "murphy",
+    r"proxies|proxy": "proxies",
+    r"in money|segments": "segments",
+    r"alternative (price|premium)|only its error|discrimination-free": "premiums",
+    r"measurement error|missing values": "reliability",
+    r"second price|new-business price": "two_prices",
+}
+
+
+def denied(text: str) -> list[str]:
+    """Sentences that name an ability of an audit without the question that has it."""
+    asks = {table: number for number, each in QUESTIONS.items() for table in each.tables}
+    sentences = re.split(r"(?<=[.;]) ", text)
+    return [
+        each
+        for k, each in enumerate(sentences)
+        for words, table in ABILITIES.items()
+        if re.search(words, each, re.IGNORECASE)
+        and not re.search(rf"\bQuestions? (\d+ and )?{asks[table]}\b", " ".join(sentences[k : k + 2]))
+    ]
+
+
+@pytest.mark.parametrize("text", [each for rule in RULES.values() for each in rule.cannot])
+def test_no_rule_denies_what_an_audit_answers(text):
+    assert denied(text) == []
+
+
+def test_a_denied_ability_is_found():
+    for text in (
+        "Underwriting decisions. This audit has no adverse impact ratios or odds ratios of decisions.",
+        "fairdash does not estimate attributes; it audits along a column of your table.",
+        "fairdash compares only its error and its gap.",
+        "A table of premiums does not contain the equivalent new-business price.",
+    ):
+        assert denied(text), text
 
 
 def test_names_and_texts_of_a_user_are_texts(alone, tmp_path):

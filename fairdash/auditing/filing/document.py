@@ -11,12 +11,14 @@ from types import MappingProxyType
 
 from markupsafe import Markup
 
+from fairdash.auditing.curve import MOST_LEVELS
 from fairdash.auditing.filing.governance import FIELDS
 from fairdash.auditing.filing.report import blocks_of, decided_of, moved_tables, origin_of, verdicts_of
 from fairdash.auditing.filing.rules import template_of
 from fairdash.auditing.models.premiums import PREMIUMS
 from fairdash.auditing.plan import CRITERIA, QUESTIONS
 from fairdash.auditing.result import IN_SHORT, Findings
+from fairdash.evaluation.insurance import FEWEST_SHOWN
 from fairdash.figures.blocks import Block, Picture, Table, templates
 from fairdash.figures.svg import svg_of
 from fairdash.figures.theme import LIGHT
@@ -124,9 +126,11 @@ def _data(result: Findings) -> Iterator[Content]:
 def _method(_: Findings) -> Iterator[Content]:
     yield {each.title: f"{each.meaning} Measured: {each.gap}." for each in CRITERIA.values()}
     yield (
-        "Averages along the attribute are smooth curves. In 95 % of samples the band contains the whole "
-        "curve. The verdict says whether the largest gap is below the threshold, above it or undecided. "
-        "Each claim is tested at 5 %. Further criteria and attributes are tested with Holm's correction."
+        "Averages along the attribute are smooth curves. For classes, and for numbers with at most "
+        f"{MOST_LEVELS} values, they are plain means. The band contains all of a smooth curve in about 95 % "
+        "of samples. It does not cover a jump inside the range, which is smoothed. The verdict says whether "
+        "the largest gap is below the threshold, above it or undecided. Each claim is tested at 5 %. Further "
+        "criteria and attributes are tested with Holm's correction."
     )
 
 
@@ -184,7 +188,7 @@ def _limits(result: Findings) -> Iterator[Content]:
         "A difference may be unlawful even if expected cost explains it.",
         "“Equals” are rows with the same values of the named factors. A factor that is missing may explain "
         "the remaining difference.",
-        "Every group shown has at least 20 rows.",
+        f"Every group shown has at least {FEWEST_SHOWN} rows.",
         *([f"Not asked: {' '.join(left_out)}"] if left_out else []),
     ]
 
