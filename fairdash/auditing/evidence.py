@@ -31,19 +31,18 @@ import pandas as pd
 
 from fairdash._version import installed, versions
 from fairdash.auditing.gaps import LEVEL, POWER
-from fairdash.auditing.plan import AuditPlan, Columns, ModelFile
-from fairdash.auditing.result import CONTENT, Answer, Drift, Findings, drift_since, table_of
+from fairdash.auditing.plan import AuditPlan, Columns
+from fairdash.auditing.result import CONTENT, Findings, drift_since
+from fairdash.auditing.schema import FORMAT, Content, read_content, read_plan_file, read_tables
 from fairdash.auditing.table import feature_names
-from fairdash.data.readers.report import ReadingOptions
 from fairdash.errors import FairdashError, StorageError
 from fairdash.evaluation.insurance import FEWEST_SHOWN
 from fairdash.storage import sha256, write_whole
 from fairdash.storage.bundle import NO_TIME, pack, unpack
-from fairdash.utils.records import from_plain, to_plain
+from fairdash.utils.records import to_plain
 from fairdash.utils.text import visible
 
 PLAN, REPORT = "plan.json", "report.html"
-FORMAT = 1
 #: Bytes of evidence, and of what is read back of it; those of a large audit are a hundredth of it.
 LARGEST = 64 * 10**6
 
@@ -155,17 +154,8 @@ def read_plan(path: str | PathLike[str]) -> KeptPlan:
     place = Path(path)
     with _reading(place, "plan"):
         text = read_part(place, PLAN) if place.suffix.lower() == ".zip" else _whole(place)
-        content = json.loads(text)
-        if content["fairdash_audit"] != FORMAT:
-            raise ValueError
-        from_plain(ReadingOptions, content["origin"].get("reading", {}))
-        if "model" in content["origin"]:
-            from_plain(ModelFile, content["origin"]["model"])
-        return KeptPlan(
-            plan=from_plain(AuditPlan, content["plan"]),
-            origin=dict(content["origin"]),
-            sha256=dict(content["sha256"]),
-        )
+        found = read_plan_file(text, max_bytes=LARGEST)
+        return KeptPlan(plan=found.plan, origin=found.origin, sha256=found.sha256)
 
 
 def read_part(place: Path, name: str) -> bytes:
@@ -179,8 +169,8 @@ def read_part(place: Path, name: str) -> bytes:
     with _reading(place):
         files = unpack(_whole(place), PLAN, name, largest=LARGEST)
         if name != PLAN and PLAN in files:
-            kept = json.loads(files[PLAN])["sha256"].get(name)
-            if kept != sha256(files[name]):
+            kept = read_plan_file(files[PLAN], max_bytes=LARGEST)
+            if kept.sha256.get(name) != sha256(files[name]):
                 raise StorageError.of(
                     f"{name} in {place} does not match its plan.json",
                     "It was altered. Use the original zip.",
@@ -286,29 +276,24 @@ class AuditResult(Findings):
         """
         place = Path(path)
         with _reading(place):
-            return cls._of(json.loads(_content_in(place)))
+            return cls._of(read_content(_content_in(place), max_bytes=LARGEST))
 
     @classmethod
-    def _of(cls, content: Mapping[str, Any]) -> AuditResult:
-        tables = {name: table_of(rows) for name, rows in content["tables"].items()}
+    def _of(cls, content: Content) -> AuditResult:
+        tables = read_tables(content)
         details = {
             name: {key: math.nan if value is None else value for key, value in each.items()}
-            for name, each in content["details"].items()
+            for name, each in content.details.items()
         }
+        alike = ("plan", "verdict", "n", "n_units", "mean_price", "answers", "notes", "origin", "made_with")
         return cls(
-            **{name: content[name] for name in ("verdict", "n", "n_units", "mean_price")},
-            verdicts=table_of(content["verdicts"]),
-            measures=table_of(content["measures"]),
+            **{name: getattr(content, name) for name in (*alike, "since")},
+            verdicts=tables.pop("verdicts"),
+            measures=tables.pop("measures"),
             curve=tables["curve"],
             tables=MappingProxyType(tables),
-            answers=tuple(from_plain(Answer, each) for each in content["answers"]),
             details=MappingProxyType(details),
-            plan=from_plain(AuditPlan, content["plan"]),
-            notes=tuple(content["notes"]),
-            others=tuple(cls._of(each) for each in content.get("others", [])),
-            origin=dict(content.get("origin", {})),
-            made_with=dict(content.get("made_with", {})),
-            since=None if content.get("since") is None else from_plain(Drift, content["since"]),
+            others=tuple(map(cls._of, content.others)),
         )
 
 

@@ -248,14 +248,6 @@ class Findings:
         }
 
 
-def table_of(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """Make a table from its JSON records."""
-    table = pd.DataFrame(rows)
-    # A column of numbers none of which is known was one of numbers.
-    empty = [name for name in table if len(table) and table[name].isna().all()]
-    return table.astype(dict.fromkeys(empty, float))
-
-
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
     columns = {str(name): [_known(value) for value in table[name].tolist()] for name in table}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

@@ -28,6 +28,8 @@ MOST_DEPTH, MOST_ENTRIES, MOST_CHARACTERS = 20, 20_000, 20_000
 MOST_COLUMNS, LARGEST_NUMBER = 5_000, 1e100
 
 TEXT, NUMBER, WHOLE, FLAG = "text", "number", "whole number", "yes or no"
+#: In JSON alone, where a column may have texts in one file and numbers in another.
+SCALAR = "text or number"
 
 
 class SchemaError(ValueError):
@@ -88,13 +90,17 @@ def require(holds: object, what: str) -> None:
         raise SchemaError(what)
 
 
-def read_json(content: bytes, *, most_bytes: int, may_lack: bool = False) -> Any:
+def read_json(
+    content: bytes, *, most_bytes: int, may_lack: bool = False, most_entries: int = MOST_ENTRIES
+) -> Any:
     """Read a JSON file, limited to the sizes and depths that fairdash writes.
 
     Parameters
     ----------
     may_lack
         Whether a number may be missing (NaN).
+    most_entries
+        Largest number of entries of a list or an object.
     """
     require(len(content) <= most_bytes, f"it has more than {most_bytes:,} bytes")
     try:
@@ -102,11 +108,11 @@ def read_json(content: bytes, *, most_bytes: int, may_lack: bool = False) -> Any
         found = json.loads(content, parse_constant=float)
     except (ValueError, RecursionError) as error:
         raise SchemaError("it is not JSON") from error
-    _check_plain(found, depth=0, may_lack=may_lack)
+    _check_plain(found, depth=0, may_lack=may_lack, most_entries=most_entries)
     return found
 
 
-def _check_plain(value: Any, *, depth: int, may_lack: bool) -> None:
+def _check_plain(value: Any, *, depth: int, **limits: Any) -> None:
     require(depth <= MOST_DEPTH, "it is nested too deeply")
     if isinstance(value, str):
         require(len(value) <= MOST_CHARACTERS, "a text is too long")
@@ -115,17 +121,40 @@ def _check_plain(value: Any, *, depth: int, may_lack: bool) -> None:
         except UnicodeEncodeError as error:
             raise SchemaError("a text has characters that can't be written") from error
     elif isinstance(value, float):
-        is_missing = may_lack and math.isnan(value)
+        is_missing = limits["may_lack"] and math.isnan(value)
         require(is_missing or math.isfinite(value), "a number is not finite")
         require(is_missing or abs(value) <= LARGEST_NUMBER, "a number is too large")
     elif isinstance(value, int):
         require(abs(value) <= LARGEST_WHOLE, "a number is too large")
     elif isinstance(value, (list, dict)):
-        require(len(value) <= MOST_ENTRIES, "it has too many entries")
+        require(len(value) <= limits["most_entries"], "it has too many entries")
         for name in value if isinstance(value, dict) else ():
-            _check_plain(name, depth=depth + 1, may_lack=may_lack)
+            _check_plain(name, depth=depth + 1, **limits)
         for each in value.values() if isinstance(value, dict) else value:
-            _check_plain(each, depth=depth + 1, may_lack=may_lack)
+            _check_plain(each, depth=depth + 1, **limits)
+
+
+#: Kind of column to types of its cells in JSON.
+_TYPES = {TEXT: (str,), NUMBER: (int, float), WHOLE: (int,), FLAG: (bool,), SCALAR: (str, int, float)}
+
+
+def read_records(rows: Any, columns: Mapping[str, Column]) -> pd.DataFrame:
+    """Read a table from its JSON records; `columns` are as in :func:`read_table`."""
+    require(isinstance(rows, list) and all(isinstance(row, dict) for row in rows), "it has no list of rows")
+    needed = [name for name, column in columns.items() if column.is_needed]
+    names = list(rows[0]) if rows else needed
+    require(set(needed) <= set(names) <= columns.keys(), "a table has other columns")
+    require(all(list(row) == names for row in rows), "a row has other columns than the first")
+    frame = pd.DataFrame({name: [row[name] for row in rows] for name in names})
+    for name in names:
+        column = columns[name]
+        types = (*_TYPES[column.kind], *((type(None),) if column.may_lack else ()))
+        require(all(type(row[name]) in types for row in rows), f"{name} is not of type {column.kind}")
+        if column.kind == NUMBER and frame[name].isna().all():
+            frame[name] = frame[name].astype(float)
+        if column.kind != SCALAR and rows:
+            _check_cells(name, frame[name], column)
+    return frame
 
 
 def read_table(content: bytes, columns: Mapping[str, Column], *, most_rows: int) -> pd.DataFrame:

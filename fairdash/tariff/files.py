@@ -34,6 +34,13 @@ _ACTIVE = ("=", "+", "-", "@", "\\")
 SHEET, WORDS = "Relativities", "How to rate"
 
 
+class _Exact(float):
+    """Number with as many digits as it takes to read it back; XlsxWriter asks for 16, and some need 17."""
+
+    def __format__(self, _: str) -> str:
+        return repr(float(self))
+
+
 def csv_of(table: pd.DataFrame) -> bytes:
     """Return a table of relativities as UTF-8 CSV with a byte order mark and full precision."""
     return _as_kept(table).to_csv(index=False, lineterminator="\r\n").encode("utf-8-sig")
@@ -60,7 +67,7 @@ def xlsx_of(table: pd.DataFrame) -> bytes:
             if isinstance(cell, str):
                 sheet.write_string(row, column, _fitting(cell))
             elif not pd.isna(cell):
-                sheet.write_number(row, column, cell)
+                sheet.write_number(row, column, _Exact(cell))
     sheet.freeze_panes(1, 2)
     sheet.autofilter(0, 0, len(table), len(table.columns) - 1)
     sheet.set_column(0, len(table.columns) - 1, 14)

@@ -3,10 +3,17 @@ markup."""
 
 from __future__ import annotations
 
+import contextlib
+import copy
+import functools
 import html
+import itertools
 import json
+import operator
 import re
 import zipfile
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,9 +24,13 @@ import pytest
 import fairdash as fd
 from fairdash.__main__ import main
 from fairdash.auditing.evidence import read_plan
+from fairdash.auditing.filing.report import blocks_of
+from fairdash.auditing.plan import QUESTIONS
 from fairdash.auditing.repeated import compare_repeated
-from fairdash.errors import OptionError, StorageError
+from fairdash.auditing.schema import TABLES
+from fairdash.errors import FairdashError, OptionError, StorageError
 from fairdash.evaluation.insurance import FEWEST_SHOWN
+from fairdash.figures.theme import LIGHT
 from fairdash.storage import sha256
 from tests.auditing.test_audit import policies
 
@@ -166,6 +177,71 @@ def test_evidence_that_was_altered_is_not_read(result, tmp_path):
             archive.writestr(name, content)
     with pytest.raises(StorageError, match=r"audit\.json .* does not match its plan\.json"):
         fd.AuditResult.load(path)
+
+
+#: What few fields may be: each is tried in turn.
+OTHERWISE: list[object] = [None, True, -1, 0.5, 7, 1e300, "x", "", [], {}, [None], {"a": 1}, "λ" * 30_000]
+
+
+def fields_of(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Every field, of a list those of its first entry."""
+    if path:
+        yield path
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield from fields_of(each, (*path, name))
+    elif isinstance(value, list):
+        for each in value[:1]:
+            yield from fields_of(each, (*path, 0))
+
+
+def changed(content: dict[str, object]) -> Iterator[tuple[str, bytes]]:
+    """Copies of a file in each of which one field is gone or has another value."""
+    turn = itertools.cycle([*OTHERWISE, "gone"])
+    for (*before, last), value in zip(fields_of(content), turn):
+        made = copy.deepcopy(content)
+        place = functools.reduce(operator.getitem, before, made)
+        if value == "gone":
+            del place[last]
+        else:
+            place[last] = value
+        yield f"{[*before, last]}: {str(value)[:20]}", json.dumps(made).encode()
+
+
+def test_every_table_of_a_question_can_be_read_back():
+    assert {name for each in QUESTIONS.values() for name in each.tables} <= TABLES.keys()
+
+
+def test_changed_evidence_is_refused_in_words_or_works(tmp_path):
+    found = fd.audit(policies(120), price="premium", sensitive="age", questions=[1])
+    found = found.compare(found)
+    found.save(tmp_path / "last.zip")
+    with zipfile.ZipFile(tmp_path / "last.zip") as archive:
+        plan, content = (json.loads(archive.read(name)) for name in ("plan.json", "audit.json"))
+    refused, tried = Counter(), Counter()
+    for said, made in changed(plan):
+        tried["plan"] += 1
+        (tmp_path / "plan.json").write_bytes(made)
+        try:
+            assert read_plan(tmp_path / "plan.json").plan, said
+        except FairdashError:
+            refused["plan"] += 1
+    for said, made in changed(content):
+        tried["audit"] += 1
+        (tmp_path / "audit.json").write_bytes(made)
+        try:
+            other = fd.AuditResult.load(tmp_path)
+        except FairdashError:
+            refused["audit"] += 1
+            continue
+        for one, two in ((found, other), (other, found)):
+            with contextlib.suppress(OptionError):
+                one.compare(two)
+        assert other.files(), said
+        for _, tables in other.sections():
+            assert len(list(blocks_of(tables, other, theme=LIGHT))) >= len(tables), said
+    assert min(tried.values()) > 50
+    assert all(refused[name] > 0.7 * tried[name] for name in tried)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 nothing", b"{}"])

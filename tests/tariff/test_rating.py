@@ -92,6 +92,19 @@ def test_any_level_comes_back_from_both_files(tmp_path_factory, levels):
         assert fd.rate(through(way, table, folder), rows) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_every_number_comes_back_to_its_last_bit(way, tmp_path):
+    rng = np.random.default_rng(0)
+    numbers = np.append(
+        np.exp(rng.normal(0, 20, 300)), [5e-324, 1.7976931348623157e308, 0.1 + 0.2, 1 / 3, 1e16]
+    )
+    points = pd.DataFrame({"factor": "km", "kind": "breakpoint", "from": -numbers, "relativity": numbers})
+    table = pd.concat([pd.DataFrame([{"kind": "base", "relativity": 0.1}]), points], ignore_index=True)
+    again = through(way, table, tmp_path)
+    for name in ("relativity", "from"):
+        np.testing.assert_array_equal(again[name], table[name])
+
+
 def test_no_cell_of_a_file_is_a_formula_or_a_link(tmp_path):
     import zipfile
 

@@ -1,0 +1,193 @@
+"""Check what evidence from elsewhere holds: the fields of audit.json and plan.json, and every table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import pandas as pd
+
+from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED
+from fairdash.auditing.plan import CRITERIA, AuditPlan, ModelFile
+from fairdash.auditing.result import MOVED, MOVED_CURVE, TAILS, Answer, Drift
+from fairdash.data.readers.report import ReadingOptions
+from fairdash.storage.schema import FLAG, SCALAR, TEXT, Column, read_json, read_records, require
+from fairdash.utils.records import from_plain
+
+#: Version of plan.json.
+FORMAT = 1
+Record = TypeVar("Record")
+#: Entries of a list: the levels of all columns with 20 rows each, of millions of rows.
+_MAX_ENTRIES = 1_000_000
+_AMONG: Mapping[str, Any] = {
+    "kind": ("curve", "level", *TAILS),
+    "criterion": CRITERIA,
+    "verdict": (BELOW, ABOVE, UNDECIDED, NONE),
+}
+#: Mark behind a column's name to its kind; without a mark it has numbers.
+_KINDS = {"*": TEXT, "?": FLAG, "+": SCALAR}
+_CURVE = "at share kind* value low high"
+_MONEY = "rows exposure price per_head per_head_low per_head_high total total_low total_high"
+_RATIOS = "rows exposure price outcome ratio ci_low ci_high"
+_QUANTILES = "q05 q25 q50 q75 q95"
+_VERDICTS = "question criterion* value ci_low ci_high p_value verdict*"
+_COLUMNS: Mapping[str, str] = MappingProxyType(
+    {
+        "verdicts": _VERDICTS,
+        "measures": "question measure* value ci_low ci_high money money_low money_high",
+        **dict.fromkeys(("curve", "candidate_curve", "dearest_curve", "controlled_curve"), _CURVE),
+        "residual_curve": _CURVE,
+        "classes": "class* rows share mean low high difference difference_low difference_high p_value ratio "
+        "standardized_difference selection_rate adverse_impact_ratio",
+        "class_pairs": "class* other* difference low high ratio p_value",
+        "class_probabilities": "class* expected_rows mean difference difference_low difference_high p_value "
+        "bound_low bound_high likeliest",
+        "calibration_of_classes": "class* known_rows expected observed p_value",
+        "crossed": "other* group* band* middle rows value low high",
+        "bridge_points": "measure* part from+ to+",
+        "bias_surface": "price_low price_high s_low s_high rows share b standard_error",
+        "autocalibration": "price_low price_high rows share b standard_error",
+        **dict.fromkeys(("actual_to_expected", "calibration"), f"low high {_RATIOS}"),
+        "one_way": f"column* level* loss_ratio {_RATIOS}",
+        "by_coverage": f"level* loss_ratio {_RATIOS} gap gap_low gap_high",
+        "murphy": "score* value miscalibration discrimination uncertainty",
+        "lorenz": "exposure outcome",
+        "deviances": "deviance* power price* value balanced constant explained",
+        "drivers": "feature* share ci_low ci_high",
+        "proxies": "feature* hgr floor floor_q95 p_value p_corrected is_copy?",
+        "surrogate_fit": "model* rows measure* value ci_low ci_high",
+        "money_along_s": f"low high {_MONEY} base*",
+        **dict.fromkeys(("segments", "change_segments"), f"s_low s_high column* level* {_MONEY} shown"),
+        "change_along_s": f"low high {_MONEY}",
+        "premium_curves": f"premium* {_CURVE}",
+        "premiums": "premium* mean gap gap_low gap_high share_of_variance explained less less_low less_high",
+        "premium_averages": "premium* low high rows value ci_low ci_high",
+        "premium_differences": f"difference* what* mean_absolute ci_low ci_high mean {_QUANTILES}",
+        "power": "criterion* rows smallest smallest_money rows_needed",
+        "missing_by_price": "low high rows share",
+        "reliability": "reliability value ci_low ci_high money money_low money_high",
+        "reliability_curve": "reliability share at value low high",
+        "two_prices": "question measure* price candidate difference ci_low ci_high",
+        "candidate_verdicts": _VERDICTS,
+        "candidate_answers": "question title* answer*",
+        "double_lift": "ratio_low ratio_high rows exposure price candidate outcome",
+        "by_sensitive": f"sensitive* {_VERDICTS}",
+        "moved": "what* before now difference ci_low ci_high verdict_before* verdict_now*",
+        "moved_curve": "at kind* value low high",
+        "flips": f"column* mean_change mean_absolute {_QUANTILES} beyond",
+        "partial_dependence": "column* at* value",
+        "customer": "price mean_near_in_s mean_of_all share_near_that_pays_less near",
+        "customer_columns": "column* value* change",
+    }
+)
+
+
+def _declared(columns: str) -> dict[str, Column]:
+    made = {"class": Column(kind=TEXT, is_needed=False)}
+    for each in columns.split():
+        name = each.rstrip("*?+")
+        kind = _KINDS.get(each.removeprefix(name))
+        made[name] = Column(may_lack=True) if kind is None else Column(kind=kind, among=_AMONG.get(name))
+    return made
+
+
+#: Table to what stands in its columns; along classes most have their names in a further one.
+TABLES: Mapping[str, Mapping[str, Column]] = MappingProxyType(
+    {name: _declared(columns) for name, columns in _COLUMNS.items()}
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """Where a table came from; see :class:`fairdash.auditing.evidence.KeptPlan`."""
+
+    sha256: str = ""
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
+    dataset: str = ""
+    options: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)
+    model: ModelFile | None = None
+    rows_sha256: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanFile:
+    """Fields of plan.json, as :func:`fairdash.auditing.evidence.packed` writes them."""
+
+    fairdash_audit: int
+    plan: AuditPlan
+    thresholds: Mapping[str, str | int | float]
+    seeds: Mapping[str, int | None]
+    origin: Mapping[str, Any]
+    against: str | None
+    versions: Mapping[str, str]
+    sha256: Mapping[str, str]
+    command: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Content:
+    """Fields of audit.json, as :meth:`fairdash.auditing.result.Findings.to_dict` makes them."""
+
+    plan: AuditPlan
+    verdict: str
+    verdicts: Any
+    answers: tuple[Answer, ...]
+    measures: Any
+    details: Mapping[str, Mapping[str, float | None]]
+    tables: Mapping[str, Any]
+    n: int
+    n_units: int
+    mean_price: float
+    notes: tuple[str, ...]
+    others: tuple[Content, ...] = ()
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    made_with: Mapping[str, str] = field(default_factory=dict)
+    since: Drift | None = None
+
+
+def read_tables(found: Content) -> dict[str, pd.DataFrame]:
+    """Read the tables of an audit, its verdicts and measures among them."""
+    rows = {**found.tables, "verdicts": found.verdicts, "measures": found.measures}
+    require(rows.keys() <= TABLES.keys(), "it has an unknown table")
+    tables = {name: read_records(each, TABLES[name]) for name, each in rows.items()}
+    judged = tables["verdicts"]["criterion"]
+    require(judged.is_unique and found.plan.criterion in set(judged), "it lacks a verdict, or has one twice")
+    require(len(tables["curve"]) > 1, "its curve has no points")
+    return tables
+
+
+def read_plan_file(content: bytes, *, max_bytes: int) -> PlanFile:
+    """Read plan.json; ValueError or FairdashError if it is none of ours."""
+    found = _fields(PlanFile, read_json(content, most_bytes=max_bytes))
+    require(found.fairdash_audit == FORMAT, "it is from another version")
+    from_plain(Origin, found.origin)
+    return found
+
+
+def read_content(content: bytes, *, max_bytes: int) -> Content:
+    """Read audit.json; ValueError or FairdashError if it is none of ours, or if its parts do not fit."""
+    found = _fields(Content, read_json(content, most_bytes=max_bytes, most_entries=_MAX_ENTRIES))
+    also = tuple(each.plan.columns.sensitive for each in found.others)
+    require(also == found.plan.columns.also, "its attributes are not the plan's")
+    for each in (found, *found.others):
+        _check(each)
+    return found
+
+
+def _fields(kind: type[Record], values: Any) -> Record:
+    require(isinstance(values, dict), "it is not an object")
+    return from_plain(kind, values)
+
+
+def _check(found: Content) -> None:
+    """Raise a SchemaError unless what an answer names is there."""
+    require(found.verdict in (BELOW, ABOVE, UNDECIDED), "its verdict is unknown")
+    require(1 <= found.n_units <= found.n and found.mean_price > 0, "its rows or its mean are not valid")
+    require("curve" in found.tables, "it lacks its curve")
+    named = {name for each in found.answers for name in each.tables}
+    named |= set() if found.since is None else {MOVED, MOVED_CURVE}
+    require(named <= found.tables.keys(), "it lacks a table of an answer")
+    require(found.details.keys() <= CRITERIA.keys(), "it has an unknown criterion")
+    from_plain(Origin, found.origin)
