@@ -32,7 +32,7 @@ import pandas as pd
 from fairdash._version import installed, versions
 from fairdash.auditing.gaps import LEVEL, POWER
 from fairdash.auditing.plan import AuditPlan, Columns
-from fairdash.auditing.result import CONTENT, Findings, drift_since
+from fairdash.auditing.result import CONTENT, FOLDS, Findings, drift_since
 from fairdash.auditing.schema import FORMAT, Content, read_content, read_plan_file, read_tables
 from fairdash.auditing.table import feature_names
 from fairdash.errors import FairdashError, StorageError
@@ -84,9 +84,10 @@ def hash_of_rows(frame: pd.DataFrame, columns: Columns) -> str:
 
 
 def environment() -> dict[str, str]:
-    """Return what determines the last digits: versions, processor and threads."""
+    """Return what determines the last digits: versions, dealing of folds, processor and threads."""
     threads = os.environ.get("OMP_NUM_THREADS") or str(os.cpu_count())
-    return versions() | installed("plotly") | {"processor": processor(), "threads": threads}
+    machine = {"processor": processor(), "threads": threads}
+    return versions() | installed("plotly") | {FOLDS: "dealt without outcomes"} | machine
 
 
 def processor() -> str:

@@ -55,6 +55,8 @@ IN_SHORT = {
 TAILS = ("below", "above")
 #: Names of the tables in which it stands.
 MOVED, MOVED_CURVE = "moved", "moved_curve"
+#: In `made_with`, how folds were dealt; evidence without it dealt them by a hash of the outcome.
+FOLDS = "folds"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -323,6 +325,12 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
         if off.any()
         else ("The curve shows no significant change. The largest difference")
     )
+    for each, which in ((before, "earlier"), (now, "later")):
+        if each.made_with and FOLDS not in each.made_with:
+            verdict += (
+                f" The {which} audit dealt rows to folds by their outcome, so its answers to questions 3, 7 "
+                "and 8 may be wrong. Repeat it with this version."
+            )
     if now.origin.get("rows_sha256") == before.origin.get("rows_sha256"):
         verdict += " Both audits use the same rows."
     since = Drift(has_moved=bool(off.any()), sentence=f"{begin}: {said}.{verdict}", sha256=sha256)

@@ -198,7 +198,7 @@ def fields_of(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple
 def changed(content: dict[str, object]) -> Iterator[tuple[str, bytes]]:
     """Copies of a file in each of which one field is gone or has another value."""
     turn = itertools.cycle([*OTHERWISE, "gone"])
-    for (*before, last), value in zip(fields_of(content), turn):
+    for (*before, last), value in zip(fields_of(content), turn, strict=False):
         made = copy.deepcopy(content)
         place = functools.reduce(operator.getitem, before, made)
         if value == "gone":
@@ -282,6 +282,16 @@ def test_a_planted_drift_is_found_and_none_where_there_is_none(tmp_path):
     # A rise of all prices is none.
     dearer = policies(2_000, seed=3).assign(premium=lambda each: each["premium"] * 1.3)
     assert not audited(dearer, against=before, questions=[1, 3]).since.has_moved
+
+
+def test_evidence_with_folds_dealt_by_outcomes_says_what_may_be_wrong(result, tmp_path):
+    made_with = dict(result.made_with)
+    assert made_with.pop("folds")
+    earlier = replace(result, made_with=made_with).save(tmp_path / "last.zip")
+    wrong = "dealt rows to folds by their outcome, so its answers to questions 3, 7 and 8 may be wrong"
+    assert f"The earlier audit {wrong}" in result.compare(earlier).since.sentence
+    assert f"The later audit {wrong}" in fd.AuditResult.load(earlier).compare(result).since.sentence
+    assert "may be wrong" not in result.compare(result).since.sentence
 
 
 def test_what_moved_is_the_difference_of_both(result, frame, tmp_path):
