@@ -22,6 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.errors import OptionError
+from fairdash.tariff.credibility import CLAIMS_OF_BASE, claims_of, extra_ridge
 from fairdash.tariff.glm import fit_glm
 from fairdash.tariff.shape import Shape, even
 from fairdash.tariff.smoothing import choose_smooth
@@ -74,7 +75,11 @@ class FitOptions:
         the same scale: of all, or by column, 0 for the others; ``"auto"`` for those that
         :func:`fairdash.tariff.smoothing.choose_smooth` finds.
     monotone
-        Number to +1, where its values may only rise, or −1, where they may only fall.
+        Number to +1, where its values may only rise, or −1, where they may only fall; category to its levels
+        in an order along which they may only rise.
+    credibility
+        Claims at the base's frequency that a value with few claims counts beside its own, K of
+        :mod:`fairdash.tariff.credibility`; 0 for none.
     balance
         Whether the training rows' premiums add up to their target.
     penalty_rows
@@ -92,7 +97,8 @@ class FitOptions:
     objective: str = "demographic_parity"
     alpha: float = 1e-5
     smooth: float | Mapping[str, float] | Literal["auto"] = 0.0
-    monotone: Mapping[str, int] = field(default_factory=dict)
+    monotone: Mapping[str, int | Sequence[str]] = field(default_factory=dict)
+    credibility: float = CLAIMS_OF_BASE
     balance: bool = True
     penalty_rows: int = 20_000
     max_iter: int = 200
@@ -133,6 +139,8 @@ class Fitted:
         Column of numbers to γ.
     glm
         (P + 1,) the GLM's coefficients in the loss's units, the intercept last.
+    claims
+        Training rows with a claim at each value of each term.
     """
 
     multiplies: bool
@@ -143,6 +151,7 @@ class Fitted:
     glm_steps: int
     glm: Array
     smooth: Mapping[str, float] = field(default_factory=dict)
+    claims: tuple[Array, ...] = ()
 
     def premiums(self, terms: Sequence[Term], table: pd.DataFrame) -> Array:
         """Return premiums of the tariffs with these terms for every row, (K, n), in the target's units."""
@@ -162,8 +171,11 @@ def fit_terms(
     smooth = smooth if isinstance(smooth, Mapping) else even(terms, smooth)
     if any(smooth.values()):
         shape = Shape.of(terms, alpha=options.alpha, smooth=smooth, monotone=options.monotone)
+    claims = claims_of(terms, table, y)
+    ridge = extra_ridge(terms, claims, options.credibility, total=int((y != 0).sum()))
+    shape.quadratic[:-1, :-1] += np.diag(ridge)
     fitted = fit_stack(x, y, offset=fixed, shape=shape, options=options, **given)
-    return replace(fitted, smooth=smooth)
+    return replace(fitted, smooth=smooth, claims=claims)
 
 
 def fit_stack(

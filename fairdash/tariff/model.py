@@ -31,6 +31,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairdash.errors import Checks, OptionError
 from fairdash.tariff.choosing import TermOptions, choose_terms, require_fixed
+from fairdash.tariff.credibility import CLAIMS_OF_BASE, MIN_CLAIMS
 from fairdash.tariff.files import export
 from fairdash.tariff.fit import AVERAGES, PENALTIES, FitOptions, fit_terms
 from fairdash.tariff.monotone import cost_in_words, monotone_cost
@@ -54,7 +55,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
 
     Fitting minimises L + λ Ψ, as in :class:`fairdash.training.regressor.FairRegressor`. L is the deviance,
     and is 1 for the constant model. Ψ is a measure of dependence between U and the sensitive features s. λ =
-    0 gives scikit-learn's GLM on the same columns, with smooth curves. A larger λ gives a fairer and less
+    0 gives scikit-learn's GLM on the same columns, with smooth curves (`smooth`) and levels with few claims
+    drawn towards the base (`credibility`). A larger λ gives a fairer and less
     accurate tariff. With the penalty ``"averages"`` and no fixed factor, a large λ leads to one flat premium.
 
     Fitting uses s, but no factor does. Pass it as ``fit(…, sensitive_features=s)``, or name columns of X in
@@ -99,16 +101,21 @@ class FairTariff(RegressorMixin, BaseEstimator):
         column needs a relativity, and the loss needs a log link.
     alpha
         Weight of the squared coefficients, as in scikit-learn's ``TweedieRegressor`` for a target scaled to
-        mean 1, or to variance 1 if the loss is squared error. It keeps the coefficients of levels without
-        claims finite.
+        mean 1, or to variance 1 if the loss is squared error. It keeps all coefficients finite.
     smooth
         Weight γ ≥ 0 of the squared second differences between neighbouring breakpoints or bands, on the scale
         of η and in addition to `alpha` (Eilers and Marx 1996): one number for all columns, or a map of
         columns to γ, with 0 for the others. ``"auto"`` selects γ per column by cross-validation
         (:func:`fairdash.tariff.smoothing.choose_smooth`), or 0 for fewer than 100 rows.
     monotone
-        Map of numeric columns to +1, if their relativities may only rise, or −1, if they may only fall, such
-        as ``{"bonus_level": +1}``; None if there are none. The constraints hold exactly, at every λ.
+        Map of numeric columns to +1, if their relativities may only rise, or −1, if they may only fall, and
+        of categories to all their levels in an order along which relativities may only rise, such as
+        ``{"years": -1, "bonus": ["A", "B", "C"]}``; None if there are none. The constraints hold exactly, at
+        every λ.
+    credibility
+        Number K of claims at the base's frequency that a level, band or pair with few claims counts beside
+        its own (Bühlmann): with E claims expected there, its own claims have the weight E / (E + K). Few are
+        fewer than 30 rows with a claim. 0 for none: a level without claims then gets a relativity near 0.
     balance
         Adjust the base so that premiums of the training rows add up to their target.
     tweedie_power
@@ -134,6 +141,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
         The same at λ = 0.
     smooth_ : dict
         Map of numeric columns, by their names in the tariff, to the γ used.
+    claims_ : tuple of ndarray
+        Training rows with a claim (y other than 0) at each value of each of `terms_`, NaN at breakpoints.
     monotone_cost_ : DataFrame or None
         Cost of `monotone` in deviance, see :func:`fairdash.tariff.monotone.monotone_cost`; measuring it takes
         three more fits.
@@ -185,7 +194,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
         fixed: Mapping[Hashable, Mapping[Any, float]] | None = None,
         alpha: float = 1e-5,
         smooth: float | Mapping[Hashable, float] | Literal["auto"] = AUTO,
-        monotone: Mapping[Hashable, int] | None = None,
+        monotone: Mapping[Hashable, int | Sequence[Any]] | None = None,
+        credibility: float = CLAIMS_OF_BASE,
         balance: bool = True,
         tweedie_power: float = 1.5,
         penalty_rows: int = 20_000,
@@ -209,6 +219,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         self.alpha = alpha
         self.smooth = smooth
         self.monotone = monotone
+        self.credibility = credibility
         self.balance = balance
         self.tweedie_power = tweedie_power
         self.penalty_rows = penalty_rows
@@ -282,7 +293,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
             "random_state": seed_to_fit(self.random_state),
         }
         fitted = fit_terms(self.terms_, features, y, **how)
-        self.smooth_ = dict(fitted.smooth)
+        self.smooth_, self.claims_ = dict(fitted.smooth), fitted.claims
         self.monotone_cost_ = (
             monotone_cost(fitted, self.terms_, features, y, **how) if options.monotone else None
         )
@@ -376,12 +387,16 @@ class FairTariff(RegressorMixin, BaseEstimator):
             self.terms_,
             base=float(eta[0]),
             values=[each[0] for each in values],
+            claims=self.claims_,
             has_log_link=self._has_log_link,
         )
 
     def formula(self) -> str:
-        """Explain how to rate from the table, including monotone constraints, one sentence per line."""
+        """Explain how to rate from the table, one sentence per line: few claims and constraints, too."""
         words = in_words(self.relativities())
+        few = any((each < MIN_CLAIMS).any() for each in self.claims_)
+        if few and self.credibility:
+            words += f"\nEach counts {self.credibility:g} further claims at the base's frequency."
         if self.monotone_cost_ is None:
             return words
         return f"{words}\n{cost_in_words(self._fit_options().monotone, self.monotone_cost_)}"
@@ -407,7 +422,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
         get_entry(PENALTIES, self.penalty, option="penalty")
         get_entry(OBJECTIVES, self.objective, option="objective")
         checks = Checks(OptionError)
-        for name, least in (("lam", 0), ("alpha", 0), ("tol", 0), ("max_iter", 1), ("penalty_rows", 8)):
+        options = {"lam": 0, "alpha": 0, "credibility": 0, "tol": 0, "max_iter": 1, "penalty_rows": 8}
+        for name, least in options.items():
             whole = name in ("max_iter", "penalty_rows")
             checks.require(
                 _is_at_least(least, getattr(self, name), Integral if whole else Real),
@@ -423,7 +439,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         hint = "Give “auto”, a number of at least 0, or one per column."
         checks.require(fits, "smooth", "It can't be used", hint)
         checks.finish()
-        names = ("penalty", "objective", "alpha", "balance", "penalty_rows", "max_iter", "tol")
+        names = ("penalty", "objective", "alpha", "credibility", "balance", "penalty_rows", "max_iter", "tol")
         loss = find_loss(self.loss, tweedie_power=self.tweedie_power)
         monotone = {str(name): sign for name, sign in (self.monotone or {}).items()}
         given = {name: getattr(self, name) for name in names}

@@ -76,10 +76,12 @@ def monotone_cost(
     return pd.DataFrame.from_dict(costs, orient="index")
 
 
-def cost_in_words(monotone: Mapping[str, int], cost: pd.DataFrame) -> str:
+def cost_in_words(monotone: Mapping[str, int | Sequence[str]], cost: pd.DataFrame) -> str:
     """Describe monotone factors and their cost."""
     names = ", ".join(
-        f"“{name}” may only {'rise' if sign > 0 else 'fall'}" for name, sign in monotone.items()
+        f"“{name}” may only {'fall' if given == -1 else 'rise'}"
+        + ("" if isinstance(given, int) else f" from “{given[0]}” to “{given[-1]}”")
+        for name, given in monotone.items()
     )
     rows = cost.index[-1]
     found = cost.loc[rows]

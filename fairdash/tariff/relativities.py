@@ -6,6 +6,7 @@ plus points. Rating needs only the table: :func:`rate` also accepts edited table
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Literal
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from fairdash.data.columns import clean_features, require_unique
 from fairdash.errors import Checks, DataError, OptionError
 from fairdash.tariff.choosing import lacking
+from fairdash.tariff.credibility import MIN_CLAIMS
 from fairdash.tariff.terms import (
     BAND,
     BASE,
@@ -37,7 +39,7 @@ Array = NDArray[np.float64]
 #: Names of the column of what is multiplied, and of what is added.
 RELATIVITY, POINTS = "relativity", "points"
 TEXTS = ("factor", "kind", "level", "by", "by_level")
-NUMBERS = ("from", "to", "at", "by_from", "by_to", "share")
+NUMBERS = ("from", "to", "at", "by_from", "by_to", "share", "claims")
 #: Columns in their order; ``value`` stands for one of :data:`RELATIVITY` and :data:`POINTS`.
 _COLUMNS = ("factor", "kind", "level", "from", "to", "at", "by", "by_level", "by_from", "by_to")
 _AS_MADE = "Give a table as relativities() makes it."
@@ -45,7 +47,12 @@ _FILL = "Fill the column “level”, or “at”."
 
 
 def relativities_table(
-    terms: Sequence[Term], *, base: float, values: Sequence[Array], has_log_link: bool
+    terms: Sequence[Term],
+    *,
+    base: float,
+    values: Sequence[Array],
+    claims: Sequence[Array],
+    has_log_link: bool,
 ) -> pd.DataFrame:
     """Return the table of relativities of one tariff.
 
@@ -55,6 +62,8 @@ def relativities_table(
         η of a row that has every base.
     values
         (n_values,) of each term, on the scale of η.
+    claims
+        (n_values,) of each term, from :func:`fairdash.tariff.credibility.claims_of`.
 
     Returns
     -------
@@ -64,19 +73,22 @@ def relativities_table(
         ``from`` (inclusive) and ``to`` (exclusive) of a band, empty where it is open; ``at`` of a breakpoint;
         ``by``, ``by_level``, ``by_from`` and ``by_to``, the other column of an interaction; ``relativity``
         (log link: a factor) or ``points`` (identity: a summand), of the base the premium itself; ``share`` of
-        the training rows' weight, exposure say.
+        the training rows' weight, exposure say; ``claims``, training rows with a claim, empty for the base
+        and for breakpoints.
     """
-    rows: list[dict[str, Any]] = [{"kind": BASE, "value": base, "share": 1.0}]
+    rows: list[dict[str, Any]] = [{"kind": BASE, "value": base, "share": 1.0, "claims": math.nan}]
     given: dict[int, float] = {}
-    for term, own in zip(terms, values, strict=True):
+    for term, own, counts in zip(terms, values, claims, strict=True):
         if isinstance(term, Factor) and term.kind == FIXED:
             # As they were filed, to the last digit, which their logarithms do not keep.
             given |= dict(enumerate(term.relativities, start=len(rows)))
         rows += [
-            row | {"value": value, "share": share}
-            for row, value, share in zip(_rows(term), own.tolist(), term.shares, strict=True)
+            row | {"value": value, "share": share, "claims": count}
+            for row, value, share, count in zip(
+                _rows(term), own.tolist(), term.shares, counts.tolist(), strict=True
+            )
         ]
-    table = pd.DataFrame(rows, columns=[*_COLUMNS, "value", "share"])
+    table = pd.DataFrame(rows, columns=[*_COLUMNS, "value", "share", "claims"])
     table["value"] = np.exp(table["value"]) if has_log_link else table["value"]
     table.loc[list(given), "value"] = list(given.values())
     table = table.rename(columns={"value": RELATIVITY if has_log_link else POINTS})
@@ -154,7 +166,25 @@ def in_words(table: pd.DataFrame) -> str:
     if len(pairs):
         nothing = "relativity 1" if multiplies else "0 points"
         says.append(f"A pair that is not in the table, or has a missing cell, has {nothing}.")
+    if "claims" in table and len(found := table[(table["claims"] < MIN_CLAIMS) & (kinds != FIXED)]):
+        listed = ", ".join(map(_with_claims, found.head(5).to_dict("records")))
+        more = f" and {len(found) - 5} more rows" if len(found) > 5 else ""
+        says.append(
+            f"Fewer than {MIN_CLAIMS} training rows have a claim at {listed}{more}. Review these values."
+        )
     return "\n".join(says)
+
+
+def _with_claims(row: dict[Any, Any]) -> str:
+    """“zone” C (0): a row of a table, and its claims."""
+    parts = [("factor", ""), ("by", "by_")] if row["kind"] == INTERACTION else [("factor", "")]
+    named = []
+    for column, prefix in parts:
+        level, low, high = (row[f"{prefix}{name}"] for name in ("level", "from", "to"))
+        edges = [f"{word} {edge:g}" for word, edge in (("from", low), ("below", high)) if not pd.isna(edge)]
+        text = "missing" if row["kind"] == MISSING else " ".join(edges) or f"“{level}”"
+        named.append(f"“{row[column]}” {text}")
+    return f"{' × '.join(named)} ({row['claims']:.0f})"
 
 
 def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "error") -> Array:

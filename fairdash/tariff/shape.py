@@ -24,9 +24,20 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
 from fairdash.errors import Checks, OptionError
-from fairdash.tariff.terms import BAND, BREAKPOINT, FIXED, Factor, Interaction, Term, blocks_of
+from fairdash.tariff.terms import (
+    BAND,
+    BREAKPOINT,
+    FIXED,
+    Factor,
+    Interaction,
+    Term,
+    blocks_of,
+    level_text,
+)
+from fairdash.utils.text import few
 
 Array = NDArray[np.float64]
+Index = NDArray[np.int64]
 
 #: Weight of the squares of what goes the wrong way: as large as leaves of it what does not count.
 _FORCE = 1e4
@@ -38,7 +49,7 @@ class Shape:
     """Penalty β'Qβ + κ ‖min(Gβ, 0)‖²: squared coefficients, second differences, steps of the wrong sign.
 
     Q is α I + γ S a number, and α I elsewhere; G takes coefficients to the steps of monotone factors from a
-    value to the next, each positive where it goes the right way.
+    value to the next in their order, each positive where it goes the right way.
 
     Parameters
     ----------
@@ -49,7 +60,7 @@ class Shape:
     force
         κ.
     factors
-        The monotone factors, each with its coefficients and direction.
+        The monotone factors, each with its coefficients, direction and the order of its values.
     """
 
     def __init__(
@@ -57,7 +68,7 @@ class Shape:
         quadratic: Array,
         rises: Array,
         force: float = _FORCE,
-        factors: Sequence[tuple[Factor, slice, int]] = (),
+        factors: Sequence[tuple[Factor, slice, int, Index]] = (),
     ) -> None:
         self.quadratic, self.rises, self.force, self.factors = quadratic, rises, force, tuple(factors)
 
@@ -73,23 +84,25 @@ class Shape:
         *,
         alpha: float,
         smooth: float | Mapping[str, float],
-        monotone: Mapping[str, int],
+        monotone: Mapping[str, int | Sequence[str]],
     ) -> Self:
         """Make the penalty of these terms' curves, γ for all or by column; OptionError if impossible."""
         smooth = smooth if isinstance(smooth, Mapping) else even(terms, smooth)
         _require_curves(terms, smooth, monotone)
         squares, rises = [np.zeros((0, 0))], [np.zeros((0, 0))]
-        factors: list[tuple[Factor, slice, int]] = []
+        factors: list[tuple[Factor, slice, int, Index]] = []
         for term, block in zip(terms, blocks_of(terms), strict=True):
             square, rise = np.zeros((term.width, term.width)), np.zeros((0, term.width))
-            if is_curve(term):
+            if isinstance(term, Factor) and term.kind != FIXED:
                 # Values without that of missing cells, of coefficients one by one.
                 values = term.values(np.eye(term.width))[:, : term.n_places].T
-                bends = np.diff(values, 2, axis=0)
-                square = smooth.get(term.column, 0.0) * bends.T @ bends
-                if sign := monotone.get(term.column, 0):
-                    rise = sign * np.diff(values, axis=0)
-                    factors.append((term, block, sign))
+                if is_curve(term):
+                    bends = np.diff(values, 2, axis=0)
+                    square = smooth.get(term.column, 0.0) * bends.T @ bends
+                if term.column in monotone:
+                    sign, order = _direction(term, monotone[term.column])
+                    rise = sign * np.diff(values[order], axis=0)
+                    factors.append((term, block, sign, order))
             squares.append(square)
             rises.append(rise)
         shape = cls.ridge(sum(term.width for term in terms), alpha)
@@ -130,12 +143,12 @@ class Shape:
         beta = beta.copy()
         rises = np.maximum(beta @ self.rises.T, 0.0)
         rises[rises < LEAST_STEP] = 0.0
-        for factor, block, sign in self.factors:
+        for factor, block, sign, order in self.factors:
             steps, rises = np.split(rises, [factor.n_places - 1], axis=-1)
             if factor.kind == BREAKPOINT:
                 own = steps
             else:
-                own = np.insert(np.cumsum(steps, axis=-1), 0, 0.0, axis=-1)
+                own = np.insert(np.cumsum(steps, axis=-1), 0, 0.0, axis=-1)[..., np.argsort(order)]
                 own = np.delete(own - own[..., [factor.base]], factor.base, axis=-1)
             beta[..., block.start : block.start + own.shape[-1]] = sign * own
         return beta
@@ -146,12 +159,22 @@ def is_curve(term: Term) -> TypeGuard[Factor]:
     return isinstance(term, Factor) and term.kind in (BREAKPOINT, BAND)
 
 
+def _direction(term: Factor, given: int | Sequence[str]) -> tuple[int, Index]:
+    """Return the sign of a monotone factor's steps, and the order of its values (n_places,)."""
+    if isinstance(given, int):
+        return given, np.arange(term.n_places)
+    rank = {level_text(level): k for k, level in enumerate(given)}
+    return 1, np.argsort([rank[level] for level in term.cells]).astype(np.int64)
+
+
 def even(terms: Sequence[Term], smooth: float) -> dict[str, float]:
     """Assign the same γ to the column of every curve."""
     return {term.column: smooth for term in terms if is_curve(term)}
 
 
-def _require_curves(terms: Sequence[Term], smooth: Mapping[str, float], monotone: Mapping[str, int]) -> None:
+def _require_curves(
+    terms: Sequence[Term], smooth: Mapping[str, float], monotone: Mapping[str, int | Sequence[str]]
+) -> None:
     """OptionError naming the columns that can't be smooth or monotone, and what to do about each."""
     checks = Checks(OptionError)
     factors = {term.column: term for term in terms if isinstance(term, Factor)}
@@ -159,20 +182,36 @@ def _require_curves(terms: Sequence[Term], smooth: Mapping[str, float], monotone
         fits = name in factors and is_curve(factors[name])
         checks.require(fits, "smooth", f"“{name}” is not a numeric feature", "Leave it out.")
     paired = {part.column for term in terms if isinstance(term, Interaction) for part in term.parts}
-    for name, sign in monotone.items():
+    for name, given in monotone.items():
         leave = "Leave the column out of monotone"
         if name not in factors:
             what, hint = f"There is no feature called “{name}”", "Name columns of X that are not sensitive."
         elif factors[name].kind == FIXED:
             what, hint = f"The relativities of “{name}” are fixed", f"{leave}, or out of fixed."
-        elif not is_curve(factors[name]):
-            what, hint = f"“{name}” is a category, whose levels have no order", f"{leave}."
         elif name in paired:
             what = f"“{name}” is in an interaction, whose relativities could undo it"
             hint = f"{leave}, or out of interactions."
-        else:
+        elif is_curve(factors[name]):
             what, hint = f"“{name}” has no direction", "Give +1 where it may only rise, −1 where only fall."
-            checks.require(not isinstance(sign, bool) and sign in (1, -1), "monotone", what, hint)
+            fits = not isinstance(given, (bool, Sequence)) and given in (1, -1)
+            checks.require(fits, "monotone", what, hint)
+            continue
+        else:
+            what, hint = _order_problem(factors[name], given)
+            checks.require(not what, "monotone", what, hint)
             continue
         checks.require(False, "monotone", what, hint)
     checks.finish()
+
+
+def _order_problem(factor: Factor, given: object) -> tuple[str, str]:
+    """Return what is wrong with the order of a category's levels, "" if nothing is, and the remedy."""
+    name = factor.column
+    hint = f"List its levels, that of the lowest relativity first: {few(factor.cells)}."
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        return f"“{name}” is a category, whose levels have no order", hint
+    levels = [level_text(level) for level in given]
+    if len(set(levels)) < len(levels):
+        return f"A level of “{name}” appears twice", "Keep one; 3, 3.0 and “3” are one level."
+    absent = [level for level in factor.cells if level not in levels]
+    return f"The order of “{name}” lacks {few(absent)}" if absent else "", hint

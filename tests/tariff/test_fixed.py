@@ -52,7 +52,7 @@ def test_at_lambda_zero_they_are_the_offset_of_a_glm(loss):
     table, claims, years, _ = fixed_policies()
     y, alpha = _target(loss, claims), 1e-3
     model = fd.FairTariff(
-        loss=loss, lam=0, alpha=alpha, smooth=0, balance=False, fixed=FIXED, n_breakpoints=4
+        loss=loss, lam=0, alpha=alpha, smooth=0, credibility=0, balance=False, fixed=FIXED, n_breakpoints=4
     )
     model.fit(table, y, sample_weight=years)
     x, given = design(model.terms_, table), product_of(table)

@@ -99,7 +99,7 @@ def test_at_lambda_zero_it_is_scikit_learns_glm_on_the_same_columns(loss):
     table, claims, years, _ = policies()
     y = _target(loss, claims)
     alpha = 1e-3
-    model = fd.FairTariff(loss=loss, lam=0, alpha=alpha, smooth=0, balance=False, **OPTIONS)
+    model = fd.FairTariff(loss=loss, lam=0, alpha=alpha, smooth=0, credibility=0, balance=False, **OPTIONS)
     model.fit(table, y, sample_weight=years)
     x = design(model.terms_, table)
     family = find_loss(loss)
@@ -351,7 +351,7 @@ def test_a_weight_is_a_number_of_rows():
     table, claims, _, age = policies(300)
     weight = np.arange(300) % 3
     again = table.index.repeat(weight)
-    model = fd.FairTariff(lam=0.1, tol=1e-7, **OPTIONS)
+    model = fd.FairTariff(lam=0.1, tol=1e-7, credibility=0, **OPTIONS)
     weighted = model.fit(table, claims, sensitive_features=age, sample_weight=weight)
     premiums, terms = weighted.predict(table[weight > 0]), weighted.terms_
     repeated = model.fit(table.loc[again], claims[again], sensitive_features=age[again])

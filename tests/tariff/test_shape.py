@@ -208,7 +208,7 @@ def test_a_fair_monotone_tariff_is_where_nothing_monotone_is_lower():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"monotone": {"zone": 1}}, r"“zone” is a category.*Leave the column out of monotone"),
+        ({"monotone": {"zone": 1}}, r"“zone” is a category.*List its levels"),
         ({"monotone": {"height": 1}}, r"no feature called “height”.*Name columns"),
         ({"monotone": {"bonus": 2}}, r"“bonus” has no direction.*Give \+1"),
         ({"monotone": {"group": 1}, "categorical_features": ["group"]}, "“group” is a category"),
