@@ -20,6 +20,7 @@ import pandas as pd
 import pytest
 
 import fairdash as fd
+from fairdash.auditing.plan import QUESTIONS
 from fairdash.cli import command_line, main
 from tests.tiers import few
 
@@ -137,6 +138,13 @@ def test_a_public_name_has_an_example_that_does_what_it_says(name):
     result = doctest.DocTestRunner().run(found)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/architecture.md"])
+def test_a_page_counts_the_questions_of_an_audit(page):
+    words = dict(enumerate("eight nine ten eleven twelve thirteen".split(), start=8))
+    found = re.findall(r"(\w+) questions", (ROOT / page).read_text(encoding="utf-8"))
+    assert set(found) & set(words.values()) == {words[len(QUESTIONS)]}
 
 
 def test_every_rule_on_the_page_on_audits_is_dated_and_says_what_it_rests_on():

@@ -27,6 +27,8 @@ Array = NDArray[np.float64]
 #: Rows with a cost at least: fewer may all lie in one half of the rows, or in one fold of five, and of no
 #: cost at all nothing can be learned.
 _FEWEST_COSTS = 10
+#: Mean of a price at least, as a share of its mean size: shares of a mean near 0 mean nothing.
+MIN_MEAN = 0.05
 #: How far a row may be off a straight line, in standard deviations, and be a rounded value on it.
 _ROUNDED = 0.02
 #: What features may give away, by role.
@@ -145,9 +147,14 @@ def check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
 def check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) -> None:
     """Reject values that can't be audited; return a map of roles to (n,) arrays."""
     checks = Checks(DataError)
-    what = "its mean must be above zero, because gaps are shares of the mean"
     hint = "Choose a price, or a prediction of a quantity that can't be below zero."
-    checks.require(float(weight @ numbers["price"]) > 0, columns.price, what, hint)
+    for role in ("price", "candidate"):
+        if role in numbers:
+            mean, size = float(weight @ numbers[role]), float(weight @ np.abs(numbers[role]))
+            what = "its mean must be above zero, because gaps are shares of the mean"
+            checks.require(mean > 0, getattr(columns, role), what, hint)
+            what = "its mean is almost zero beside its values, and gaps are shares of the mean"
+            checks.require(mean <= 0 or mean >= MIN_MEAN * size, getattr(columns, role), what, hint)
     what, hint = "it has the same value in every row", "Choose a column with several values."
     checks.require(bool(varies(numbers["sensitive"])), columns.sensitive, what, hint)
     for role in ("outcome", "expected_cost"):

@@ -60,8 +60,8 @@ class Measured:
     curve: Curve | None = None
 
     def rows_needed(self, delta: float) -> float:
-        """Return the number of similar rows that would show a gap of δ, in units of the price."""
-        return float(self.table.n * (self.found.smallest / delta) ** 2)
+        """Return the whole number of similar rows that would show a gap of δ, in units of the price."""
+        return float(np.ceil(self.table.n * (self.found.smallest / delta) ** 2))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -14,7 +14,6 @@ from typing import Any
 
 from fairdash.errors import Checks, OptionError
 from fairdash.utils.registry import get_entry
-from fairdash.utils.text import percent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -408,7 +407,7 @@ class AuditPlan:
     @property
     def gap_in_words(self) -> str:
         """Largest acceptable gap, in per cent of the mean price."""
-        return percent(self.max_gap)
+        return f"{100 * self.max_gap:g} %"
 
     def gap_allowed(self, mean_price: float) -> float:
         """Convert the largest acceptable gap, a share, to an amount δ in units of the price."""

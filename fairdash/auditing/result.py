@@ -19,6 +19,7 @@ import pandas as pd
 
 from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED
 from fairdash.auditing.plan import CRITERIA, AuditPlan
+from fairdash.auditing.table import UNITS
 from fairdash.errors import OptionError
 from fairdash.utils.records import to_plain
 from fairdash.utils.safe_csv import safe_csv
@@ -85,7 +86,7 @@ class Answer:
     Parameters
     ----------
     question
-        Its number, 1 to 9.
+        Its number.
     title
         The question in words.
     sentence
@@ -170,6 +171,11 @@ class Findings:
     origin: Mapping[str, Any] = field(default_factory=dict)
     made_with: Mapping[str, str] = field(default_factory=dict)
     since: Drift | None = None
+
+    @property
+    def units_remark(self) -> str:
+        """Note that cost and price seem to have different units, shown before the verdict; "" if none."""
+        return next((note for note in self.notes if note.startswith(UNITS)), "")
 
     @property
     def along(self) -> tuple[Self, ...]:

@@ -7,8 +7,10 @@ factors and its number among rows that are equal in these, never on a price, an 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,6 +40,8 @@ Index = NDArray[np.intp]
 
 #: Rows, or policies where rows belong together, below which no interval is to be trusted.
 FEWEST = 100
+#: Begins a note that is shown before the verdict.
+UNITS = "The units seem to differ"
 #: A text with more levels than this, and than a tenth of its rows, names rows and describes none.
 _MOST_LEVELS = 50
 MISSING = "missing"
@@ -142,8 +146,14 @@ class AuditTable:
         return tuple((self.sensitive == k).astype(float) for k in range(len(self.classes)))
 
     def called(self, value: float) -> str:
-        """Format a value of s: a number, or a class name."""
-        return self.classes[int(value)] if self.classes else f"{value:,.4g}"
+        """Format a value of s: a class name, or a number, whole where all are."""
+        if self.classes:
+            return self.classes[int(value)]
+        return f"{value:,.0f}" if self._is_whole else amount(value)
+
+    @cached_property
+    def _is_whole(self) -> bool:
+        return bool((self.sensitive == np.rint(self.sensitive)).all())
 
     def money(self, value: float) -> str:
         """Format an amount of money with its currency."""
@@ -152,16 +162,23 @@ class AuditTable:
     @property
     def a_unit(self) -> str:
         """Unit to which an amount refers."""
+        if self.columns.exposure is None:
+            return "per row"
         return f"per {self.period}" if self.period else "per unit"
 
     @property
     def a_unit_of_exposure(self) -> str:
         """Unit to which an amount refers, spelled out for its first use."""
-        return self.a_unit if self.period else "per unit of exposure"
+        return f"{self.a_unit} of exposure" if self.a_unit == "per unit" else self.a_unit
+
+    @property
+    def everyone(self) -> str:
+        """Whole of which a share is given."""
+        return "the rows" if self.columns.exposure is None else "the exposure"
 
     def s_range(self, low: float, high: float) -> str:
         """Format a range of s in words."""
-        return f"“{self.called(low)}”" if self.classes else f"{low:,.4g} to {high:,.4g}"
+        return f"“{self.called(low)}”" if self.classes else f"{self.called(low)} to {self.called(high)}"
 
     def bands(self, count: int = N_BANDS) -> Index:
         """Return bands of s with about equal exposure, (n,) from 0; for classes, the classes."""
@@ -258,6 +275,8 @@ class AuditTable:
                     f"fairdash treats “{name}” as an amount per unit of exposure. If it is a total over the "
                     "exposure, name it among the totals."
                 )
+            if role == "outcome":
+                notes[:0] = _units_in_words(numbers, weight, columns)
             if role == "outcome" and (below := int((numbers[role] < 0).sum())):
                 notes.append(
                     f"“{name}” is below zero in {counted(below, 'row')}. fairdash treats these amounts as "
@@ -313,6 +332,29 @@ def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
         name: table[table["rows"] >= FEWEST_SHOWN].reset_index(drop=True) if "rows" in table else table
         for name, table in tables.items()
     }
+
+
+#: Cost as a share of the price: usual, and beyond what the two hardly have the same unit.
+_LOSS_RATIO, _LOWEST, _HIGHEST = 0.7, 0.05, 10.0
+#: Units to what lies between them; a factor counts as one of these up to 2.5 times of it.
+_BETWEEN = {"Months and years": 12, "Weeks and years": 52, "Days and years": 365}
+_BETWEEN |= {"Hundredths and single amounts": 100, "Single amounts and thousands": 1000}
+_NEAR = 2.5
+
+
+def _units_in_words(numbers: Mapping[str, Array], weight: Array, columns: Columns) -> list[str]:
+    """Remark that cost and price seem to have different units; [] if they don't."""
+    price, cost = float(weight @ numbers["price"]), float(weight @ numbers["outcome"])
+    if not (price > 0 and cost > 0) or _LOWEST <= cost / price <= _HIGHEST:
+        return []
+    off = abs(math.log(cost / price / _LOSS_RATIO))
+    name = min(_BETWEEN, key=lambda each: abs(math.log(_BETWEEN[each]) - off))
+    likely = f" {name} differ by a factor of {_BETWEEN[name]:,}."
+    return [
+        f"{UNITS}: “{columns.outcome}” is {100 * cost / price:,.2g} % of “{columns.price}”."
+        f"{likely if abs(math.log(_BETWEEN[name]) - off) < math.log(_NEAR) else ''} "
+        "Give both in the same unit of money and exposure."
+    ]
 
 
 def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: list[str]) -> Array:

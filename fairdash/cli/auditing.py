@@ -233,6 +233,7 @@ def _table(file: Path | None, kept: KeptPlan, *, whole: bool) -> tuple[pd.DataFr
 
 
 def _sentences(result: AuditResult) -> Iterator[str]:
+    yield from result.notes
     for each in (result, *result.others):
         if each is not result:
             yield from ("", f"Along “{each.plan.columns.sensitive}”:")
@@ -242,4 +243,3 @@ def _sentences(result: AuditResult) -> Iterator[str]:
     yield from ("", "As shares of the mean price:")
     verdicts = result.tables["by_sensitive"] if result.others else result.verdicts
     yield from verdicts.to_string(index=False, float_format="{:.3g}".format).split("\n")
-    yield from result.notes

@@ -178,6 +178,23 @@ def test_on_a_logarithmic_axis_points_shapes_and_notes_stand_where_plotly_has_th
     assert float(note[10:].split(",")[0]) == pytest.approx(width / 2, abs=0.1)
 
 
+def test_bars_and_shapes_end_at_the_axes(page):
+    bar = {"type": "bar", "orientation": "h", "width": 4, "marker": MARKER, "x": [50], "y": [2]}
+    edges = {"x0": 0, "x1": 50, "y0": 6, "y1": 9}
+    show(page, [bar], shapes=[{"type": "rect", "fillcolor": "#ccc", "line": {"width": 0}} | edges])
+    found = page.evaluate(
+        """() => {
+            const figure = document.querySelector('.stage').stage.figures[0];
+            const at = figure.inner.node().getBoundingClientRect(), box = figure.svg.node().getBoundingClientRect();
+            const {left, height, width} = figure, tag = (x, share) => document.elementFromPoint(
+                box.left + left + x, box.bottom - (box.bottom - box.top) + (share + 0.15) * height)?.tagName;
+            return [tag(width / 2, 0.2), tag(width / 2, 0.8), tag(width + 4, 0.2), tag(width + 4, 0.8)];
+        }"""
+    )
+    assert found[:2] == ["path", "rect"]
+    assert not {"path", "rect"} & set(found[2:])
+
+
 def test_arrow_keys_go_from_mark_to_mark(page):
     known = {"customdata": [["b"], ["a"]], "hovertemplate": "%{customdata[0]}<extra></extra>"}
     show(page, [DOTS | {"marker": MARKER, "x": [7, 3], "y": [5, 5]} | known])

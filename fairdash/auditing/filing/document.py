@@ -140,6 +140,8 @@ def _thresholds(result: Findings) -> Iterator[Content]:
 
 
 def _verdict(result: Findings) -> Iterator[Content]:
+    if result.units_remark:
+        yield unbroken(result.units_remark)
     for each in result.along:
         yield unbroken(each.in_words)
         yield verdicts_of(each)

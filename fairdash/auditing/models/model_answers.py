@@ -160,7 +160,7 @@ def ask_model(
         else pd.DataFrame(columns=["column", "mean_change", "mean_absolute", "beyond"]),
         "partial_dependence": pd.DataFrame(along, columns=["column", "at", "value"]),
     }
-    sentences = _in_words(tables["flips"], name, delta, len(rows))
+    sentences = _in_words(tables["flips"], name, result.plan.gap_in_words, len(rows))
     if customer is not None:
         told, more = _customer(frame, model, customer, columns=tables["flips"]["column"].tolist(), name=name)
         tables |= told
@@ -197,14 +197,14 @@ def _ends(frame: pd.DataFrame, name: str, price: str) -> tuple[pd.DataFrame, pd.
     return frame[s.astype(str) == means.idxmin()], frame[s.astype(str) == means.idxmax()]
 
 
-def _in_words(table: pd.DataFrame, name: str, delta: float, n: int) -> tuple[str, ...]:
+def _in_words(table: pd.DataFrame, name: str, delta: str, n: int) -> tuple[str, ...]:
     own = table[table["column"] == name]
     itself = f"The model's price does not change with “{name}” alone."
     if len(own):
         row = own.iloc[0]
         itself = (
             f"If only “{name}” changes from its lowest to its highest value, the model's price changes by "
-            f"{percent(row['mean_change'])} of the mean price on average, and by more than {percent(delta)} "
+            f"{percent(row['mean_change'])} of the mean price on average, and by more than {delta} "
             f"for {percent(row['beyond'])} of the rows."
         )
     others = table[table["column"] != name]
@@ -214,7 +214,7 @@ def _in_words(table: pd.DataFrame, name: str, delta: float, n: int) -> tuple[str
         through = (
             f"Among the columns that vary with “{name}”, “{first['column']}” changes the price most: "
             f"{percent(first['mean_change'])} of the mean price on average, and more than "
-            f"{percent(delta)} for {percent(first['beyond'])} of the rows."
+            f"{delta} for {percent(first['beyond'])} of the rows."
         )
     return (
         f"{itself} {through}",

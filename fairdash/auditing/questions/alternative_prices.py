@@ -310,6 +310,6 @@ def _in_words(table: AuditTable, second: AuditTable, tables: Mapping[str, pd.Dat
         f"The largest gap is {percent(both['price'])} of the mean price with “{names[0]}” and "
         f"{percent(both['candidate'])} with “{names[1]}”, a difference of {percent(both['difference'])} "
         f"({percent(both['ci_low'])} to {percent(both['ci_high'])}). With “{names[1]}”, {percent(dearer)} of "
-        f"the exposure would pay more, and the mean price would be {table.money(second.mean_price)} instead "
-        f"of {table.money(table.mean_price)}. The change ranges from {places[0]} to {places[1]}."
+        f"{table.everyone} would pay more, and the mean price would be {table.money(second.mean_price)} "
+        f"instead of {table.money(table.mean_price)}. The change ranges from {places[0]} to {places[1]}."
     )

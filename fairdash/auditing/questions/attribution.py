@@ -83,7 +83,7 @@ def through_what(data: AuditData, _: Answered) -> Part:
     proxies, told = _proxies(table, seed=data.seed)
     data.say("Estimating the expected cost", 6, 0.6)
     costs, discrimination = data.costs, None
-    if costs is not None and costs.is_learned:
+    if costs is not None and costs.is_learned and (fits["ci_low"] > 0).any():
         discrimination, _weights = proxy_discrimination(costs.table.price, costs.at_nodes, costs.table)
         measures.append(data.measure("proxy_discrimination", discrimination, of_price=False))
     return Part(
@@ -92,7 +92,7 @@ def through_what(data: AuditData, _: Answered) -> Part:
             _made_in_words(fits, shares, itself, name),
             _itself_in_words(itself, name),
             _proxies_in_words(proxies, name),
-            _discrimination_in_words(discrimination, costs),
+            _discrimination_in_words(discrimination, costs, fits),
             features_in_words(table),
         ),
         tables={
@@ -156,15 +156,18 @@ def _proxies_in_words(table: pd.DataFrame, name: str) -> str:
     return f"“{first['feature']}” depends most on “{name}” (HGR {first['hgr']:.2f})."
 
 
-def _discrimination_in_words(found: Estimate | None, costs: Costs | None) -> str:
+def _discrimination_in_words(found: Estimate | None, costs: Costs | None, fits: pd.DataFrame) -> str:
     """Distance of the price from one without proxy discrimination."""
     if costs is None:
         return "Proxy discrimination can't be measured without an outcome or an expected cost."
     if found is None:
-        return f"Proxy discrimination can't be measured. {nothing_learned(costs)}"
+        why = "No column explains the price." if costs.is_learned else nothing_learned(costs)
+        return f"Proxy discrimination can't be measured. {why}"
     return (
         "The distance between the price and the nearest price without proxy discrimination is "
-        f"{within(found)} of the price's variance. It depends on our estimate of cost ({fit_of(costs)})."
+        f"{within(found)} of the price's variance, of which the columns leave "
+        f"{percent(1 - fits['value'].max())} unexplained. It depends on our estimate of cost "
+        f"({fit_of(costs)})."
     )
 
 

@@ -189,7 +189,7 @@ def in_words(
     called: Callable[[float], str] = "{:,.4g}".format,
 ) -> str:
     """Answer question 3 in words; a gap in two halves has its points chosen on the other half of the rows."""
-    low, high = (" or ".join(called(at) for at in dict.fromkeys(ends)) for ends in zip(*points, strict=True))
+    low, high = (" or ".join(dict.fromkeys(map(called, ends))) for ends in zip(*points, strict=True))
     chosen = "selected on separate rows" if len(points) > 1 else "its 10th and 90th percentile"
     whole = parts["gap"]
     gap = (

@@ -80,7 +80,7 @@ def _moved_in_words(
             f"{table.a_unit_of_exposure} ({table.money(each.ci_low)} to {table.money(each.ci_high)})."
         )
     return (
-        f"At some values of “{name}”, with {percent(share)} of the exposure, customers pay more than "
+        f"At some values of “{name}”, with {percent(share)} of {table.everyone}, customers pay more than "
         f"{base}. On average they pay {table.money(each.value)} {table.a_unit} more "
         f"({table.money(each.ci_low)} to {table.money(each.ci_high)}). This is {table.money(total)} in "
         f"total, or {percent(of_all.value / table.mean_price)} of all premiums."

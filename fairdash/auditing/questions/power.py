@@ -29,7 +29,7 @@ from fairdash.auditing.table import AuditTable
 from fairdash.dependence.classical import Z
 from fairdash.evaluation.insurance import FEWEST_SHOWN, bands_of
 from fairdash.utils.seeds import Stream, rng_of
-from fairdash.utils.text import amount, counted, few, percent
+from fairdash.utils.text import counted, few, percent
 
 Array = NDArray[np.float64]
 
@@ -70,7 +70,7 @@ def _power(data: AuditData, before: Answered) -> Part:
             "rows": each.table.n,
             "smallest": each.found.smallest / mean,
             "smallest_money": each.found.smallest,
-            "rows_needed": int(np.ceil(each.rows_needed(data.delta))),
+            "rows_needed": int(each.rows_needed(data.delta)),
         }
         for name, each in before.criteria.items()
     ]
@@ -79,7 +79,7 @@ def _power(data: AuditData, before: Answered) -> Part:
     rows = counted(n, "row")
     if first.table.columns.groups is not None:
         rows += f" of {first.table.n_units:,} policies"
-    enough = "there are enough rows" if needed <= n else f"about {amount(needed)} rows would be needed"
+    enough = "there are enough rows" if needed <= n else f"about {needed:,.0f} rows would be needed"
     said = (
         f"{CRITERIA[data.plan.criterion].title}: if there were no gap, {rows} like these would rule "
         f"out a gap of {percent(first.found.smallest / mean)} of the mean price with probability 0.8. "

@@ -131,7 +131,7 @@ def _in_words(
     is_clear = surface.p_value <= LEVEL and worst["b"] > 0
     return (
         f"Among customers who pay the same price, expected cost varies along “{name}” by "
-        f"{table.money(surface.value)} per row, which is {of_mean(surface, mean)}.",
+        f"{table.money(surface.value)} {table.a_unit_of_exposure}, which is {of_mean(surface, mean)}.",
         f"Cost is {percent(table.loss_ratio)} of the price. We scaled cost to the total price before the "
         "comparison.",
         "This figure is the root mean square over cells of price and attribute, with noise subtracted (p = "

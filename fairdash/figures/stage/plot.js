@@ -78,9 +78,10 @@ class Figure {
         this.axes = [xaxis, yaxis].map(() => inner.append("g"));
         this.titles = [[xaxis, "xtitle"], [yaxis, "ytitle"]].map(([axis, style]) => set(inner.append("text"),
             {class: style, fill: font.color, "text-anchor": "middle"}).text(linesOf(axis.title.text)[0]));
-        // Error bars and lines end at the axes. A mark that stands within them is whole.
+        // Bars, lines and shapes end at the axes. A mark that stands within them is whole.
         this.frame = set(inner.append("clipPath").attr("id", `in-${this.name}`).append("rect"), {x: 0, y: -ROOM.top});
-        this.parts = {shape: this.shapes.map(() => inner.append("path")),
+        this.clip = `url(#in-${this.name})`;
+        this.parts = {shape: this.shapes.map(() => inner.append("path").attr("clip-path", this.clip)),
             trace: this.traces.map(each => this.begin(each)), note: this.notes.map(() => inner.append("g"))};
     }
 
@@ -88,13 +89,13 @@ class Figure {
         const group = this.inner.append("g"), part = {group}, {marker = {}} = trace;
         const mode = trace.mode ?? (trace.type === "bar" ? "" : "lines");
         const own = (look, k) => Array.isArray(look) ? look[k] : look, colour = (_, k) => own(marker.color, k);
-        const clipped = look => set(group.append("path").attr("clip-path", `url(#in-${this.name})`), look);
+        const clipped = look => set(group.append("path").attr("clip-path", this.clip), look);
         if (mode.includes("lines"))
             part.line = clipped(trace.fill ? {fill: trace.fillcolor} : {fill: "none", stroke: trace.line.color,
                 "stroke-width": trace.line.width ?? 2, "stroke-linejoin": "round",
                 "stroke-dasharray": DASHES[trace.line.dash] ?? null});
         if (trace.type === "bar")
-            part.boxes = group.selectAll("rect").data(trace.x).join("rect").attr("fill", colour);
+            part.boxes = group.attr("clip-path", this.clip).selectAll("rect").data(trace.x).join("rect").attr("fill", colour);
         else if (trace.x.length > DOTS_APART && mode === "markers" && !Array.isArray(marker.size))
             part.dots = set(group.append("path"), {fill: "none", stroke: marker.color, "stroke-width": marker.size,
                 "stroke-linecap": "round", opacity: marker.opacity ?? 1});

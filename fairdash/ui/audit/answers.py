@@ -68,7 +68,7 @@ def show_audit(audit: AuditJob) -> None:
         plan = audit.spec.plan
         st.markdown(
             f"**{safe(plan.columns.price)}** against **{safe(plan.columns.sensitive)}** · a gap of at most "
-            f"{plan.max_gap:.3g} of the mean price · primary criterion: "
+            f"{plan.gap_in_words} of the mean price · primary criterion: "
             f"{CRITERIA[plan.criterion].title.lower()} · {safe(audit.spec.source.title)}"
         )
     st.button("Another audit", key=KEY("close"), icon=":material/add:", on_click=choose_audit, args=(None,))
@@ -136,6 +136,8 @@ def _show_first_screen(result: AuditResult, title: str) -> None:
     primary, columns = CRITERIA[result.plan.criterion], result.plan.columns
     words, picture = st.columns([2, 3], gap="large")
     with words:
+        if result.units_remark:
+            st.warning(safe(result.units_remark))
         st.subheader(
             f"{_ICONS[result.verdict]} {primary.title}: {IN_SHORT[result.verdict]}",
             anchor=False,
@@ -145,7 +147,7 @@ def _show_first_screen(result: AuditResult, title: str) -> None:
         st.caption(
             f"{safe(columns.price)} against {safe(columns.sensitive)} · {safe(title)} · {rows}. "
             f"Criterion and threshold were fixed before any result: {primary.title.lower()}, and a gap of "
-            f"at most {100 * result.plan.max_gap:.3g} % of the mean price."
+            f"at most {result.plan.gap_in_words} of the mean price."
         )
         download_file(
             result.to_zip,
@@ -155,7 +157,8 @@ def _show_first_screen(result: AuditResult, title: str) -> None:
             key=KEY("zip"),
         )
         for note in result.notes:
-            st.caption(safe(note))
+            if note != result.units_remark:
+                st.caption(safe(note))
     with picture:
         first = first_picture(result, theme=theme())
         show_blocks([first] if first is not None else [], KEY)

@@ -1,0 +1,159 @@
+"""Answers of an audit: one spelling for each number, whole ages, and a remark where units differ."""
+
+from __future__ import annotations
+
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairdash as fd
+from fairdash.__main__ import main
+from fairdash.auditing.filing.document import render_filing
+from fairdash.auditing.gaps import Estimate
+from fairdash.auditing.questions import attribution
+from fairdash.errors import DataError
+from tests.auditing.test_audit import policies
+
+
+def motor(n: int = 1500, *, days: bool = False) -> pd.DataFrame:
+    """Prices a year that rise with age in whole years, and claims of the exposure, in years or in days."""
+    rng = np.random.default_rng(0)
+    age = rng.integers(18, 81, n)
+    years = rng.uniform(0.2, 1, n)
+    price = 300 * (1 + 0.004 * age) * np.exp(0.1 * rng.normal(size=n))
+    table = pd.DataFrame({"price": price, "age": age, "time": 365 * years if days else years})
+    return table.assign(claims=0.7 * price * years * rng.gamma(2, 0.5, n))
+
+
+def said(result: fd.AuditResult) -> str:
+    return " ".join(each.text for each in result.answers)
+
+
+def test_whole_numbers_stay_whole_and_others_keep_their_digits():
+    asked = {"price": "price", "sensitive": "age", "outcome": "claims", "questions": [2, 3, 7]}
+    text = said(fd.audit(motor(), **asked))
+    assert re.search(r"From “age” \d\d( or \d\d)? to \d\d( or \d\d)? \(", text)
+    assert not re.search(r"“age” (from )?\d+\.\d", text)
+    incomes = motor().assign(age=lambda each: 1000.5 * each["age"])
+    text = said(fd.audit(incomes, **asked))
+    assert "e+0" not in text
+    assert re.search(r"From “age” \d\d,\d\d\d", text)
+
+
+def test_without_an_exposure_amounts_are_per_row():
+    table = motor().assign(second=lambda each: each["price"] * np.linspace(0.9, 1.1, len(each)))
+    asked = {"price": "price", "sensitive": "age", "outcome": "claims", "candidate": "second"}
+    without = said(fd.audit(table, **asked, questions=[5, 7, 10]))
+    assert "per row" in without
+    assert "per unit" not in without
+    assert "exposure" not in without
+    with_time = said(fd.audit(table, **asked, exposure="time", totals=["claims"], questions=[5, 7, 10]))
+    assert "per unit of exposure" in with_time
+    assert "per row" not in with_time
+    assert "% of the exposure" in with_time
+
+
+@pytest.mark.parametrize(
+    ("share", "words"), [(0.05, "5 %"), (0.07, "7 %"), (0.125, "12.5 %"), (0.0025, "0.25 %")]
+)
+def test_the_threshold_has_one_spelling(share, words):
+    result = fd.audit(
+        policies(300, noise=0.3), price="premium", sensitive="age", max_gap=share, questions=[1, 9]
+    )
+    assert result.plan.gap_in_words == words
+    assert result.in_words.endswith(f" allowed {words}.")
+    assert re.search(rf"below or above {words}\.|(below|above) {words}\.", result.answers[0].sentence)
+    assert f"For a gap of {words}," in result.answers[1].sentence
+
+
+def test_the_rows_needed_are_one_number_in_texts_and_tables():
+    result = fd.audit(policies(300, slope=0, noise=0.6), price="premium", sensitive="age", questions=[1, 9])
+    (needed,) = result.tables["power"]["rows_needed"]
+    assert needed == result.details["independence"]["rows_needed"]
+    assert f"takes about {needed:,} rows" in result.answers[0].sentence
+    assert f"about {needed:,} rows would be needed" in result.answers[1].sentence
+
+
+@pytest.mark.parametrize(
+    ("price", "exposure", "cost", "words"),
+    [
+        (1, 365, 1, "is 0.2 % of “price”. Days and years differ by a factor of 365."),
+        (1 / 365, 1, 1, "% of “price”. Days and years differ by a factor of 365."),
+        (1, 12, 0.5, "Months and years differ by a factor of 12."),
+        (1000, 1, 1, "Single amounts and thousands differ by a factor of 1,000."),
+        (1, 1, 1e-9, "e-08 % of “price”. Give both"),
+        (1, 1, 1, ""),
+        (1, 1, 0.1, ""),
+        (1, 1, 8, ""),
+    ],
+)
+def test_units_that_seem_to_differ_are_remarked_before_the_verdict(price, exposure, cost, words):
+    table = motor()
+    for name, times in (("price", price), ("time", exposure), ("claims", cost)):
+        table[name] *= times
+    result = fd.audit(
+        table,
+        price="price",
+        sensitive="age",
+        outcome="claims",
+        exposure="time",
+        totals=["claims"],
+        questions=[1],
+    )
+    assert bool(result.units_remark) == bool(words)
+    assert words in result.units_remark
+    assert result.notes[:1] == ((result.units_remark,) if words else ())
+
+
+def test_command_report_and_filing_have_the_remark_before_the_verdict(tmp_path, capsys):
+    motor(days=True).to_csv(tmp_path / "t.csv", index=False)
+    told = (
+        "--price price --sensitive age --outcome claims --exposure time --total claims --question 1".split()
+    )
+    assert main(["audit", str(tmp_path / "t.csv"), *told, "--out", str(tmp_path / "e.zip")]) == 1
+    out = capsys.readouterr().out
+    result = fd.AuditResult.load(tmp_path / "e.zip")
+    pages = [render_filing(result, "general", {}).decode(), *_report(result)]
+    for text, verdict in (
+        (out, "1. Does the price follow it?"),
+        *((page, "The data show that") for page in pages),
+    ):
+        assert -1 < text.index("The units seem to differ") < text.index(verdict)
+        assert text.count("The units seem to differ") <= 2
+
+
+def _report(result: fd.AuditResult) -> list[str]:
+    import io
+    import zipfile
+
+    with zipfile.ZipFile(io.BytesIO(result.to_zip())) as archive:
+        page = archive.read("report.html").decode()
+    return [page[page.index("<h1>") :]]
+
+
+@pytest.mark.parametrize("name", ["price", "second"])
+def test_a_mean_price_of_almost_nothing_is_refused(name):
+    table = motor().assign(second=1.0)
+    table["second"] += table["price"]
+    table[name] -= table[name].mean() - 1e-9
+    with pytest.raises(DataError, match=f"“{name}”: its mean is almost zero beside its values"):
+        fd.audit(table, price="price", sensitive="age", candidate="second", questions=[1])
+
+
+def test_small_units_of_money_are_no_small_mean():
+    tiny = motor().assign(price=lambda each: each["price"] * 1e-9)
+    one, other = (fd.audit(each, price="price", sensitive="age", questions=[1]) for each in (tiny, motor()))
+    assert one.verdicts["value"].iloc[0] == pytest.approx(other.verdicts["value"].iloc[0], rel=1e-6)
+
+
+def test_a_price_of_noise_has_no_distance_from_prices_without_proxies(monkeypatch):
+    monkeypatch.setattr(attribution, "fit_of", lambda _: "a fit")
+    costs = SimpleNamespace(is_learned=True)
+    fits = pd.DataFrame({"value": [-0.05, 0.6], "ci_low": [-0.1, 0.5]})
+    found = attribution._discrimination_in_words(None, costs, fits.head(1))
+    assert found == "Proxy discrimination can't be measured. No column explains the price."
+    near = attribution._discrimination_in_words(Estimate.of(0.45, 0.01), costs, fits)
+    assert "45.0 % (43.0 % to 47.0 %) of the price's variance, of which the columns leave 40.0 % unex" in near
