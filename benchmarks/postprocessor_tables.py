@@ -40,7 +40,8 @@ fd.FairPostprocessor("price", projection="factors").fit(X, sensitive_features=ag
 - **`objective="equalized_residuals"`** subtracts the average error at each s. It does not equalise the
   spread of errors, which depends on the target and is unknown at pricing.
 - **Without s** the price still follows s to the extent that x reveals only part of s, as the second table
-  shows.
+  shows. If x reveals almost nothing, the price hardly changes. `share_without_s_` is the share of the repair
+  that is reached without s, from 0 to 1, on rows held out.
 - **A model fitted by the repair** is the mean of five models, one for each fold. The repair is calibrated on
   this mean, because this is the price that must not follow s. Check a repair on rows it has not seen, as the
   audit page does.

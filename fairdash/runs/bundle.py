@@ -304,6 +304,8 @@ def card_of_repair(
     table: AuditTable, plan: AuditPlan, figures: pd.DataFrame, *, audit: str, title: str
 ) -> dict[str, Any]:
     """Describe a repaired price as :func:`card_of` does; `figures` has a row a way and strength."""
+    from fairdash.auditing.models.repaired import reach_in_words  # with measures that other cards don't need
+
     ways = figures[figures["strength"] == 1].set_index("s at pricing").drop(columns="strength")
     values = {
         f"{name}, s {way}": float(each)
@@ -332,7 +334,7 @@ def card_of_repair(
             "about": "Figures at full strength, on rows that the repair was not fitted on; HGR by splines",
             "values": {"dependence before": before, **values},
         },
-        "limits": list(_LIMITS_OF_REPAIR),
+        "limits": [reach_in_words(figures), *_LIMITS_OF_REPAIR],
     }
 
 

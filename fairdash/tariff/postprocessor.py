@@ -54,8 +54,8 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
 
     ``predict(X, sensitive_features=s)`` looks up each price's rank among customers with the same s, and
     replaces the price by the value with that rank in one common distribution (the Wasserstein barycentre).
-    ``predict(X)`` does not use s: it returns the projection of the repaired price on x, E[ŷ* | x], which may
-    follow s if x predicts s.
+    ``predict(X)`` does not use s: it returns the projection of the repaired price on x, E[ŷ* | x]. It repairs
+    only as much as x tells about the repair, which may be almost nothing: see `share_without_s_`.
 
     Parameters
     ----------
@@ -83,6 +83,14 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         Number of folds for an unfitted estimator.
     random_state
         Seed of folds and trees.
+
+    Attributes
+    ----------
+    share_without_s_ : float
+        Share of the repair that ``predict(X)`` reaches without s, in [0, 1]: the R² of the change of price
+        that x predicts, without a constant. 0: x tells nothing, and the price hardly changes. 1: x tells
+        everything, and s is not needed. Of trees it is measured on rows held out, and NaN for fewer than 200
+        rows or a price that needs no repair.
 
     Notes
     -----
@@ -354,12 +362,18 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
             self.projection_ = FairTariff(lam=0.0, random_state=seed).fit(
                 features, wanted / price, sample_weight=mass * price
             )
+            left = np.average((wanted - price * self.projection_.predict(features)) ** 2, weights=mass)
+            self.share_without_s_ = _share(left, np.average((wanted - price) ** 2, weights=mass))
             return
         table = self._with_price(features, price)
         monotone = [0] * (table.shape[1] - 1) + [int(self.monotone)]
         self.projection_ = _boosted(len(price), seed, monotonic_cst=monotone)
         self.projection_.fit(table, full if self.monotone else full - price, sample_weight=weight)
         self.offset_ = float(np.average(full - self._projected(table), weights=mass))
+        # Of early stopping: half the mean square of what is left on a tenth of the rows, with a minus.
+        stopped = self.projection_.do_early_stopping_
+        left = -2 * self.projection_.validation_score_.max() if stopped else np.nan
+        self.share_without_s_ = _share(left, np.average((full - price) ** 2, weights=mass))
 
     def _projected(self, table: Array) -> Array:
         """The repaired price by trees: of the difference from the original one, which steps blur less, but
@@ -403,6 +417,11 @@ class _Trees:
 def _boosted(n_rows: int, seed: int, **options: Any) -> Any:
     stops = n_rows >= _FEWEST_TO_STOP
     return boosted_trees(max_iter=MOST_TREES, early_stopping=stops, random_state=seed, **options)
+
+
+def _share(left: float, change: float) -> float:
+    """Share of a squared change that is reached, by what is left of it, in [0, 1]."""
+    return float(np.clip(1 - left / change, 0.0, 1.0)) if change > 0 else np.nan
 
 
 def _rows(table: Any, rows: NDArray[np.int64]) -> Any:

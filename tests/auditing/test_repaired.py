@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.auditing.models.repaired import repaired
+from fairdash.auditing.models.repaired import reach_in_words, repaired
 from fairdash.auditing.plan import columns_of
 from fairdash.auditing.table import AuditTable
 
@@ -38,6 +38,15 @@ def test_strengths_take_dependence_down_and_move_nothing_that_does_not_follow(fo
     else:
         assert figures["mean change"].max() < 0.02
         assert figures["moved by a tenth"].max() < 0.05
+
+
+def test_what_is_reached_without_the_attribute_is_said():
+    rows = [("known", 0.0, 0.455), ("known", 1.0, 0.03), ("not known", 0.0, 0.455), ("not known", 1.0, 0.441)]
+    figures = pd.DataFrame(rows, columns=["s at pricing", "strength", "dependence"])
+    said = reach_in_words(figures)
+    assert "changes from 0.46 to 0.03 if the attribute is known at pricing, and to 0.44 if it is not" in said
+    assert said.endswith("reaches 3 % of this reduction.")
+    assert "reaches" not in reach_in_words(figures.assign(dependence=0.01))
 
 
 def test_a_table_of_a_price_and_classes_alone_is_repaired():

@@ -53,6 +53,26 @@ def test_a_column_a_function_and_a_fitted_model_are_repaired_alike_and_as_the_cl
     assert fitted_here.predict(new[x], sensitive_features=new_age) == pytest.approx(by_column, abs=0.5)
 
 
+@pytest.mark.parametrize("follows", [0.3, 1.0, 3.0])
+def test_the_share_that_is_reached_without_s_is_told(follows):
+    table, age, _ = priced(follows=follows)
+    # The change is −10 a age, and x = a age + noise tells a² / (1 + a²) of its variance.
+    share = follows**2 / (1 + follows**2)
+    for monotone in (False, True):
+        repair = fd.FairPostprocessor("price", monotone=monotone, random_state=0).fit(
+            table, sensitive_features=age
+        )
+        assert repair.share_without_s_ == pytest.approx(share, abs=0.08)
+    factors = fd.FairPostprocessor("price", projection="factors", random_state=0)
+    table["price"] += 200
+    assert factors.fit(table, sensitive_features=age).share_without_s_ == pytest.approx(share, abs=0.1)
+
+
+def test_without_rows_to_hold_out_the_share_is_not_known():
+    table, age, _ = priced(150)
+    assert np.isnan(fd.FairPostprocessor("price").fit(table, sensitive_features=age).share_without_s_)
+
+
 def test_classes_have_one_mean_and_a_new_class_counts_with_the_last():
     table, _, _ = priced()
     region = np.random.default_rng(2).choice(["east", "north", "south"], len(table), p=[0.7, 0.2, 0.1])

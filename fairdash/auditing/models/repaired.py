@@ -10,6 +10,7 @@ from fairdash.auditing.data import Progress
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence import assess_dependence
 from fairdash.training.losses import LOSSES
+from fairdash.utils.text import percent
 
 Array = NDArray[np.float64]
 
@@ -78,3 +79,17 @@ def repaired(
     return pd.DataFrame(rows), pd.DataFrame(
         {columns.price: price, columns.sensitive: table.s_for_tests, **named}
     )
+
+
+def reach_in_words(figures: pd.DataFrame) -> str:
+    """State how much of a repair remains if s is not known at pricing; `figures` are of :func:`repaired`."""
+    dependence = figures.set_index(["s at pricing", "strength"])["dependence"]
+    before, known, without = (dependence[each] for each in ((WITH_S, 0.0), (WITH_S, 1.0), (WITHOUT_S, 1.0)))
+    said = (
+        f"At full strength, the dependence (HGR, splines) changes from {before:.2f} to {known:.2f} if the "
+        f"attribute is known at pricing, and to {without:.2f} if it is not."
+    )
+    if before <= known:
+        return said
+    share = np.clip((before - without) / (before - known), 0.0, 1.0)
+    return f"{said} Without the attribute, the repair reaches {percent(share, decimals=0)} of this reduction."

@@ -17,6 +17,7 @@ from fairdash.auditing.filing.report import (
     verdicts_of,
 )
 from fairdash.auditing.models.repaired import SHARES as REPAIR_SHARES
+from fairdash.auditing.models.repaired import reach_in_words
 from fairdash.auditing.plan import CRITERIA, Columns
 from fairdash.auditing.result import IN_SHORT
 from fairdash.data.fixes import with_fix
@@ -109,7 +110,9 @@ def _show_repair(audit: AuditJob, result: AuditResult) -> None:
             "Each row is repaired by a model that was fitted on other rows. If the attribute is unknown, "
             "the price is the mean repaired price of customers with the same other columns."
         )
-        show_table(Table("The repaired price by strength", job.figures(), note, shares=REPAIR_SHARES), KEY)
+        figures = job.figures()
+        st.markdown(reach_in_words(figures))
+        show_table(Table("The repaired price by strength", figures, note, shares=REPAIR_SHARES), KEY)
         download_file(
             job.bundle,
             label="Repaired prices and model card (zip)",
