@@ -22,9 +22,10 @@ from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point
 from fairdash.reports.words import named, nothing_learned, of_values
 from fairdash.training.device import TITLES
-from fairdash.training.methods import PATHS
+from fairdash.training.methods import PATHS, apart_in_words
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.split_kinds import SPLITS
+from fairdash.utils.classes import attributes_of
 from fairdash.utils.records import to_plain
 from fairdash.utils.text import number, percent, with_unit
 
@@ -136,11 +137,12 @@ def unsaid(comparison: Comparison) -> list[str]:
         f"This point is {_blend(comparison, point)}. A model trained at λ = {point.lam:g} would differ.": (
             not comparison.curve_point(point).is_trained
         ),
+        apart_in_words(point.method, len(attributes_of(comparison.result.sensitive))): True,
         "This blend is not a good choice, because both neighbouring trained models show less dependence.": (
             comparison.is_worse_than_both_ends()
         ),
     }
-    return [sentence for sentence, holds in sentences.items() if holds]
+    return [sentence for sentence, holds in sentences.items() if sentence and holds]
 
 
 def data_facts(comparison: Comparison, dataset: Dataset | None) -> dict[str, str]:

@@ -157,3 +157,17 @@ PATHS: Mapping[str, Method] = MappingProxyType(
         ),
     }
 )
+
+
+def apart_in_words(method: str, n_attributes: int) -> str:
+    """Say that a method of :data:`PATHS` leaves links with combinations of attributes; "" if it may not.
+
+    An adversary sees all attributes at once. The other penalties add up over attributes.
+    """
+    if n_attributes < 2 or method == STANDARD or PATHS[method].adversarial:
+        return ""
+    return (
+        f"“{PATHS[method].title}” treats each sensitive attribute by itself, so a link with their "
+        "combination may remain. Audit the price along all of them. A repair (FairPostprocessor) removes "
+        "the link of a number and classes together."
+    )

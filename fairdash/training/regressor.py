@@ -99,6 +99,10 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
 
     Notes
     -----
+    With several sensitive columns, penalties without an adversary treat each column by itself, so a link with
+    their combination may remain. :class:`fairdash.FairPostprocessor` removes the link with a number and
+    classes together.
+
     Training uses float64, which takes no longer than float32 for a single model (MPS has float32 only).
     Predictions are computed by NumPy in float64, without torch.
 

@@ -20,7 +20,9 @@ from fairdash.reports.html import details, findings, render_report
 from fairdash.reports.stage import four_numbers
 from fairdash.reports.words import answer
 from fairdash.runs.log import Log
+from fairdash.tariff import FAIR_TARIFF
 from fairdash.training.baselines import LINEAR, PRICE
+from fairdash.training.methods import apart_in_words
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.utils.text import number
 from tests.reports.making import CLOSING, EVIL, FORMULA, LAMS, make_comparison, make_dataset
@@ -206,6 +208,17 @@ def test_it_tells_data_roles_training_versions_reading_and_limits(page, found):
         "does not prove independence", "The models never use age, but", "Nadeau and Bengio",
     ):  # fmt: skip
         assert expected in text, expected
+
+
+def test_of_several_attributes_it_is_said_that_the_penalty_treats_each_by_itself(found, monkeypatch):
+    for method, holds in (("hgr_spline", True), ("pearson", True), (FAIR_TARIFF, True), ("hgr_nn", False)):
+        said = "“.*” treats each sensitive attribute by itself, .*Audit the price along all of them"
+        assert bool(re.match(said, apart_in_words(method, 2))) == holds
+        assert apart_in_words(method, 1) == ""
+    monkeypatch.setattr(content, "apart_in_words", lambda *given: str(given))
+    assert str((found.b.method, 1)) in content.unsaid(found)
+    monkeypatch.undo()
+    assert "" not in content.unsaid(found)
 
 
 def test_a_blend_is_named_as_one(dataset):

@@ -20,7 +20,7 @@ from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import THE_STANDARD, Front, Point, parse_point
 from fairdash.reports.strength import networks_and_tariffs
 from fairdash.runs.store import Run
-from fairdash.training.methods import PATHS
+from fairdash.training.methods import PATHS, apart_in_words
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.ui.blocks import show_blocks, show_stage, show_table
@@ -28,6 +28,7 @@ from fairdash.ui.cached import fronts_of, result_of, stops_of
 from fairdash.ui.frame import PICTURES, chart, theme
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.text import label, number, safe
+from fairdash.utils.classes import attributes_of
 
 KEY = Keys(__file__)
 
@@ -182,6 +183,8 @@ def _show_notes(comparison: Comparison) -> None:
     """Notes of the run."""
     for note in comparison.result.notes:
         st.warning(safe(note))
+    if apart := apart_in_words(comparison.b.method, len(attributes_of(comparison.result.sensitive))):
+        st.info(safe(apart))
     for sentence in words.of_older_values(comparison):
         st.info(safe(sentence))
 

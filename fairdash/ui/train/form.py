@@ -17,7 +17,7 @@ from fairdash.runs.store import Run
 from fairdash.training import defaults
 from fairdash.training.defaults import VALIDATION_SHARE, default_settings, suggested_loss
 from fairdash.training.losses import LOSSES
-from fairdash.training.methods import DEFAULT_METHOD, METHODS
+from fairdash.training.methods import DEFAULT_METHOD, METHODS, apart_in_words
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.settings import ARCHITECTURES, TrainingSettings
 from fairdash.training.split_kinds import SPLITS, default_share, kinds_for
@@ -40,6 +40,7 @@ from fairdash.ui.train.searching import (
     numbers,
     show_search,
 )
+from fairdash.utils.classes import attributes_of
 from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
@@ -87,6 +88,8 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
     for method in methods:
         adversary = " Its adversary makes training slower." if METHODS[method].adversarial else ""
         st.caption(f"**{METHODS[method].title}:** {METHODS[method].meaning}{adversary}")
+        if apart := apart_in_words(method, len(attributes_of(dataset.sensitive))):
+            st.caption(safe(apart))
     loss = ask_for_loss(dataset)
     if search is not None:
         show_search(search)
