@@ -288,10 +288,10 @@ def _with_one_factor(beta: Floats, z: Floats, size: Floats, basis: Index) -> Flo
         if part in ways and np.abs(np.delete(slope, most)).sum() < _ALIKE:
             ways[part][other] = beta[part] * size[part] / (slope[most] * size[other])
     for factor in np.abs([value for of in ways.values() for value in of.values()]):
-        near = {
-            min(of, key=lambda name, of=of, factor=factor: abs(abs(of[name]) - factor)): of
-            for of in ways.values()
-        }
+        near = {}
+        for of in ways.values():
+            away = {name: abs(abs(value) - factor) for name, value in of.items()}
+            near[min(away, key=away.__getitem__)] = of
         if all(abs(abs(of[name]) - factor) <= _ALIKE * factor for name, of in near.items()):
             alike = np.zeros_like(beta)
             alike[list(near)] = [of[name] for name, of in near.items()]
