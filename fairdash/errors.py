@@ -141,6 +141,10 @@ class OptionError(FairdashError, ValueError):
         super().__init__(*(replace(problem, is_option=True) for problem in problems))
 
 
+class DeterminedError(OptionError):
+    """The given columns determine the sensitive attribute: rows equal in them do not differ in it."""
+
+
 def require_count(value: float, *, column: str, called: str = "number", least: int = 1) -> None:
     """Reject an option that is not a whole number of at least this size.
 

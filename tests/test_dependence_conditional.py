@@ -8,7 +8,7 @@ import pytest
 
 from fairdash import assess_conditional_dependence
 from fairdash.dependence.conditional import double_residuals
-from fairdash.errors import OptionError
+from fairdash.errors import DeterminedError, OptionError
 
 ALARMS_OF_40 = 6  # at 5 % a false alarm more is met once in 70 times
 
@@ -182,6 +182,17 @@ def test_what_cannot_be_asked_is_refused(drawn):
     ):
         with pytest.raises(OptionError, match=f"(?i){words}"):
             assess_conditional_dependence(u, s, **options)
+
+
+def test_areas_of_few_rows_that_determine_s_are_told_from_areas_that_do_not(drawn):
+    _, noise, *_ = drawn
+    area = np.arange(1000) % 300
+    name = pd.Series(area).astype(str)
+    with pytest.raises(DeterminedError, match="determine"):
+        assess_conditional_dependence(noise, np.sin(area), given=name)
+    # Equal rows are one policy's: no other row is equal to them.
+    assess_conditional_dependence(noise, np.sin(area) + noise, given=name)
+    assess_conditional_dependence(noise, np.sin(area), given=area % 7, groups=area)
 
 
 def test_a_price_that_c_tells_follows_nothing_else(drawn):

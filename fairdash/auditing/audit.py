@@ -279,7 +279,8 @@ def conclude(
     sentences = {number: parts[number].sentences for number in sorted(parts)}
     for name in sorted(CRITERIA, key=lambda each: each != plan.criterion):
         number, measured = CRITERIA[name].question, audit.criteria.get(name)
-        row: dict[str, Any] = {"question": number, "criterion": name, "verdict": NONE}
+        asked = number in parts and QUESTIONS[number].is_answerable(table.columns)
+        row: dict[str, Any] = {"question": number, "criterion": name, "verdict": UNDECIDED if asked else NONE}
         rows.append(row)
         if measured is None:
             continue
@@ -296,7 +297,7 @@ def conclude(
             answer, *more = sentences[number]
             sentences[number] = (f"{answer} {_verdict_in_words(measured, verdict, audit.data)}", *more)
     return AuditResult(
-        verdict=verdicts[plan.criterion],
+        verdict=verdicts.get(plan.criterion, UNDECIDED),
         verdicts=pd.DataFrame(rows, columns=_OF_A_VERDICT),
         measures=audit.measures,
         curve=tables["curve"],

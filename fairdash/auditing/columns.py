@@ -117,7 +117,8 @@ def without_leaks(
 def check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
     """Reject cells that are not numbers, with their line numbers."""
     problems = []
-    for role, name in columns.numbers().items():
+    factors = (("controls", name) for name in columns.controls if is_numeric_dtype(frame[name]))
+    for role, name in (*columns.numbers().items(), *factors):
         column = frame[name]
         if role == "sensitive" and as_classes(column) is not None:
             continue

@@ -269,6 +269,8 @@ def _known(value: Any) -> Any:
 def primary(row: Mapping[Any, Any], plan: AuditPlan) -> str:
     """State the primary verdict and its consequence in one sentence; `row` is its row of the verdicts."""
     columns = plan.columns
+    if math.isnan(row["value"]):
+        return f"“{CRITERIA[plan.criterion].title}” has no answer: see question {row['question']}."
     said = _PRIMARY[plan.criterion].format(
         sensitive=columns.sensitive,
         price=columns.price,

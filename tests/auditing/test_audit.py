@@ -264,6 +264,61 @@ def test_a_spread_that_follows_age_is_a_link_without_a_gap():
     assert "The averages do not show it, but the spread may." in result.answers[-1].text
 
 
+def by_area(n: int = 800, *, areas: int, seed: int = 0) -> pd.DataFrame:
+    """A share known per area, and prices that follow it."""
+    rng = np.random.default_rng(seed)
+    area, share = rng.integers(0, areas, n), rng.beta(2, 5, areas)
+    price = 300 * np.exp(share[area] + 0.2 * rng.normal(size=n))
+    frame = pd.DataFrame({"price": price, "share": share[area], "area": "a" + pd.Series(area).astype(str)})
+    east, south = rng.integers(0, 5, (2, n))
+    together = east * south + east / 7
+    return frame.assign(east=east.astype(str), south=south.astype(str), together=together, country="one")
+
+
+@pytest.mark.parametrize(
+    ("areas", "controls", "more"),
+    [
+        (40, ["area"], {}),
+        (8, ["area"], {}),
+        (300, ["area"], {}),  # hardly an area has rows for a mean of its own
+        (80, ["area"], {"area": lambda frame: frame["area"].str[1:].astype(int)}),  # a post code
+        (40, ["area", "country"], {}),
+        (40, ["number"], {"number": lambda frame: 2 * frame["share"]}),
+        (40, ["area"], {"share": lambda frame: frame["share"] + 1e-5 * np.arange(len(frame)) / len(frame)}),
+        (40, ["area"], {"share": lambda frame: np.where(frame["share"] > 0.4, "high", "low")}),
+        (40, ["east", "south"], {"share": lambda frame: frame["together"]}),
+    ],
+)
+@pytest.mark.parametrize("criterion", few(["independence", "conditional_independence"], "independence"))
+def test_factors_that_determine_the_attribute_are_said_and_end_no_audit(areas, controls, more, criterion):
+    frame = by_area(areas=areas).assign(**more)
+    columns = {"price": "price", "sensitive": "share", "controls": controls, "features": controls}
+    result = fd.audit(frame, **columns, criterion=criterion, questions=[1, 4, 9])
+    answers = {each.question: each.text for each in result.answers}
+    assert set(answers) == {1, 4, 9}
+    assert answers[4].startswith("The legitimate factors (controls) determine “share”")
+    found = result.verdicts.set_index("criterion").loc["conditional_independence"]
+    assert found["verdict"] == "undecided"
+    assert np.isnan(found["value"])
+    if criterion == "conditional_independence":
+        assert result.verdict == "undecided"
+        assert result.in_words == "“Independence among equals” has no answer: see question 4."
+
+
+def test_among_rows_equal_in_a_constant_the_answer_is_that_of_all_rows():
+    columns = {"price": "price", "sensitive": "share", "controls": ["country"], "features": ["area"]}
+    result = fd.audit(by_area(areas=40), **columns, questions=[1, 4])
+    first, other = result.verdicts.set_index("criterion").drop(columns="question").iloc[:2].to_numpy()
+    assert first.tolist() == other.tolist()
+    assert result.answers[1].text.startswith("“country” has the same value in all rows.")
+
+
+def test_a_factor_of_infinite_numbers_is_refused_by_its_name():
+    frame = by_area(areas=40).assign(number=np.inf)
+    with pytest.raises(DataError, match="Column “number”: numbers that are infinite"):
+        fd.audit(frame, price="price", sensitive="share", controls=["number"], questions=[4])
+
+
 def test_opposite_effects_within_a_factor_are_found_among_equals():
     rng = np.random.default_rng(3)
     z, zone = rng.normal(size=2000), rng.choice(["city", "land"], 2000)

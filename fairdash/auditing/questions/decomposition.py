@@ -28,8 +28,9 @@ from fairdash.auditing.gaps import LEVEL, Estimate, Gap, largest_gap, noise_in_w
 from fairdash.auditing.plan import QUESTIONS
 from fairdash.auditing.questions.robustness import as_measures, robustness_among_equals, robustness_in_words
 from fairdash.auditing.table import AuditTable
-from fairdash.dependence.conditional import TREE_ROWS
+from fairdash.dependence.conditional import LEFT_OF_S, TREE_ROWS, determined, require_differences
 from fairdash.dependence.conditional_means import N_FOLDS, as_given, ridge_out_of_fold, spline_functions
+from fairdash.errors import DeterminedError
 from fairdash.utils.seeds import Stream, seed_of
 from fairdash.utils.text import few
 
@@ -81,11 +82,19 @@ def among_equals(data: AuditData, _: Answered) -> Part:
     answer = Part(sentences=())
     for k, among in enumerate(sets):
         data.say(f"{QUESTIONS[4].title} {few(among)}", 4, k / len(sets))
-        part, basis, left = left_among_equals(table, among, random_state=data.seed)
+        try:
+            part, basis, left = left_among_equals(table, among, random_state=data.seed)
+            if among is factors:
+                if not _varied(part, among):
+                    return _all_are_equals(data, among)
+                p_value = p_among_equals(table, table.price, among, random_state=data.seed)
+        except DeterminedError:
+            if among is factors:
+                answer = Part(sentences=(_determined_in_words(among, table.columns.sensitive),))
+            continue
         curve = _curve_of(part, basis, left)
         gap, band = largest_gap(curve, data.delta, random_state=data.seed)
         if among is factors:
-            p_value = p_among_equals(table, table.price, among, random_state=data.seed)
             said = _equals_in_words(gap, table.mean_price, among, any_link=p_value)
             drawn = f"These figures come from a random sample of {part.n:,} rows."
             robust = robustness_among_equals(part, basis, left, among, partial(_left_by_splines, part))
@@ -227,11 +236,24 @@ def left_among_equals(
     table: AuditTable, factors: tuple[str, ...], *, random_state: int | None = 0
 ) -> tuple[AuditTable, Basis, Array]:
     """Return the rows used, the functions of s, and the residuals of the price and of each function given the
-    factors, (n, 1 + p)."""
+    factors, (n, 1 + p).
+
+    Raises
+    ------
+    DeterminedError
+        Rows that are equal in the factors do not differ in s.
+    """
     part = table.sampled(_MOST_ROWS if len(factors) == 1 else TREE_ROWS)
+    if varied := _varied(part, factors):
+        given = as_given(part.controls[varied], part.n)
+        require_differences(given, np.column_stack(part.s_columns), part.units)
     basis = basis_of(part)
     both = np.column_stack([part.price, basis.rows.toarray()])
-    return part, basis, _left(both, part, factors, random_state=random_state)
+    left = _left(both, part, factors, random_state=random_state)
+    before = both[:, 1:] - part.share @ both[:, 1:]
+    if (part.share @ left[:, 1:] ** 2).sum() <= LEFT_OF_S * (part.share @ before**2).sum():
+        raise determined()
+    return part, basis, left
 
 
 def _curve_of(part: AuditTable, basis: Basis, left: Array) -> Curve:
@@ -281,6 +303,23 @@ def _left_by_splines(table: AuditTable, factors: tuple[str, ...], both: Array) -
     given = as_given(table.controls[varied], table.n)
     functions, penalty, _ = spline_functions(given, table.weight)
     return both - ridge_out_of_fold(functions, penalty, both, table.weight, table.folds(N_FOLDS))
+
+
+def _all_are_equals(data: AuditData, factors: tuple[str, ...]) -> Part:
+    """Give the answer of question 1, for factors that have the same value in all rows."""
+    said = f"{few(factors)} {'has' if len(factors) == 1 else 'have'} the same value in all rows."
+    return Part(
+        sentences=(f"{said} All rows are equals, so the answer is that of question 1.",),
+        tables={"controlled_curve": data.band},
+        criteria={"conditional_independence": data.independence},
+    )
+
+
+def _determined_in_words(factors: tuple[str, ...], name: str) -> str:
+    return (
+        f"The legitimate factors (controls) determine “{name}”: rows that are equal in {few(factors)} do not "
+        "differ in it. There is nothing to compare. To answer this question, name fewer factors."
+    )
 
 
 def _equals_in_words(gap: Gap, mean: float, factors: tuple[str, ...], *, any_link: float) -> tuple[str, ...]:

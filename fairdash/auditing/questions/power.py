@@ -74,14 +74,16 @@ def _power(data: AuditData, before: Answered) -> Part:
         }
         for name, each in before.criteria.items()
     ]
-    first = before.criteria[data.plan.criterion]
+    # The primary criterion has no value if the factors determine s.
+    name = data.plan.criterion if data.plan.criterion in before.criteria else "independence"
+    first = before.criteria[name]
     n, needed = first.table.n, first.rows_needed(data.delta)
     rows = counted(n, "row")
     if first.table.columns.groups is not None:
         rows += f" of {first.table.n_units:,} policies"
     enough = "there are enough rows" if needed <= n else f"about {needed:,.0f} rows would be needed"
     said = (
-        f"{CRITERIA[data.plan.criterion].title}: if there were no gap, {rows} like these would rule "
+        f"{CRITERIA[name].title}: if there were no gap, {rows} like these would rule "
         f"out a gap of {percent(first.found.smallest / mean)} of the mean price with probability 0.8. "
         f"For a gap of {data.plan.gap_in_words}, {enough}."
     )
