@@ -199,6 +199,31 @@ def test_short_cut_for_permutations_equals_the_long_way(id):
     close(quick.q95, np.quantile(slow, 0.95, axis=1))
 
 
+#: A few steps of measures that train.
+FEW_STEPS = {"hgr_nn": 2, "chi2_nn": 2, "mi_mine": 2}
+
+
+@pytest.mark.parametrize("id", list(REGISTRY))
+def test_few_rows_have_a_value(id):
+    one, options = REGISTRY[id], {"n_steps": FEW_STEPS[id]} if id in FEW_STEPS else {}
+    rng = np.random.default_rng(0)
+    for n in range(2, 41, 3 if options else 1):
+        u, v = rng.normal(size=(2, n))
+        if one.discrete:
+            u, v = (np.arange(n) % 2).astype(float), (np.arange(n) % 3 == 0).astype(float)
+        found = [measure(id, u, v, random_state=0, **options)]
+        if one.multivariate:
+            found.append(measure(id, u, np.column_stack([v, u**2]), random_state=0, **options))
+        if one.accepts_weights:
+            # As many of 45 rows have weight.
+            more = [np.resize(x, 45) if one.discrete else rng.normal(size=45) for x in (u, v)]
+            weight = rng.permutation(np.where(np.arange(45) < n, rng.uniform(0.5, 2, 45), 0.0))
+            found.append(measure(id, *more, sample_weight=weight, random_state=0, **options))
+            lone = measure(id, *more, sample_weight=(np.arange(45) == n).astype(float), random_state=0)
+            assert lone == 0
+        assert np.isfinite(found).all()
+
+
 @pytest.mark.parametrize("moves", [False, True])
 @pytest.mark.parametrize("id", [id for id, one in REGISTRY.items() if "weight_moves" in keywords(one.load())])
 def test_short_cut_with_weights_equals_the_long_way(id, moves):

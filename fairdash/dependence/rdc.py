@@ -107,7 +107,8 @@ def _directions(x: Array, weight: Array | None, slopes: Array, shifts: Array) ->
 def _principal(features: Array, mass: Array) -> Array:
     """Directions of variance 1 under `mass` (sum 1); (n, P) to (n, P)."""
     centred = features - mass @ features
-    _, size, axes = np.linalg.svd(np.linalg.qr(centred * np.sqrt(mass)[:, None], mode="r"))
+    triangle = np.linalg.qr(centred * np.sqrt(mass)[:, None], mode="r")
+    _, size, axes = np.linalg.svd(triangle, full_matrices=False)
     kept = size > _NO_SIZE * size[0]
     result = np.zeros_like(features)
     result[:, : kept.sum()] = centred @ (axes[kept].T / size[kept])
