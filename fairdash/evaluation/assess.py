@@ -42,7 +42,7 @@ from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.splits import Split
 from fairdash.utils.classes import attributes_of
 from fairdash.utils.registry import get_entry
-from fairdash.utils.rounding import SINGLE, settled
+from fairdash.utils.rounding import SINGLE, settled, varies
 from fairdash.utils.seeds import Stream, rng_of, seed_of
 
 DEFAULT_MEASURES = (
@@ -136,7 +136,8 @@ def assess_predictions(
         where the measure takes several; see :func:`of_sensitive`. Verdicts are of one column each,
         ``verdict[column]_p`` and so on; those of one attribute's classes are one test of all classes at once.
 
-        Predictions that are constant but for rounding have dependence 0.
+        Predictions that are constant but for rounding have dependence 0. Where a sensitive column has one
+        value in all rows of a part, dependence on it is undefined: NaN, and left out of means over splits.
 
         Rows of one group of the data set exchange the sensitive column together, and stay in one fold of a
         measure that learns. Rows count by the data set's weight. A measure that takes no weights counts every
@@ -280,6 +281,8 @@ class Judge:
             else:
                 orders = self._orders(name, s, rows, VERDICT_PERMUTATIONS if permuted else 0)
                 values = permuted_values(u, side, orders, weight=weight)
+            if not varies(s[rows], weight):
+                values = np.full_like(values, np.nan)
             of_column |= dict.fromkeys(columns, values)
         return {title: of_column[column] for title, column in self.verdicts.items()}
 
@@ -340,11 +343,16 @@ class Judge:
             pairs = Pairs.of(u, v, own, groups, measure=measure)
             estimator = Estimator(measure, random_state=self.random_state)
             columns[title] = estimator.values(pairs)
+            is_defined = varies(s.T, weight).any()
+            if not is_defined:
+                columns[title] = np.full(len(u), np.nan)
             if not n_permutations:
                 columns[f"{title}_floor"] = columns[f"{title}_floor_q95"] = np.full(len(u), np.nan)
                 continue
             orders = permutations[chosen[0]]
             values = _null_of(estimator, pairs, orders)
+            if not is_defined:
+                values = np.full_like(values, np.nan)
             sizes = np.abs(values) if measure.signed else values
             columns[f"{title}_floor"] = sizes.mean(axis=-1).max(axis=0)
             columns[f"{title}_floor_q95"] = np.quantile(sizes, 1 - ALPHA, axis=-1).max(axis=0)

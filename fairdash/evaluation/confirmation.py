@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairdash.dependence.inference import assess_dependence
 from fairdash.dependence.omnibus import independence_test
-from fairdash.errors import OptionError
+from fairdash.errors import DataError, OptionError
 from fairdash.evaluation.assess import DEFAULT_MEASURE
 from fairdash.evaluation.tradeoff_curve import blend, curve_points
 from fairdash.evaluation.verdict import ALPHA
@@ -22,6 +22,7 @@ from fairdash.training.split_kinds import SetAside
 from fairdash.training.sweep import STANDARD
 from fairdash.utils.classes import attributes_of
 from fairdash.utils.registry import get_entry
+from fairdash.utils.rounding import varies
 
 #: Permutations behind the one test, and behind the floor of the value that stands beside it.
 N_PERMUTATIONS, N_FOR_FLOOR = 999, 99
@@ -146,6 +147,8 @@ def confirm_point(
     ------
     OptionError
         There is no such point, or a model beside it diverged.
+    DataError
+        A sensitive attribute has one value in these rows, which can't confirm anything then.
     """
     for each in before:
         if each.is_of(method=method, lam=lam, objective=objective):
@@ -153,13 +156,18 @@ def confirm_point(
     audit = get_entry(OBJECTIVES, objective, option="objective").audit
     predictions = _predictions(aside, method, lam)
     u = audit(predictions[None, :], aside.target)[0]
+    attributes = attributes_of(aside.sensitive)
+    for name, columns in attributes.items():
+        if not varies(aside.sensitive[columns].to_numpy(dtype=float).T, aside.weight).any():
+            what = "it has the same value in all rows set aside, so they can't confirm anything"
+            raise DataError.of(what, "Set more rows aside, or choose another column.", column=name)
     links = []
     counted: dict[str, Any] = {
         "sample_weight": aside.weight,
         "groups": aside.groups,
         "random_state": random_state,
     }
-    for name, columns in attributes_of(aside.sensitive).items():
+    for name, columns in attributes.items():
         values = aside.sensitive[columns].to_numpy(dtype=float)
         are_classes = len(columns) > 1
         s = np.array(columns)[values.argmax(axis=1)] if are_classes else values[:, 0]

@@ -42,7 +42,7 @@ from fairdash.training.references import DEFAULT_STRENGTHS
 from fairdash.training.references.trained import train_references
 from fairdash.training.settings import weight_decay_of
 from fairdash.training.split_kinds import check_groups
-from fairdash.training.splits import TEST_SHARE, Split
+from fairdash.training.splits import TEST_SHARE, Split, require_varied_target, undefined_in_words
 from fairdash.training.sweep import STANDARD, Sweep, SweepProgress, train_sweep, trains_for_set_aside
 from fairdash.utils.classes import attributes_of
 
@@ -116,6 +116,13 @@ def execute_sweep(
     parts = _Parts(
         dataset, plan, measures, is_preview=is_preview, progress=progress, done=work.done, unit=unit
     )
+    require_varied_target(dataset.target, parts.splits)
+    undefined = [
+        note
+        for name in ("test", "validation")
+        if (of_splits := [split.parts[name] for split in parts.splits if name in split.parts])
+        for note in undefined_in_words(dataset.sensitive, of_splits, of=f"{name} rows of {{}} splits")
+    ]
 
     def on_training(at: SweepProgress) -> None:
         if at.curve is not None:
@@ -167,6 +174,7 @@ def execute_sweep(
             own = {"objective": objective, "n_permutations": 0, "parts": ("validation",)}
             chosen_by = parts.assess(members[fair].reset_index(drop=True), predictions[fair], **own)
             baselines[objective] = pd.concat([baselines[objective], chosen_by], ignore_index=True)
+    trained = replace(trained, notes=(*trained.notes, *undefined))
     told_s, price = None, None
     if with_references:
         told_s, _, _, price = parts.references(parts=("test",))

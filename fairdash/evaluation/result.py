@@ -31,7 +31,8 @@ def summarise_splits(frame: pd.DataFrame, *, test_to_train: float | None = None)
     -------
     DataFrame
         One row a ``method``, ``lam``, ``part``; ``n_splits``; for every figure its mean and, as
-        ``<figure>_se``, the Nadeau–Bengio standard error (NaN with a single split).
+        ``<figure>_se``, the Nadeau–Bengio standard error (NaN with a single split). Splits in which a figure
+        is undefined are left out of both.
     """
     keys = ["method", "lam", "part"]
     whole = frame[~frame["diverged"]]
@@ -44,7 +45,7 @@ def summarise_splits(frame: pd.DataFrame, *, test_to_train: float | None = None)
     counts = groups.size()
     variances = groups[figures].var(ddof=1)
     # All columns at once: one after the other as Series this took longer than to draw them.
-    of_rows = counts.to_numpy()[:, None]
+    of_rows = groups[figures].count().to_numpy().clip(min=1)
     errors = pd.DataFrame(
         corrected_standard_error(variances.to_numpy(), n_splits=of_rows, test_to_train=test_to_train),
         index=variances.index,

@@ -256,6 +256,9 @@ class _BlendVerdicts:
         at_hand = self._judge.tested(blended, self._splits[j], "test", permuted=False)
         for title, values in at_hand.items():
             null = self._shuffled[j, model][title][:, :, 0, 1:]
+            if np.isnan(null).any():
+                # The sensitive column has one value in these rows.
+                continue
             for k, stop in enumerate(stops):
                 self._of_stops[title, stop].append(np.concatenate([values[:, :, k], null], axis=-1))
 
@@ -266,7 +269,8 @@ class _BlendVerdicts:
             found[title][stop] = verdict_on(of_splits)
         blends = ((table["share"] > 0) & (table["part"] == "test")).to_numpy()
         for title, by_stop in found.items():
-            of_rows = [by_stop[stop] for stop in table.loc[blends, "lam"]]
+            unknown = (np.nan,) * len(VERDICT_ENDS)
+            of_rows = [by_stop.get(stop, unknown) for stop in table.loc[blends, "lam"]]
             for end, each in zip(VERDICT_ENDS, zip(*of_rows, strict=True), strict=True):
                 values = table[f"{title}{end}"].to_numpy(dtype=float, copy=True)
                 values[blends] = each

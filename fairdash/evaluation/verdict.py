@@ -147,17 +147,27 @@ def with_verdict(
             continue
         whole, at = group[~group["diverged"]], frame.index.get_indexer(group.index)
         for column in columns:
-            permuted = np.mean([nulls[key][column][:, k] for k, key in members], axis=0)
-            value = float(whole[column].mean())
+            # A column of one value in a part's rows has no dependence there.
+            values = _defined([nulls[key][column][:, k] for k, key in members])
+            if not values:
+                continue
+            permuted, value = np.mean(values, axis=0), float(whole[column].mean())
             if column in signed:
                 value, permuted = abs(value), np.abs(permuted)
             edge, p_value = edge_and_p(value, permuted)
             found[f"{column}{EDGE}"][at], found[f"{column}{P_VALUE}"][at] = edge, p_value
         for title in verdicts:
-            verdict = verdict_on([tests[key][title][:, :, k] for k, key in members])
+            values = _defined([tests[key][title][:, :, k] for k, key in members])
+            if not values:
+                continue
+            verdict = verdict_on(values)
             for end, value in zip(VERDICT_ENDS, verdict, strict=True):
                 found[f"{title}{end}"][at] = value
     return pd.concat([frame, pd.DataFrame(found, index=frame.index)], axis=1)
+
+
+def _defined(values: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+    return [each for each in values if not np.isnan(each).any()]
 
 
 class Verdict(NamedTuple):

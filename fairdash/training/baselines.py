@@ -20,7 +20,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.jobs.steps import Found, Unit, at_once, turns
 from fairdash.training.feature_encoder import EncodedRows, encode_rows
 from fairdash.training.losses import Loss
-from fairdash.training.splits import Split, with_held_out
+from fairdash.training.splits import Split, require_varied_target, with_held_out
 from fairdash.utils.trees import boosted_trees
 
 #: Trees at most; how many are kept is found on held-out rows.
@@ -99,6 +99,7 @@ def _of_split(
     if not {LINEAR, TREES} <= set(leave_out):
         rows = encode_rows(dataset, split.train, loss)
         inner = with_held_out(split, random_state=random_state, groups=dataset.groups)
+        require_varied_target(dataset.target, [split, inner])
         found[LINEAR] = rows.target_scale.undo(linear_predictions(rows, weight, split, inner, loss))
         if TREES not in leave_out:
             found[TREES] = rows.target_scale.undo(_trees(rows, weight, split, inner, loss, random_state))

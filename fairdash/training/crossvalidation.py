@@ -28,8 +28,16 @@ from fairdash.training.models import TrainedModels, train_models
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.progress import OnProgress
 from fairdash.training.settings import StackedModel, TrainingSettings
-from fairdash.training.splits import Split, corrected_standard_error, folds, initial_seed, with_held_out
+from fairdash.training.splits import (
+    Split,
+    corrected_standard_error,
+    folds,
+    initial_seed,
+    undefined_in_words,
+    with_held_out,
+)
 from fairdash.utils.registry import get_entry
+from fairdash.utils.rounding import varies
 from fairdash.utils.seeds import Stream, rng_of, seed_of
 
 #: Share of a fold's training rows that stopping early looks at; never the rows that it is scored on.
@@ -103,6 +111,7 @@ def cross_validate(
         Asked for what :func:`fairdash.training.models.train_models` asks for.
     """
     held_out, splits = _folds(dataset, candidates, n_folds=n_folds, random_state=random_state)
+    undefined = undefined_in_words(dataset.sensitive, held_out, of="held-out rows of {} folds")
     if for_refit:
         candidates = [_for_as_many_steps(each, splits, n_rows=dataset.n_rows) for each in candidates]
     seed = initial_seed(random_state, 0)
@@ -139,7 +148,7 @@ def cross_validate(
             loss[c, f] = candidates[c].settings.loss_function.relative(
                 y, predictions[c], weight, rows=held_out[f], train=splits[f].train
             )
-    return OutOfFold(predictions, loss, diverged, held_out, trained.device, trained.notes)
+    return OutOfFold(predictions, loss, diverged, held_out, trained.device, (*trained.notes, *undefined))
 
 
 def _for_as_many_steps(candidate: StackedModel, splits: Sequence[Split], *, n_rows: int) -> StackedModel:
@@ -160,7 +169,7 @@ class Dependence:
     """Dependence of predictions, or residuals, on the sensitive column, and its floor, (K,) each.
 
     With several sensitive columns these are the figures of the column with the largest excess. Signed
-    measures count by their size.
+    measures count by their size. NaN where each column has one value in the rows.
     """
 
     value: NDArray[np.float64]
@@ -207,7 +216,10 @@ def dependence_of(
             return dict(zip(("value", "floor", "floor_q95"), of_each, strict=True))
         columns, groups = [], None if dataset.groups is None else dataset.groups[rows]
         for column in dataset.sensitive.columns:
-            v = np.broadcast_to(dataset.sensitive[column].to_numpy(dtype=float)[rows], u.shape)
+            s = dataset.sensitive[column].to_numpy(dtype=float)[rows]
+            if not varies(s):
+                continue
+            v = np.broadcast_to(s, u.shape)
             value = np.abs(measure_many(measure, u, v, groups=groups, random_state=random_state))
             floor = independence_floor(
                 measure,
@@ -218,6 +230,8 @@ def dependence_of(
                 random_state=random_state,
             )
             columns.append(np.stack([value, floor.mean, floor.q95]))
+        if not columns:
+            return dict(zip(("value", "floor", "floor_q95"), of_each, strict=True))
         figures = np.stack(columns)
         largest = (figures[:, 0] - figures[:, 1]).argmax(axis=0)
         of_each[:, there] = figures[largest, :, np.arange(len(u))].T
@@ -267,7 +281,7 @@ def dependence_out_of_fold(
     few = math.ceil(permutations_of(measure) / len(out_of_fold.held_out))
     each = enumerate(out_of_fold.held_out)
     by_fold = np.stack([of(rows, n_permutations=few, name=f"{f}").excess for f, rows in each], axis=1)
-    mean = by_fold.mean(axis=1)
+    mean = mean_of_folds(by_fold)
     diluted = mean - 2 * standard_error(by_fold) > together.excess
     value = np.where(diluted, together.floor + mean, together.value)
     return replace(together, value=value), diluted
@@ -279,11 +293,18 @@ def _is_enough(dataset: Dataset, rows: NDArray[np.int64]) -> bool:
     return len(rows) >= ENOUGH_ROWS
 
 
+def mean_of_folds(by_fold: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean over F folds, (C, F) to (C,); folds in which it is undefined are left out."""
+    return pd.DataFrame(by_fold).mean(axis=1).to_numpy()
+
+
 def standard_error(by_fold: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the standard error of the mean over F folds, (..., F) to (...); training rows overlap."""
-    n_folds = by_fold.shape[-1]
+    """Return the standard error of :func:`mean_of_folds`; training rows overlap."""
+    folds = pd.DataFrame(by_fold)
     error: NDArray[np.float64] = corrected_standard_error(
-        by_fold.var(axis=-1, ddof=1), n_splits=n_folds, test_to_train=1 / (n_folds - 1)
+        folds.var(axis=1, ddof=1).to_numpy(),
+        n_splits=folds.count(axis=1).clip(lower=1).to_numpy(),
+        test_to_train=1 / (by_fold.shape[1] - 1),
     )
     return error
 

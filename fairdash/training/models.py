@@ -35,7 +35,7 @@ from fairdash.training.methods import FAIR_TARIFF, METHODS
 from fairdash.training.progress import OnProgress, StackReporter
 from fairdash.training.settings import ROWS_TO_CATCH_UP, StackedModel
 from fairdash.training.split_kinds import SetAside
-from fairdash.training.splits import Split
+from fairdash.training.splits import Split, require_varied_target
 from fairdash.utils.registry import get_entry
 from fairdash.utils.seeds import Stream, seed_of
 
@@ -132,7 +132,7 @@ def train_models(
     Raises
     ------
     DataError
-        A loss does not suit the target.
+        A loss does not suit the target, or the target has one value in the training rows of a split.
     OptionError
         A method takes one sensitive column only, or `patience` has no validation rows to look at.
     DeviceError
@@ -140,6 +140,7 @@ def train_models(
     """
     started = time.monotonic()
     _check(dataset, splits, models)
+    require_varied_target(dataset.target, splits)
     trainer = StackTrainer(
         dataset,
         splits,

@@ -16,6 +16,7 @@ from fairdash.dependence.api import measure_of
 from fairdash.errors import OptionError
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.utils.registry import get_entry
+from fairdash.utils.rounding import varies
 
 
 class DependenceScorer(BaseEstimator):
@@ -72,9 +73,16 @@ class DependenceScorer(BaseEstimator):
         Raises
         ------
         OptionError
-            No sensitive column is known, or no y where residuals are judged; or as :func:`fairdash.measure`.
+            No sensitive column is known, or it has one value (scikit-learn's cross-validation makes NaN of
+            that), or no y where residuals are judged; or as :func:`fairdash.measure`.
         """
         s = sensitive_table(self._column_of(X, sensitive_features), name="sensitive_features", fewest=0)
+        if not varies(s.T, None if sample_weight is None else np.asarray(sample_weight, dtype=float)).any():
+            raise OptionError.of(
+                "It has the same value in all of these rows, so dependence on it is undefined",
+                "Choose folds in which it varies, such as those of StratifiedKFold.",
+                column="sensitive",
+            )
         objective = get_entry(OBJECTIVES, self.objective, option="objective")
         if objective.uses_target and y is None:
             raise OptionError.of("Residuals need the target", "Give y to the scorer.", column="y")

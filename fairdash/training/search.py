@@ -23,6 +23,7 @@ from fairdash.training.crossvalidation import (
     OutOfFold,
     cross_validate,
     dependence_of,
+    mean_of_folds,
     rows_of,
     standard_error,
 )
@@ -268,7 +269,8 @@ def _frame(
 ) -> pd.DataFrame:
     """One row a candidate, the best first; the index is the place in the grid."""
     excess = np.stack([each.excess for each in by_fold], axis=1)
-    score = out_of_fold.loss.mean(axis=1) + lam * excess.mean(axis=1).clip(min=0)
+    mean = mean_of_folds(excess)
+    score = out_of_fold.loss.mean(axis=1) + lam * mean.clip(min=0)
     best = int(np.nanargmin(score))
     scores = out_of_fold.loss + lam * excess
     frame = pd.DataFrame(
@@ -279,9 +281,9 @@ def _frame(
             "weight_decay": [settings.weight_decay for settings in candidates],
             "loss": out_of_fold.loss.mean(axis=1),
             "loss_se": standard_error(out_of_fold.loss),
-            "dependence": np.mean([each.value for each in by_fold], axis=0),
-            "floor": np.mean([each.floor for each in by_fold], axis=0),
-            "excess": excess.mean(axis=1),
+            "dependence": mean_of_folds(np.stack([each.value for each in by_fold], axis=1)),
+            "floor": mean_of_folds(np.stack([each.floor for each in by_fold], axis=1)),
+            "excess": mean,
             "excess_se": standard_error(excess),
             "score": score,
             "score_se": standard_error(scores),

@@ -10,7 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from fairdash.errors import OptionError
+from fairdash.errors import DataError, OptionError
+from fairdash.utils.classes import attributes_of
+from fairdash.utils.rounding import varies
 from fairdash.utils.seeds import Stream, seed_of
 
 Figures = TypeVar("Figures", float, NDArray[np.float64], pd.Series)
@@ -41,6 +43,58 @@ class Split:
         """Non-empty parts by name: ``"train"``, ``"validation"``, ``"test"``."""
         parts = {"train": self.train, "validation": self.validation, "test": self.test}
         return {name: rows for name, rows in parts.items() if len(rows)}
+
+
+def of_one_value(values: pd.Series, parts: Sequence[NDArray[np.int64]]) -> list[int]:
+    """Return the parts, row numbers each, in which a column has one value; by their place, from 0."""
+    x = values.to_numpy(dtype=float)
+    return [j for j, rows in enumerate(parts) if len(rows) and not varies(x[rows])]
+
+
+def require_varied_target(target: pd.Series, splits: Sequence[Split]) -> None:
+    """Check that the target varies among the training rows of each split.
+
+    Raises
+    ------
+    DataError
+    """
+    if found := of_one_value(target, [split.train for split in splits]):
+        raise DataError.of(
+            f"the target has the same value in all training rows of {len(found)} of {len(splits)} splits",
+            "Give more rows in which it differs, or split the rows otherwise (another random_state).",
+            column=str(target.name),
+        )
+
+
+def undefined_in_words(
+    sensitive: pd.DataFrame, parts: Sequence[NDArray[np.int64]], *, of: str
+) -> tuple[str, ...]:
+    """State in which parts dependence is undefined, as a sensitive column has one value there.
+
+    Parameters
+    ----------
+    parts
+        Row numbers of each part.
+    of
+        Description of the parts, such as “test rows of {} splits”.
+
+    Raises
+    ------
+    DataError
+        An attribute has one value in every part.
+    """
+    found = {str(name): of_one_value(column, parts) for name, column in sensitive.items()}
+    for name, columns in attributes_of(sensitive).items():
+        if all(len(found[column]) == len(parts) for column in columns):
+            what = f"it has the same value in the {of.format('all')}, so dependence on it is undefined"
+            hint = "Split the rows otherwise, or choose a column with several common values."
+            raise DataError.of(what, hint, column=name)
+    return tuple(
+        f"“{name}” has the same value in the {of.format(f'{len(places)} of {len(parts)}')} "
+        f"({', '.join(str(j + 1) for j in places)}). Dependence on it is undefined there; means omit it."
+        for name, places in found.items()
+        if places
+    )
 
 
 def random_splits(

@@ -11,7 +11,13 @@ import pytest
 from fairdash.dependence import REGISTRY
 from fairdash.dependence.api import Estimator, Pairs
 from fairdash.dependence.omnibus import COMPONENTS, permuted_values
-from fairdash.evaluation import assess_curve, assess_predictions, of_sensitive
+from fairdash.evaluation import (
+    assess_curve,
+    assess_predictions,
+    corrected_standard_error,
+    of_sensitive,
+    summarise_splits,
+)
 from fairdash.evaluation.assess import _null_of
 from fairdash.evaluation.verdict import edge_and_p, is_link, part_permutations, verdict_on
 from fairdash.training.splits import random_splits
@@ -105,6 +111,44 @@ def test_models_that_diverged_are_left_out_of_the_test():
     pd.testing.assert_frame_equal(
         frame.loc[~frame["diverged"], at].reset_index(drop=True), alone[at].reset_index(drop=True)
     )
+
+
+def rare(n=300, *, rows, seed=0):
+    """A column that is 1 in some rows alone, and a prediction that follows it."""
+    rng = np.random.default_rng(seed)
+    s = np.isin(np.arange(n), rows).astype(float)
+    return dataset_of({"x": s}, {"y": rng.normal(size=n)}, {"s": s}), s + 0.1 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_splits_in_which_s_has_one_value_are_left_out_of_the_test(weighted):
+    splits = random_splits(300, n_splits=3, random_state=0)
+    only_first, elsewhere = (np.setdiff1d(splits[k].test, splits[1].test) for k in (0, 2))
+    data, u = rare(rows=[*only_first[:6], *elsewhere[:6]])
+    if weighted:
+        data = replace(data, weight=pd.Series(np.random.default_rng(2).uniform(1, 2, 300), name="w"))
+    members = pd.DataFrame({"method": "standard", "lam": 0.0, "split": range(3), "diverged": False})
+    options = {"objective": "demographic_parity", "measures": ("pearson", "hgr_spline"), "n_permutations": 39}
+    frame = assess_predictions(data, np.tile(u, (3, 1)), members, splits, **options)
+    test = frame[frame["part"] == "test"].set_index("split")
+    for name in ("pearson", "hgr_spline"):
+        own = [name, f"{name}_floor", f"{name}_floor_q95"]
+        assert test.loc[1, own].isna().all()
+        assert (test.loc[[0, 2], name] > 0.5).all()
+        assert test[f"{name}_p"].eq(1 / 40).all()
+    summary = summarise_splits(frame).set_index("part")
+    assert summary.loc["test", "pearson"] == pytest.approx(test.loc[[0, 2], "pearson"].mean())
+    ratio = len(splits[0].test) / len(splits[0].train)
+    of_two = corrected_standard_error(test.loc[[0, 2], "pearson"].var(), n_splits=2, test_to_train=ratio)
+    assert summary.loc["test", "pearson_se"] == pytest.approx(of_two)
+    # The split is left out of the verdict too, and a constant prediction is no such case.
+    kept = members.iloc[[0, 2]].assign(split=[0, 1])
+    alone = assess_predictions(data, np.tile(u, (2, 1)), kept, (splits[0], splits[2]), **options)
+    own = [f"verdict{end}" for end in ("_p", "_by", "_value", "_edge")]
+    at_hand = alone.loc[alone["part"] == "test", own].iloc[0]
+    pd.testing.assert_series_equal(test.loc[0, own], at_hand, check_names=False)
+    constant = assess_predictions(data, np.ones((3, 300)), members, splits, **options)
+    assert constant.loc[constant["part"] == "test", "pearson"].tolist()[::2] == [0.0, 0.0]
 
 
 def test_predictions_that_are_constant_but_for_rounding_have_no_dependence():

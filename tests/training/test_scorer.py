@@ -109,6 +109,11 @@ def test_what_a_scorer_can_not_do_is_said():
     ):
         with pytest.raises(OptionError, match=words):
             fd.make_scorer(**({"measure": "pearson"} | options))(model, *rows)
+    same = x.assign(age=40.0)
+    with pytest.raises(OptionError, match="the same value in all of these rows"):
+        fd.make_scorer("pearson", sensitive="age")(
+            LinearRegression().fit(same[["claims", "age"]], y), same[["claims", "age"]], y
+        )
 
 
 @pytest.mark.parametrize("of", [pl.from_pandas, pa.Table.from_pandas], ids=["polars", "arrow"])

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import fairdash as fd
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Cancelled, DataError, DeviceError, OptionError
 from fairdash.training import stack
@@ -15,7 +16,7 @@ from fairdash.training.defaults import default_methods
 from fairdash.training.device import resolve_device
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.settings import TrainingSettings
-from fairdash.training.splits import random_splits
+from fairdash.training.splits import random_splits, with_held_out
 from fairdash.training.sweep import Sweep, train_sweep
 
 QUICK = TrainingSettings(hidden=(8,), adversary_hidden=(8,), batch_size=32, n_epochs=4, warm_up_epochs=1)
@@ -163,6 +164,65 @@ def test_a_stack_whose_halves_do_not_fit_either_is_a_plain_error(monkeypatch):
     with pytest.raises(DeviceError, match="memory"):
         train_sweep(small_dataset(), Sweep(methods=("hgr_nn",), lams=(0.5, 1.0), n_splits=2, settings=QUICK))
     assert tried == [4, 2]
+
+
+def with_one_large_claim(loss):
+    dataset = small_dataset()
+    target = pd.Series(np.where(np.arange(dataset.n_rows) == 0, 5.0, 0.0), name="cost")
+    return replace(dataset, target=target), replace(QUICK, loss=loss)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
+def test_a_target_of_one_value_in_training_rows_is_refused_by_name(loss):
+    dataset, settings = with_one_large_claim(loss)
+    words = "Column “cost”: the target has the same value in all training rows of 1 of 2 splits"
+    options = {"methods": ["standard"], "settings": settings, "tune": False, "validation_share": 0.0}
+    # The claim is a test row of one split alone; and then one that a choice looks at.
+    seed = next(
+        seed
+        for seed in range(100)
+        if sum(0 in split.train for split in random_splits(200, n_splits=2, random_state=seed)) == 1
+    )
+    with pytest.raises(DataError, match=words):
+        fd.sweep(dataset, n_splits=2, random_state=seed, **options)
+    inside = next(
+        seed
+        for seed in range(100)
+        if 0
+        in with_held_out(random_splits(200, n_splits=1, random_state=seed)[0], random_state=seed).validation
+    )
+    with pytest.raises(DataError, match="the same value in all training rows"):
+        fd.sweep(dataset, n_splits=1, random_state=inside, **options)
+    with pytest.raises(DataError, match="the same value in all training rows"):
+        fd.search(dataset, method="hgr_spline", grid="small", n_folds=2, settings=settings)
+
+
+def test_a_sensitive_column_of_one_value_in_test_rows_is_said():
+    dataset = small_dataset()
+    seen = random_splits(200, n_splits=3, random_state=0)
+    rows = [*np.setdiff1d(seen[0].test, seen[1].test)[:4], *np.setdiff1d(seen[2].test, seen[1].test)[:4]]
+    s = pd.DataFrame({"age": np.isin(np.arange(200), rows).astype(float)})
+    own = replace(dataset, sensitive=s)
+    options = {
+        "methods": ["standard"],
+        "settings": QUICK,
+        "tune": False,
+        "tariff": False,
+        "references": False,
+    }
+    result = fd.sweep(
+        own, n_splits=3, measures=["pearson"], validation_share=0.0, importance=False, **options
+    )
+    test = result.frame[result.frame["part"] == "test"]
+    assert test["pearson"].isna().tolist() == [False, True, False]
+    assert result.notes == (
+        "“age” has the same value in the test rows of 1 of 3 splits (2). Dependence on it is undefined there; "
+        "means omit it.",
+    )
+    never = np.setdiff1d(np.arange(200), np.concatenate([split.test for split in seen]))[:4]
+    s = pd.DataFrame({"age": np.isin(np.arange(200), never).astype(float)})
+    with pytest.raises(DataError, match="Column “age”: it has the same value in the test rows of all splits"):
+        fd.sweep(replace(dataset, sensitive=s), n_splits=3, validation_share=0.0, **options)
 
 
 def test_validation_rows_are_set_aside_and_the_test_rows_stay():
