@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
 from benchmarks.hard_links import LINKS
+from benchmarks.zero_inflated import LINKED, PLACE, amounts, claims, samples
 from fairdash.dependence import measure_many
 from fairdash.dependence.grouping import draw_exchanges
 from fairdash.dependence.spline import hgr_spline
@@ -68,6 +70,38 @@ def test_of_nothing_it_is_nearly_nothing():
     found = measure_many("hgr_spline", u, v, evaluation="corrected")
     assert found.mean() < 0.13 < measure_many("hgr_spline", u, v, evaluation="in_sample").mean()
     assert (found == 0).mean() > 0.4
+
+
+@pytest.mark.parametrize(
+    ("law", "truth", "n", "most"),
+    [
+        (amounts(0.0, 0.8, 2), 0.0, 300, 0.08),
+        (amounts(0.0, 0.95, 2), 0.0, 300, 0.06),
+        (amounts(0.0, 0.95, 2), 0.0, 1000, 0.03),
+        (claims(0.8), LINKED, 300, 0.11),
+        (claims(0.95), LINKED, 300, 0.2),
+    ],
+)
+def test_columns_of_zeros_do_not_make_a_link(law, truth, n, most):
+    u, v = samples(law, n, 60)
+    found = measure_many("hgr_spline", u, v)
+    assert np.sqrt(np.mean((found - truth) ** 2)) < most
+    if truth == 0:
+        assert (found > 0.2).mean() <= 0.05
+
+
+def test_without_ties_all_rows_are_behind_a_correlation():
+    u, v = draw("five waves", n=200, repeats=2)
+    tied = np.where(np.arange(200) == u[0].argmin(), np.sort(u[0])[1], u[0])
+    plain, nearly = (measure_many("hgr_spline", x[None], v[:1])[0] for x in (u[0], tied))
+    # A single tie takes nothing away from fast functions of few rows.
+    assert abs(plain - nearly) < 0.01
+
+
+def test_the_study_of_zeros_is_within_its_limits():
+    table = pd.read_csv(PLACE)
+    assert len(table) == 45
+    assert (table["rmse"] <= table["limit"]).all()
 
 
 def test_laws():

@@ -96,7 +96,7 @@ def basis(x: Array, sample_weight: Array | None = None) -> Basis:
     if x.ndim == 3:
         return _additive(x, sample_weight)
     if sample_weight is None:
-        return tabulated(x, lambda mass: orthonormal(splines(axis_of(mass)), mass), untied=_untied_table)
+        return tabulated(x, lambda mass: orthonormal(splines(axis_of(mass)), mass), untied=untied_table)
     plain = tabulated(x, lambda mass: splines(axis_of(mass)))
     share = np.empty_like(sample_weight, dtype=np.float64)
     np.put_along_axis(
@@ -197,7 +197,7 @@ def _additive(x: Array, sample_weight: Array | None) -> Basis:
 
 
 @lru_cache(maxsize=4)
-def _untied_table(n: int) -> Array:
+def untied_table(n: int) -> Array:
     """Functions at n different values; kept, because every sample of that size shares it."""
     mass = np.full(n, 1 / n)
     table = orthonormal(splines(axis_of(mass)), mass)

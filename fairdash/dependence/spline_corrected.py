@@ -2,25 +2,35 @@
 
 The value starts with two functions on each side, whose contribution always counts. Further functions, and
 then steps, raise it if the rows support them: their gain has a weight that grows continuously from 0 to 1
-with the evidence, so a weak link does not profit from the best of many sizes by chance.
+with the evidence, so a weak link does not profit from the best of many sizes by chance. Where both columns
+have ties, such as many zeros, few rows may be behind a correlation, and they count as so few.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairdash.dependence.ranks import mid_ranks
-from fairdash.dependence.spline_basis import Basis, effective, of_all_rows, pairs, predicted_correlation
+from fairdash.dependence.spline_basis import (
+    FEW,
+    Basis,
+    effective,
+    of_all_rows,
+    pairs,
+    predicted_correlation,
+    untied_table,
+)
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Codes = NDArray[np.uint16]
-Tables = list[tuple[Array, Array, Array]]
+Tables = list[tuple[Array, Array, Array, Array]]
 
 #: Tracy–Widom statistics (:func:`evidence`) at which smooth functions begin to count and count in full; found
 #: on the laws of benchmarks/one_number_laws.py.
@@ -35,6 +45,8 @@ _ALIKE = (2.4, 2.6)
 _PIECE = 256
 #: Effective rows that a cell must have: with fewer, chance alone makes large singular values.
 ROWS_A_CELL = 7.5
+#: E h² / p² of functions (:func:`_supported`) that count as spread over all rows; at most 1.4 without ties.
+_EVEN = 1.5
 #: By how much a bound may fall short of what it bounds in rounding.
 _ROUNDING = 1 + 1e-9
 #: How many equal cells one side may have where the other has those of :func:`tail_edges`.
@@ -106,9 +118,10 @@ def corrected_of(
     for start in range(0, count, _PIECE):
         piece = slice(start, start + _PIECE)
         a, b, own = f.part(piece), g.part(piece), None if weight is None else weight[piece]
-        value, predicted = _smooth(*of_all_rows(a, b, own), a, b, rows[piece], columns)
+        value, predicted = _smooth(*of_all_rows(a, b, own), a, b, own, rows[piece], columns)
         if columns == 1:
-            tables = step_tables(Cells.of(a, fewest), Cells.of(b, fewest), own)
+            tied = _has_ties(a) & _has_ties(b)
+            tables = step_tables(Cells.of(a, fewest), Cells.of(b, fewest), own, rows[piece], tied)
             value = _or_steps(value, predicted, rows[piece], tables)
         result[piece] = value
     return result
@@ -149,20 +162,90 @@ def _alike(ranks: Index, groups: Index) -> Array:
     return np.clip(together / pairs_of_rows, 0.0, 1.0)
 
 
-def _smooth(tall: Array, wide: Array, f: Basis, g: Basis, rows: Array, columns: int) -> tuple[Array, Array]:
+def _smooth(
+    tall: Array, wide: Array, f: Basis, g: Basis, weight: Array | None, rows: Array, columns: int
+) -> tuple[Array, Array]:
     """The smallest size of functions, raised by what larger ones earn; and the most that a size predicts."""
-    of_u, of_v = _functions(f), _functions(g)
-    sizes = [(s, of_u[:, many - 1], of_v[:, few - 1]) for _, _, s, many, few in pairs(tall, wide, columns)]
-    s, p, q = sizes[0]
+    _, _, values, many, few = zip(*pairs(tall, wide, columns), strict=True)
+    s, u, v = np.array(values), np.array(many), np.array(few)
+    p, q = _functions(f)[:, u - 1].T, _functions(g)[:, v - 1].T
+    n, support = np.broadcast_to(rows, s.shape), np.ones_like(s)
+    # Without ties every function reaches over all rows.
+    tied = _has_ties(f) | _has_ties(g) if columns == 1 else np.ones(s.shape[1], dtype=bool)
+    if tied.any():
+        squares_u, squares_v = _squares(f, weight, u), _squares(g, weight, v, columns)
+        n = np.where(tied, rows_behind(rows, p, q, squares_u, squares_v), rows)
+        for squares, count, is_more in ((squares_u, p, u > FEW), (squares_v, q, v > FEW * columns)):
+            own = _supported(rows, count[is_more], squares[is_more])
+            support[is_more] *= np.where(tied, own, 1.0)
     # Noise adds pq / n to the squares of so few correlations.
-    noise = np.minimum(p * q / rows, 1.0)
-    base = np.sqrt(np.clip((s**2 - noise) / np.maximum(1 - noise, 1e-9), 0.0, 1.0))
-    predicted = [predicted_correlation(s, p / rows, q / rows) for s, p, q in sizes]
-    gains = [
-        _between(evidence(s, p, q, rows), *_SMOOTH) * (corrected(s, p / rows, q / rows) - base)
-        for s, p, q in sizes
-    ]
-    return base + np.maximum(np.max(gains, axis=0), 0.0), np.max(predicted, axis=0)
+    noise = np.minimum((p * q / n)[0], 1.0)
+    base = np.sqrt(np.clip((s[0] ** 2 - noise) / np.maximum(1 - noise, 1e-9), 0.0, 1.0))
+    shares = support * _between(evidence(s, p, q, n), *_SMOOTH)
+    gain = (shares * (corrected(s, p / n, q / n) - base)).max(axis=0)
+    return base + np.maximum(gain, 0.0), predicted_correlation(s, p / n, q / n).max(axis=0)
+
+
+def rows_behind(rows: Array, p: Array, q: Array, squares_u: Array, squares_v: Array) -> Array:
+    """Return the rows behind the correlations of p and q functions, which may be few of all rows.
+
+    Parameters
+    ----------
+    rows, p, q : (...) arrays
+    squares_u, squares_v : (...) arrays
+        E h² of the sum h of the p, or q, squared functions: p(p + 2) for normal variables, and more if the
+        functions are far from 0 in few rows (Mardia's kurtosis).
+
+    Returns
+    -------
+    (...) array
+        Under independence the sum of the squared correlations has the variance 2pq / n² if the functions are
+        normal, and in general 1 + (E h_u² − p(p + 2)) (E h_v² − q(q + 2)) / (2pqn) times that, by which the
+        rows are divided. If both columns are mostly zeros, few rows have a value in both.
+    """
+    excess = [np.maximum(h - k * (k + 2), 0.0) for h, k in ((squares_u, p), (squares_v, q))]
+    return np.asarray(rows / (1 + excess[0] * excess[1] / np.maximum(2 * p * q * rows, 1e-300)))
+
+
+def _supported(rows: Array, p: Array, squares: Array) -> Array:
+    """Weight of p functions, from 1 to 0 as the rows that they are far from 0 in become too few."""
+    uneven = squares / np.maximum(p, 1.0) ** 2
+    support = np.maximum(rows / (uneven * np.maximum(p, 1.0) * ROWS_A_CELL), _EVEN / np.maximum(uneven, 1.0))
+    return _between(support, 2 / 3, 1.0)
+
+
+def _squares(x: Basis, weight: Array | None, counts: Index, columns: int = 1) -> Array:
+    """E h² of the sum h of the first squared functions, for each of S counts of them, (S, K)."""
+    n = x.position.shape[1]
+    sizes, place = np.unique(counts, return_inverse=True)
+    found = np.empty((len(x.tables), len(sizes)))
+    for table, k in zip(*np.unique(x.member, return_index=True), strict=True):
+        if weight is None and columns == 1 and x.dense[k].max() == n - 1:
+            found[table] = _squares_without_ties(n, tuple(sizes))
+            continue
+        functions = x.tables[table]
+        share = np.full(n, 1 / n) if weight is None else weight[k] / weight[k].sum()
+        if columns == 1:
+            # Rows in ascending order, of which equal ones are alike.
+            last = np.cumsum(np.bincount(x.dense[k])) - 1
+            functions, share = functions[last], np.bincount(x.dense[k], share)
+        found[table] = _mean_square(functions, share, sizes)
+    return found[x.member].T[place]
+
+
+@lru_cache(maxsize=4)
+def _squares_without_ties(n: int, sizes: tuple[int, ...]) -> Array:
+    return _mean_square(untied_table(n), np.full(n, 1 / n), np.array(sizes))
+
+
+def _mean_square(functions: Array, share: Array, sizes: Index) -> Array:
+    first = (np.arange(functions.shape[1])[:, None] < sizes).astype(np.float64)
+    mean: Array = share @ (functions**2 @ first) ** 2
+    return mean
+
+
+def _has_ties(x: Basis) -> NDArray[np.bool_]:
+    return np.asarray(x.dense.max(axis=1) < x.dense.shape[1] - 1)
 
 
 def _functions(x: Basis) -> Array:
@@ -185,16 +268,15 @@ def _or_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> A
     # Few pairs are worth an eigenvalue: powers of the table bound it, the higher the closer.
     for squarings in (2, 4):
         hopeful = np.zeros(len(which), dtype=bool)
-        for bound, p, q in bounds(tables, which, squarings):
-            own = rows[which]
+        for bound, p, q, own in bounds(tables, which, squarings):
             hopeful |= (predicted_correlation(bound, p / own, q / own) > least[which]) & (
                 evidence(bound, p, q, own) > _STEPS[0]
             )
         which = which[hopeful]
         if not len(which):
             return smooth
-    own, root = rows[which], root[which]
-    s, p, q = (np.array(each) for each in zip(*correlations(tables, which), strict=True))
+    root = root[which]
+    s, p, q, own = (np.array(each) for each in zip(*correlations(tables, which), strict=True))
     told, found = predicted_correlation(s, p / own, q / own), corrected(s, p / own, q / own)
     most, shown = told.max(axis=0), evidence(s, p, q, own).max(axis=0)
     # From coarse to fine; cells of one size in the order of their values, whichever variable has the more.
@@ -258,43 +340,51 @@ class Cells:
         return cls(at(lambda rank: np.searchsorted(edges, rank)), fine, len(edges) + 1, finest)
 
 
-def step_tables(a: Cells, b: Cells, weight: Array | None) -> Tables:
+def step_tables(a: Cells, b: Cells, weight: Array | None, rows: Array, tied: NDArray[np.bool_]) -> Tables:
     """Return tables of K pairs for each choice of cells, from the cells of u and v and weights (K, n).
+
+    Parameters
+    ----------
+    rows : (K,) array
+        Effective rows.
+    tied : (K,) array
+        Whether both variables have ties: some cells may then have most rows.
 
     Returns
     -------
-    list of (gram, p, q)
+    list of (gram, p, q, rows)
         QᵀQ, (K, c, c), of the table Q = share / √(share of the row × share of the column), without the
-        constants; and how many functions besides the constant either side had, (K,).
+        constants; how many functions besides the constant either side had, (K,); and the rows behind their
+        correlations (:func:`rows_behind`).
     """
-    found = [_gram(_shares(a.tails, b.tails, a.n_tails, b.n_tails, weight))]
+    found = [_gram(_shares(a.tails, b.tails, a.n_tails, b.n_tails, weight), rows, tied)]
     for fine, coarse in ((a, b), (b, a)):
         if fine.fine is None:
             break
         shares = _shares(fine.fine, coarse.tails, fine.n_fine, coarse.n_tails, weight)
         while shares.shape[1] >= _LEAST:
-            gram, of_rows, of_columns = _gram(shares)
-            found.append((gram, of_rows, of_columns) if fine is a else (gram, of_columns, of_rows))
+            gram, of_rows, of_columns, own = _gram(shares, rows, tied)
+            found.append((gram, *((of_rows, of_columns) if fine is a else (of_columns, of_rows)), own))
             shares = shares[:, ::2] + shares[:, 1::2]
     return found
 
 
-def bounds(tables: Tables, which: Index, squarings: int) -> Iterator[tuple[Array, Array, Array]]:
-    """Return upper bounds of the first canonical correlation, p and q for each choice of cells; (k,) each."""
-    for gram, p, q in tables:
+def bounds(tables: Tables, which: Index, squarings: int) -> Iterator[tuple[Array, Array, Array, Array]]:
+    """Return upper bounds of the first canonical correlation, p, q and rows for each cells; (k,) each."""
+    for gram, p, q, rows in tables:
         power = gram if len(which) == len(gram) else gram[which]
         for _ in range(squarings):
             power = power @ power
         # The squares of a power's entries sum to those of its eigenvalues, of which one is the largest's.
         total = np.einsum("kij,kij->k", power, power)
-        yield total ** (0.25 * 0.5**squarings) * _ROUNDING, p[which], q[which]
+        yield total ** (0.25 * 0.5**squarings) * _ROUNDING, p[which], q[which], rows[which]
 
 
-def correlations(tables: Tables, which: Index) -> Iterator[tuple[Array, Array, Array]]:
-    """Return the first canonical correlations of some pairs, in sample, with p and q; (k,) each."""
-    for gram, p, q in tables:
+def correlations(tables: Tables, which: Index) -> Iterator[tuple[Array, Array, Array, Array]]:
+    """Return the first canonical correlations of some pairs, in sample, with p, q and rows; (k,) each."""
+    for gram, p, q, rows in tables:
         squares = np.linalg.eigvalsh(gram[which])[:, -1]
-        yield np.sqrt(np.maximum(squares, 0.0)), p[which], q[which]
+        yield np.sqrt(np.maximum(squares, 0.0)), p[which], q[which], rows[which]
 
 
 def tail_edges(rows: float) -> Array:
@@ -319,12 +409,17 @@ def _shares(a: Codes, b: Codes, count_a: int, count_b: int, weight: Array | None
     return shares
 
 
-def _gram(shares: Array) -> tuple[Array, Array, Array]:
-    """Q'Q without the constants, and how many functions besides the constant either side has."""
+def _gram(shares: Array, n: Array, tied: NDArray[np.bool_]) -> tuple[Array, Array, Array, Array]:
+    """Q'Q without the constants, how many functions besides the constant either side has, and the rows."""
     of_a, of_b = shares @ np.ones(shares.shape[2]), np.ones(shares.shape[1]) @ shares
     rows, columns = (np.divide(1, x, out=np.zeros_like(x), where=x > 0) for x in (of_a, of_b))
     root = np.sqrt(of_b)
     scaled = shares.swapaxes(1, 2) @ (shares * rows[:, :, None])
     gram = scaled * (np.sqrt(columns)[:, :, None] * np.sqrt(columns)[:, None, :])
     gram -= root[:, :, None] * root[:, None, :]
-    return gram, (of_a > 0).sum(axis=1) - 1.0, (of_b > 0).sum(axis=1) - 1.0
+    p, q = ((of > 0).sum(axis=1) - 1.0 for of in (of_a, of_b))
+    if tied.any():
+        # The squares sum to 1 / share − 1 in a cell.
+        squares = (one.sum(axis=1) - 2 * k - 1 for one, k in ((rows, p), (columns, q)))
+        n = np.where(tied, rows_behind(n, p, q, *squares), n)
+    return gram, p, q, n
