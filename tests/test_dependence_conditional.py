@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 
 from fairdash import assess_conditional_dependence
 from fairdash.dependence.conditional import double_residuals
+from fairdash.dependence.conditional_means import as_given, ridge_out_of_fold, spline_functions
 from fairdash.errors import DeterminedError, OptionError
 
 ALARMS_OF_40 = 6  # at 5 % a false alarm more is met once in 70 times
@@ -182,6 +184,38 @@ def test_what_cannot_be_asked_is_refused(drawn):
     ):
         with pytest.raises(OptionError, match=f"(?i){words}"):
             assess_conditional_dependence(u, s, **options)
+
+
+def test_more_functions_than_rows_give_the_same_ridge():
+    rng = np.random.default_rng(0)
+    n, p = 60, 90
+    functions, penalty, y = rng.normal(size=(n, p)), rng.uniform(1, 50, p), rng.normal(size=(n, 2))
+    weight, folds = rng.uniform(1, 2, n), np.arange(n) % 5
+    found = ridge_out_of_fold(functions, penalty, y, weight, folds)
+    centred = y - np.average(y, axis=0, weights=weight)
+    # Written out with all functions, at each of the ridges that are tried.
+    x = np.column_stack([np.full(n, 100.0), functions / np.sqrt(penalty)])
+    told = np.empty((25, n, 2))
+    for k, ridge in enumerate(np.logspace(-7, 1, 25)):
+        for fold in range(5):
+            train = folds != fold
+            own = weight[train][:, None] * x[train]
+            gram = own.T @ x[train] + ridge * weight[train].sum() * np.eye(p + 1)
+            told[k, ~train] = x[~train] @ np.linalg.solve(gram, own.T @ centred[train])
+    error = np.einsum("i,kit->kt", weight, (centred - told) ** 2)
+    best = told[error.argmin(axis=0), :, range(2)].T
+    assert_allclose(found, best + np.average(y, axis=0, weights=weight), atol=1e-6)
+
+
+def test_columns_have_no_more_functions_than_values():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 2, (200, 300))).add_prefix("zip_")
+    assert spline_functions(as_given(frame, 200))[0].shape[1] == 300
+    frame = pd.DataFrame({"bonus": rng.integers(0, 5, 200), "power": rng.normal(size=200)})
+    functions, penalty, _ = spline_functions(as_given(frame, 200))
+    assert functions.shape[1] == len(penalty) == 4 + 34 + 4 * 4
+    many = pd.DataFrame(rng.normal(size=(200, 400))).add_prefix("x")
+    assert spline_functions(as_given(many, 200))[0].shape[1] <= 600
 
 
 def test_areas_of_few_rows_that_determine_s_are_told_from_areas_that_do_not(drawn):

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from fairdash.dependence.ranks import normal_scores
-from fairdash.dependence.spline_basis import basis, splines
+from fairdash.dependence.spline_basis import WIDTH, basis, splines
 from fairdash.errors import OptionError
 from fairdash.utils.seeds import Stream, rng_of, seed_of
 from fairdash.utils.trees import boosted_trees
@@ -28,7 +28,7 @@ N_FOLDS = 5
 _IN_PAIRS = 4
 #: Levels with fewer rows are one level together, and so are those beyond the commonest.
 _ROWS_A_LEVEL, _MOST_LEVELS = 5, 300
-#: With more functions than this, products of pairs are left out.
+#: With more functions than this, products of pairs are left out, and a number has fewer.
 _MOST_FUNCTIONS = 600
 #: Ridges tried, as a share of the rows.
 _RIDGES = np.logspace(-7, 1, 25)
@@ -121,15 +121,16 @@ def _by_size(column: pd.Series) -> Index:
     return rank[codes]
 
 
-def along_normal_scores(x: Array, weight: Array | None = None) -> Array:
-    """Return all smooth functions of the normal scores of x, from smooth to rough; (n, P).
+def along_normal_scores(x: Array, weight: Array | None = None, *, count: int = WIDTH) -> Array:
+    """Return the smoothest functions of the normal scores of x, from smooth to rough; (n, P).
 
-    A function that is smooth in x rises without end at the ends of its ranks, where normal scores leave
-    it room: bias there would go together in u and in s.
+    There are at most `count`, and one fewer than x has values: more would be sums of these. A function that
+    is smooth in x rises without end at the ends of its ranks, where normal scores leave it room: bias there
+    would go together in u and in s.
     """
     scores = normal_scores(x, weight)
     place = (scores - scores.min()) / (scores.max() - scores.min())
-    return splines(place)
+    return splines(place, count=min(count, len(np.unique(x)) - 1))
 
 
 def smooth_functions(x: Array, count: int) -> Array:
@@ -164,9 +165,10 @@ def spline_functions(given: Given, weight: Array | None = None) -> tuple[Array, 
     With weights (n,), ranks are weighted.
     """
     parts: list[tuple[Array, Array, Array]] = []  # functions, their place from smooth to rough, penalty
+    most = max(1, _MOST_FUNCTIONS // len(given.names))
     for name in given.names:
         if name in given.numbers:
-            table = along_normal_scores(given.numbers[name], weight)
+            table = along_normal_scores(given.numbers[name], weight, count=min(WIDTH, most))
             place = np.arange(1.0, table.shape[1] + 1)
             parts.append((table, place, np.where(place == 1, _NEXT_TO_NOTHING, place**4)))
         else:
@@ -214,6 +216,10 @@ def ridge_out_of_fold(functions: Array, penalty: Array, targets: Array, weight: 
     scaled = np.column_stack([np.full(n, 1 / np.sqrt(_NEXT_TO_NOTHING)), functions / np.sqrt(penalty)])
     centre = np.average(targets, axis=0, weights=weight)
     y = targets - centre
+    if scaled.shape[1] > n:
+        # The rows' n coordinates in the span of their own n functions: the ridge is the same in any axes.
+        size, axes = np.linalg.eigh(scaled @ scaled.T)
+        scaled = axes * np.sqrt(np.maximum(size, 0.0))
     weighted = scaled * weight[:, None]
     members = [np.flatnonzero(folds == k) for k in range(N_FOLDS)]
     grams = [weighted[rows].T @ scaled[rows] for rows in members]
