@@ -1,9 +1,11 @@
-"""Write docs/verdict.md from the committed results of :mod:`benchmarks.omnibus`.
+"""Write docs/verdict.md from the committed results of :mod:`benchmarks.omnibus` and others.
 
 python -m benchmarks.omnibus_tables
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import pandas as pd
 
@@ -102,12 +104,176 @@ the test rows of the five splits.
 
 {splits}
 
+## Every p-value, and what it tests
+
+Each p-value is of the sentence that it stands beside. π is the price, s the attribute, Y the outcome, L the
+portfolio's loss ratio and C the factors. “Size” is the share of samples with p ≤ 5 % where the hypothesis is
+true, from `python -m benchmarks.p_values`, and from the studies of this page, of
+[conditional.md](conditional.md), [groups.md](groups.md) and [choosing.md](choosing.md).
+
+{places}
+
+A p-value of no gap allows for a spread that follows s. The mean products of y with fixed functions of s are
+compared with their standard errors by policy: waves along the rank of s and the indicators of its ends, or
+the differences of levels. It does not come from the curve's band, which allows for bias. Before a claim is
+decided, Holm's method corrects the p-values of the claims that are judged: all `p_below` of the criteria that
+are not primary together, and all their `p_above`. `p_value` and `p_any_link` decide no verdict.
+
+With heavy tails in few rows sizes exceed 5 %, as the table shows: a few large losses decide a mean.
+
 ## Time of one test
 
 The table gives the processor time on one core.
 
 {seconds}
 """
+
+
+#: Tests by name.
+FLAT = "largest mean product of π − E[π] with functions of s; multiplier bootstrap"
+JOINT = "the joint test of this page"
+SHUFFLED = "permutations of v, of whole policies with groups"
+
+
+def sizes(file: str, by: str, column: str, *kept: str) -> str:
+    """Measured sizes by kind of sample."""
+    found = pd.read_csv(RESULTS / file).set_index(by)[column]
+    return "; ".join(f"{name} {100 * found[name]:.1f} %" for name in kept or found.index)
+
+
+def of_audit(name: str) -> str:
+    """Measured sizes of a p-value in :mod:`benchmarks.p_values`."""
+    table = pd.read_csv(RESULTS / "p_values.csv")
+    found = table[table["p_value"] == name].set_index("sample")["at_0.05"]
+    return "; ".join(f"{sample} {100 * size:.1f} %" for sample, size in found.items())
+
+
+def places() -> Iterator[tuple[str, str, str, str]]:
+    """Where a p-value is shown, its hypothesis, its test, and its measured size."""
+    verdicts = "audit, `p_value` and “no gap”, "
+    omnibus = sizes("omnibus_size.csv", "size", "found")
+    equal = pd.read_csv(RESULTS / "conditional.csv").query(
+        "effect == 'none' and case != 'jump' and rows == 2000"
+    )
+    among = "; ".join(
+        f"{case.replace('_', ' ')} {100 * found:.1f} %"
+        for case, found in zip(equal["case"], equal["found"], strict=True)
+    )
+    yield (
+        verdicts + "independence; answer 1",
+        "E[π at s] is the same at every s",
+        FLAT,
+        of_audit("independence"),
+    )
+    yield (
+        verdicts + "independence among equals; answer 4",
+        "the same among rows equal in C",
+        "the same, of what C leaves of π and of the functions of s",
+        of_audit("independence among equals"),
+    )
+    yield (
+        verdicts + "sufficiency; answer 5",
+        "E[Y/L − π at π, s] is E[Y/L − π at π] in every cell",
+        "sum of squares over cells, without noise; normal draws",
+        of_audit("sufficiency"),
+    )
+    yield (
+        verdicts + "equalized residuals; answer 5",
+        "E[Y/L − π at s] is the same at every s",
+        FLAT.replace("π − E[π]", "Y/L − π"),
+        of_audit("equalized residuals"),
+    )
+    yield "audit, `p_any_link`, independence; answer 1", "π and s are independent", JOINT, omnibus
+    yield (
+        "audit, `p_any_link`, equalized residuals; answer 5",
+        "Y/L − π and s are independent",
+        JOINT,
+        "the same",
+    )
+    yield (
+        "audit, `p_any_link`, independence among equals; answer 4",
+        "E[π at C, s] is E[π at C]",
+        "largest product of residuals, alone and times functions of C; multiplier bootstrap",
+        among,
+    )
+    yield (
+        "audit, details, `p_below`",
+        "the gap is at least the threshold",
+        "every pair of points (intersection–union)",
+        of_audit("the gap is below the threshold"),
+    )
+    yield (
+        "audit, details, `p_above`",
+        "the gap is at most the threshold",
+        "the clearest pair of points; normal draws",
+        of_audit("the gap is above the threshold"),
+    )
+    yield "audit, answer 2, crossed attributes", "E[π] is the same in every cell", FLAT, "as 20 levels above"
+    yield (
+        "audit, answer 5, autocalibration",
+        "E[Y/L at π] is π in every band",
+        "as sufficiency",
+        of_audit("autocalibration"),
+    )
+    yield (
+        "audit, `classes`",
+        "a class has the mean of the rest",
+        "normal, Holm over classes",
+        of_audit("a class against the rest"),
+    )
+    yield (
+        "audit, `class_pairs`",
+        "two classes have one mean",
+        "normal, Holm over pairs",
+        of_audit("a pair of classes"),
+    )
+    yield (
+        "audit, `class_probabilities`",
+        "a class has the mean of the rest (class and π unrelated given p)",
+        "normal, Holm over classes",
+        of_audit("a class by probability"),
+    )
+    yield (
+        "audit, `calibration_of_classes`",
+        "p is calibrated",
+        "score test, Holm over classes",
+        of_audit("calibrated probabilities"),
+    )
+    splits = pd.read_csv(RESULTS / "omnibus_splits.csv").set_index("splits")["found"][0]
+    yield (
+        "trade-off page, reports, `verdict_p`",
+        "predictions, or errors, and s are independent",
+        f"{JOINT}, on all splits",
+        f"five splits {100 * splits:.1f} %",
+    )
+    confirmed = pd.read_csv(RESULTS / "confirmation.csv").set_index("law")["confirmed"]["independent"]
+    yield (
+        "confirmation",
+        "the same on rows set aside, for every attribute",
+        f"{JOINT}, smallest p times the attributes",
+        f"{100 * (1 - confirmed):.1f} %",
+    )
+    yield "data page, first sentence", "target and s are independent", JOINT, "as above"
+    yield (
+        "data page, features that predict s",
+        "a feature and s are independent",
+        "permutations, Westfall and Young",
+        of_audit("five features"),
+    )
+    grouped = pd.read_csv(RESULTS / "grouped_null.csv").query("exchanged == 'policies'")["false_alarms"]
+    yield (
+        "`fairdash measure`, p-value; `fd.assess_dependence`",
+        "u and v are independent",
+        f"{SHUFFLED}",
+        f"five measures with groups {100 * grouped.min():.1f} to {100 * grouped.max():.1f} %",
+    )
+    yield "`fairdash measure`, verdict; `fd.independence_test`", "u and v are independent", JOINT, "as above"
+    yield (
+        "`fairdash measure --given`; `fd.assess_conditional_dependence`",
+        "E[u at C, v] is E[u at C]",
+        "as among equals",
+        "as above",
+    )
 
 
 def page() -> str:
@@ -132,7 +298,9 @@ def page() -> str:
         name: markdown(pd.read_csv(RESULTS / f"omnibus_{name}.csv").rename(columns=columns))
         for name, columns in names.items()
     }
+    columns = ["where", "hypothesis", "test", "size"]
     return TEXT.format(
+        places=markdown(pd.DataFrame(places(), columns=columns)),
         measures=markdown(pd.DataFrame(measures)),
         most=f"{MOST_PERMUTED_ROWS:,}",
         blocks=f"{MOST_BLOCKS:,}",

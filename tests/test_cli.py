@@ -112,7 +112,7 @@ def test_measure_prints_value_floor_p_value_and_interval(prices, capsys):
     for words in (
         "200 rows", "missing: 2", "corrected for the contribution of noise", "noise floor", "interval",
         "the smallest p is 0.005 if every measure finds the link, 0.03 if only one does",
-        "p-value      0.05 (19 permutations)", "verdict      link found at 5 %: one test of 6 measures, p = 0.0",
+        "p-value      0.05 of independence (19 permutations)", "verdict      link found at 5 %: one test of 6 measures, p = 0.0",
     ):  # fmt: skip
         assert words in out
     assert main(["measure", "hgr_kde", str(prices), *options]) == 0

@@ -32,7 +32,7 @@ OF_BOTH_PRICES = frozenset(number for number, each in QUESTIONS.items() if each.
 
 #: Tables whose columns low and high are of s.
 _OF_BANDS = ("money_along_s", "change_along_s", "actual_to_expected", "premium_averages")
-_OF_A_VERDICT = ["question", "criterion", "value", "ci_low", "ci_high", "p_value", "verdict"]
+_OF_A_VERDICT = ["question", "criterion", "value", "ci_low", "ci_high", "p_value", "p_any_link", "verdict"]
 
 
 def audit(
@@ -69,9 +69,10 @@ def audit(
     Parameters
     ----------
     frame
-        The table, shape (n, columns), with unique names. Rows with a missing cell in a named column are left
-        out and counted. If there are more than 2,000,000 rows, fairdash draws 2,000,000 at random, in whole
-        groups if there are `groups`.
+        The table, shape (n, columns), with unique names. Rows without a price, an attribute, an exposure or a
+        group are left out and counted. Other cells may be missing: each answer leaves out the rows that lack
+        a cell that it uses, and says how many. Of more than 2,000,000 rows fairdash draws 2,000,000
+        at random, in whole groups if there are `groups`.
     price, sensitive
         Columns with the price or prediction π, per unit of exposure, and with the sensitive attribute s.
         Several attributes are audited one after another, with Holm's correction.
@@ -198,23 +199,28 @@ def carry_out(
     everyone = frame
     frame, drawn = _drawn(everyone, plan)
     tables = [AuditTable.of(frame, columns, **plan.of_table) for columns in names]
-    tables = [replace(table, notes=(*drawn, *table.notes)) for table in tables]
-    # What probabilities say is of no sensitive column: it is said once.
-    tables[1:] = [replace(each, probabilities=each.probabilities.iloc[:, :0]) for each in tables[1:]]
     firsts, seconds = [], []
     for table in tables:
-        own = replace(plan, columns=table.columns)
-        data = AuditData.of(table, frame, own, tell=tell)
-        if table is tables[0]:
-            data = replace(data, also=plan.columns.also)
+        own, is_first = replace(plan, columns=table.columns), table is tables[0]
+        data = AuditData(
+            table=replace(table.on(()), notes=(*drawn, *table.notes)), frame=frame, plan=own, tell=tell,
+            also=plan.columns.also if is_first else (), is_first=is_first,
+        )  # fmt: skip
+        # Without the primary criterion's rows there is no audit.
+        data.on(*filter(None, (QUESTIONS[CRITERIA[plan.criterion].question].needs,)))
+        pair = data.on("candidate") if both else data
+        if both and pair.table.n == table.n:
+            data = pair = replace(pair, roles=frozenset({"candidate"}), _parts={})
         firsts.append(Answered(data=data).go_on(own.asked - OF_BOTH_PRICES))
         done += 1
         if both:
-            seconds.append(_of_second_price(data))
+            second = _of_second_price(pair)
+            alike = firsts[-1] if pair is data else Answered(data=pair).go_on(second.parts)
+            seconds.append(replace(second, pair=alike))
             done += 1
     for k, (second, verdicts) in enumerate(zip(seconds, decide(seconds), strict=True)):
-        data = replace(firsts[k].data, second=replace(second, result=conclude(second, verdicts)))
-        firsts[k] = replace(firsts[k], data=data).go_on(OF_BOTH_PRICES)
+        other = replace(second, result=conclude(second, verdicts))
+        firsts[k] = replace(firsts[k], pair=other).go_on(OF_BOTH_PRICES)
     origin["rows_sha256"] = hash_of_rows(frame, plan.columns)
     results = [
         conclude(each, verdicts, origin) for each, verdicts in zip(firsts, decide(firsts), strict=True)
@@ -246,7 +252,9 @@ def _of_second_price(data: AuditData) -> Answered:
         data.plan, columns=columns, questions=tuple(data.plan.asked & OF_EACH_PRICE), reliability=()
     )
     table = replace(data.table, price=data.table.candidate, candidate=None, columns=columns, notes=())
-    return Answered(data=AuditData.of(table, data.frame, plan, tell=data.tell)).go_on(plan.asked)
+    frame = data.frame[data.frame[data.plan.columns.price].notna()]
+    second = replace(data, table=table, frame=frame, plan=plan, also=(), roles=frozenset(), _parts={})
+    return Answered(data=second).go_on(plan.asked)
 
 
 def decide(audits: Sequence[Answered]) -> list[dict[str, str]]:
@@ -273,8 +281,7 @@ def conclude(
 ) -> AuditResult:
     """Return the result along one sensitive attribute."""
     table, plan = audit.data.table, audit.data.plan
-    tables = named(audit.tables, table)
-    mean, parts = table.mean_price, audit.parts
+    tables, parts = named(audit.tables, table), audit.parts
     rows, details = [], {}
     sentences = {number: parts[number].sentences for number in sorted(parts)}
     for name in sorted(CRITERIA, key=lambda each: each != plan.criterion):
@@ -284,18 +291,18 @@ def conclude(
         rows.append(row)
         if measured is None:
             continue
-        found, verdict = measured.found, verdicts[name]
+        found, verdict, mean = measured.found, verdicts[name], measured.mean_price
         row |= {key: getattr(found, key) / mean for key in ("value", "ci_low", "ci_high")}
-        row |= {"p_value": measured.p_value, "verdict": verdict}
+        row |= {"p_value": found.p_value, "p_any_link": measured.p_any_link, "verdict": verdict}
         details[name] = {
             **{key: getattr(found, key) / mean for key in ("lower", "upper", "smallest")},
             "floor": getattr(found, "floor", math.nan) / mean,
             **{key: getattr(found, key) for key in ("p_below", "p_above")},
-            "rows_needed": measured.rows_needed(audit.data.delta),
+            "rows_needed": measured.rows_needed(plan),
         }
         if number in sentences and (number != 5 or name == "sufficiency"):
             answer, *more = sentences[number]
-            sentences[number] = (f"{answer} {_verdict_in_words(measured, verdict, audit.data)}", *more)
+            sentences[number] = (f"{answer} {_verdict_in_words(measured, verdict, plan)}", *more)
     return AuditResult(
         verdict=verdicts.get(plan.criterion, UNDECIDED),
         verdicts=pd.DataFrame(rows, columns=_OF_A_VERDICT),
@@ -316,7 +323,7 @@ def conclude(
         plan=plan,
         n=table.n,
         n_units=table.n_units,
-        mean_price=mean,
+        mean_price=table.mean_price,
         notes=(*table.notes, *(note for number in sorted(parts) for note in parts[number].notes)),
         origin=origin or {},
     )
@@ -348,11 +355,11 @@ _VERDICTS = {
 }
 
 
-def _verdict_in_words(measured: Measured, verdict: str, data: AuditData) -> str:
-    delta, needed = data.plan.gap_in_words, measured.rows_needed(data.delta)
+def _verdict_in_words(measured: Measured, verdict: str, plan: AuditPlan) -> str:
+    delta, needed = plan.gap_in_words, measured.rows_needed(plan)
     return _VERDICTS[verdict].format(
         delta=delta,
-        smallest=percent(measured.found.smallest / data.table.mean_price),
+        smallest=percent(measured.found.smallest / measured.mean_price),
         rows=f" (ruling out {delta} takes about {needed:,.0f} rows)" if needed > measured.table.n else "",
     )
 

@@ -146,12 +146,13 @@ def check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
 
 
 def check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) -> None:
-    """Reject values that can't be audited; return a map of roles to (n,) arrays."""
+    """Reject values that can't be audited; `numbers` maps roles to (n,) arrays, NaN for missing cells."""
     checks = Checks(DataError)
+    known = {role: np.nan_to_num(values) for role, values in numbers.items()}
     hint = "Choose a price, or a prediction of a quantity that can't be below zero."
     for role in ("price", "candidate"):
         if role in numbers:
-            mean, size = float(weight @ numbers[role]), float(weight @ np.abs(numbers[role]))
+            mean, size = float(weight @ known[role]), float(weight @ np.abs(known[role]))
             what = "its mean must be above zero, because gaps are shares of the mean"
             checks.require(mean > 0, getattr(columns, role), what, hint)
             what = "its mean is almost zero beside its values, and gaps are shares of the mean"
@@ -162,7 +163,7 @@ def check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) 
         if role in numbers:
             what = "it adds up to 0 or less, so the price can't be compared with it"
             hint = "Choose another column, or leave it out."
-            adds_up, seen = float(weight @ numbers[role]) > 0, int((numbers[role] != 0).sum())
+            adds_up, seen = float(weight @ known[role]) > 0, int((known[role] != 0).sum())
             checks.require(adds_up, getattr(columns, role), what, hint)
             what = f"it is nonzero in only {counted(seen, 'row')}, too few for cross-fitting"
             checks.require(not adds_up or seen >= _FEWEST_COSTS, getattr(columns, role), what, hint)
@@ -170,15 +171,16 @@ def check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) 
         if {role, "outcome"} <= set(numbers):
             same = f"it is a linear function of “{getattr(columns, role)}” in every row"
             hint = "Choose later payments, such as claims, or leave the outcome out."
-            is_copy = _is_line_of(numbers["outcome"], numbers[role])
+            both = np.isfinite(numbers["outcome"]) & np.isfinite(numbers[role])
+            is_copy = _is_line_of(numbers["outcome"][both], numbers[role][both])
             checks.require(not is_copy, columns.outcome, f"{same}: the price is the outcome", hint)
     checks.finish()
 
 
 def _is_line_of(y: Array, x: Array) -> bool:
     """Return whether y is a straight line of x in every row, but for rounding, as to cents or whole euros."""
-    if np.ptp(x) == 0 or np.ptp(y) == 0:
-        return bool(np.ptp(x) == np.ptp(y))
+    if len(x) == 0 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return len(x) > 0 and bool(np.ptp(x) == np.ptp(y))
     away, off = x - x.mean(), y - y.mean()
     left = off - away * (away @ off) / (away @ away)
     return bool(np.abs(left).max() <= _ROUNDED * off.std())

@@ -11,6 +11,10 @@ steps between the tails' means and its straight continuation. Restricted maximum
 tail's own rows count at least five times as much as the adjacent curve. The covariance includes the remaining
 bias (Wahba 1983; Nychka 1988), the noise as a sandwich estimate over units, which allows for unequal spread
 and for several rows per policy, and the error of the estimated percentiles of s at which the points are.
+
+Whether a curve is flat is tested without it, because its penalty is chosen on the same rows and its limits
+allow for bias: the mean products of y with fixed functions of s are 0 if E[y|s] = E[y]. These are waves along
+the rank of s, from slow to fast, and the indicators of the tails; of levels, their differences in pairs.
 """
 
 from __future__ import annotations
@@ -39,6 +43,11 @@ _DEGREE = 3
 _FEWEST_KNOTS, _MOST_KNOTS = 6, 40
 #: How far beyond the range the curve goes straight on, in ranges.
 _FARTHEST = 0.5
+#: Waves along s by which a flat curve is tested; |t| of all but the slowest is divided by a number, because
+#: few prices follow s in that way.
+_MAX_WAVES, _SLOW_WAVES, _DISCOUNT = 24, 4, 1.25
+#: Rows, evenly over s, that the waves are fitted on at most.
+_MAX_WAVE_ROWS = 20_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -64,6 +73,10 @@ class Basis:
         ``"curve"``, ``"level"``, ``"below"`` (the mean of the rows below the 5th percentile) or ``"above"``.
     ends : (2,) array
         The shares of exposure below and at or below the range.
+    contrasts : (p, q) array
+        Coefficients of the functions of mean 0 by which a flat curve is tested, a column each.
+    discount : (q,) array
+        What the |t| of each is divided by.
     """
 
     rows: csr_matrix
@@ -74,6 +87,8 @@ class Basis:
     share: Array
     kind: tuple[str, ...]
     ends: Array
+    contrasts: Array
+    discount: Array
 
     @property
     def is_curve(self) -> NDArray[np.bool_]:
@@ -120,9 +135,35 @@ def basis_of(table: AuditTable) -> Basis:
         points = np.vstack([points, np.eye(points.shape[1])[-1]])
         at = np.append(at, mean)
         share, kind = np.append(share, where), (*kind, name)
+    contrasts, discount = _contrasts(rows, points, penalty, table)
     return Basis(
-        rows=rows, points=points, penalty=penalty, steps=steps, at=at, share=share, kind=kind, ends=ends
-    )
+        rows=rows, points=points, penalty=penalty, steps=steps, at=at, share=share, kind=kind, ends=ends,
+        contrasts=contrasts, discount=discount,
+    )  # fmt: skip
+
+
+def _contrasts(rows: csr_matrix, points: Array, penalty: Array, table: AuditTable) -> tuple[Array, Array]:
+    """Functions of mean 0 as columns of coefficients, (p, q), and their discounts (q,)."""
+    mean, is_bent = table.share @ rows, penalty.any(axis=0)
+    if not is_bent.any():
+        apart = points.T / mean[:, None]
+        first, second = np.triu_indices(len(points), 1)
+        return apart[:, first] - apart[:, second], np.ones(len(first))
+    count = min(_MAX_WAVES, int(is_bent.sum()) - 1)
+    _, value = np.unique(table.sensitive, return_inverse=True)
+    mass = np.bincount(value, weights=table.share)
+    rank = (np.cumsum(mass) - mass / 2)[value]
+    some = np.unique(np.linspace(0, table.n - 1, min(table.n, _MAX_WAVE_ROWS)).astype(np.intp))
+    design, weight = rows[some], table.share[some]
+    weighted = times_rows(design, weight)
+    gram = (design.T @ weighted).toarray()
+    gram += 1e-10 * np.trace(gram) / len(gram) * np.eye(len(gram))
+    waves = np.cos(np.pi * np.outer(rank[some], np.arange(1, count + 1)))
+    contrasts = np.column_stack([np.linalg.solve(gram, weighted.T @ waves), np.eye(len(gram))[:, ~is_bent]])
+    discount = np.ones(contrasts.shape[1])
+    discount[_SLOW_WAVES:count] = _DISCOUNT
+    # The functions of the basis add up to 1 in every row.
+    return contrasts - mean @ contrasts, discount
 
 
 def _knots(n: int) -> int:
@@ -206,6 +247,8 @@ class Curve:
         Contribution of each unit to the normal equations at the solution; their sum is close to 0.
     rank_slope : (J,) array
         Derivative of the curve by the share of the exposure at a point.
+    flat : (p,) array, (p, p) array
+        Mean products of y, about its mean, with the basis' functions, and their covariance if it is flat.
     lam, edf
         The penalty, and how many free coefficients the curve is worth.
     """
@@ -217,6 +260,7 @@ class Curve:
     solve: Array
     scores: Rows
     rank_slope: Array
+    flat: tuple[Array, Array]
     lam: float
     edf: float
 
@@ -259,7 +303,7 @@ def fit_curve(
     """
     design = basis.rows if rows is None else rows
     weight = table.share
-    weighted = design.multiply(weight[:, None]).tocsr() if issparse(design) else design * weight[:, None]
+    weighted = times_rows(design, weight)
     gram = np.asarray((design.T @ weighted).todense() if issparse(design) else design.T @ weighted)
     size = np.trace(gram) / len(gram)
     gram = gram + 1e-10 * size * np.eye(len(gram))
@@ -283,8 +327,7 @@ def fit_curve(
     scores = by_unit(weighted, residual, table)
     edf = float(np.trace(solve @ gram))
     n_units = scores.shape[0]
-    meat = np.asarray((scores.T @ scores).todense() if issparse(scores) else scores.T @ scores)
-    meat = meat * n_units / max(n_units - edf, 1.0)
+    meat = _square(scores) * n_units / max(n_units - edf, 1.0)
     # How much noise a unit of Gram matrix carries, so that the bias is on the same scale: σ² A (λP + κQ) A.
     noise = float(np.trace(solve @ meat) / edf)
     of_coefficients = solve @ (meat + noise * penalty) @ solve
@@ -299,6 +342,7 @@ def fit_curve(
         solve=solve,
         scores=scores,
         rank_slope=slope,
+        flat=_if_flat(by_unit(weighted, about, table)),
         lam=lam,
         edf=edf,
     )
@@ -346,13 +390,24 @@ def _penalties(gram: Array, basis: Basis, moment: Array, square: float, n: int) 
     return min(found)[1:]
 
 
+def _if_flat(scores: Rows) -> tuple[Array, Array]:
+    """Sums over units of scores about the mean, (U, p), and their covariance."""
+    total = np.asarray(scores.sum(axis=0)).ravel()
+    return total, _square(scores) - np.outer(total, total) / scores.shape[0]
+
+
+def _square(scores: Rows) -> Array:
+    return np.asarray((scores.T @ scores).todense() if issparse(scores) else scores.T @ scores)
+
+
+def times_rows(design: Rows, factor: Array) -> Rows:
+    """Multiply each row of a design (n, p) by its factor (n,)."""
+    return design.multiply(factor[:, None]).tocsr() if issparse(design) else design * factor[:, None]
+
+
 def by_unit(weighted: Rows, residual: Array, table: AuditTable) -> Rows:
     """Sum `weighted` rows (n, p) times residuals (n,) within each unit, (U, p)."""
-    if issparse(weighted):
-        each = weighted.multiply(residual[:, None]).tocsr()
-    else:
-        each = weighted * residual[:, None]
-    units = table.units
+    each, units = times_rows(weighted, residual), table.units
     if len(units) == table.n_units:
         return each
     into = csr_matrix((np.ones(len(units)), (units, np.arange(len(units)))))

@@ -1,9 +1,10 @@
 """Data that all questions of an audit share, computed once and frozen, and the result type of each answer.
 
-The verdict on a curve comes with a p-value for any kind of link, because the curve is flat if only the spread
-of the price follows s. The p-value comes from the omnibus test of several measures
-(:mod:`fairdash.dependence.omnibus`) and, among equals, from double residuals times functions of the factors
-(:mod:`fairdash.dependence.conditional`), which detect effects of opposite sign.
+The p-value of a criterion is that of no gap, the claim that its row is about. A curve has a second one, of
+any kind of link, because it is flat if only the spread of the price follows s. That one comes from the
+omnibus test of several measures (:mod:`fairdash.dependence.omnibus`). Among equals it comes from double
+residuals times functions of the factors (:mod:`fairdash.dependence.conditional`), which detect effects of
+opposite sign.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.auditing.curve import Basis, Curve, basis_of, fit_curve
-from fairdash.auditing.gaps import Estimate, Tested, largest_gap
+from fairdash.auditing.gaps import LEVEL, Estimate, Tested, largest_gap
 from fairdash.auditing.models.premiums import Costs, learn_costs
-from fairdash.auditing.plan import QUESTIONS, AuditPlan
+from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan
 from fairdash.auditing.result import Findings
-from fairdash.auditing.table import AuditTable
+from fairdash.auditing.table import AuditTable, complete_rows
 from fairdash.dependence.conditional import assess_conditional_dependence
 from fairdash.dependence.omnibus import independence_test
 from fairdash.errors import DataError, MissingPackageError
+from fairdash.utils.text import counted
 
 Array = NDArray[np.float64]
 
@@ -45,23 +47,38 @@ class Measured:
     Attributes
     ----------
     found
-        The number, with all that can be said of it.
-    p_value
-        Of no link of any kind.
+        The number, with all that can be said of it; its p-value is of no gap.
+    p_any_link
+        Of no link of any kind; NaN if that is not tested.
     table
         The rows that were looked at.
+    mean_price
+        Mean price of the question's rows, to which shares refer.
     curve
         Source of the largest gap; None if it is not the gap of a curve.
     """
 
     found: Tested
-    p_value: float
     table: AuditTable
+    mean_price: float
+    p_any_link: float = math.nan
     curve: Curve | None = None
 
-    def rows_needed(self, delta: float) -> float:
-        """Return the whole number of similar rows that would show a gap of δ, in units of the price."""
-        return float(np.ceil(self.table.n * (self.found.smallest / delta) ** 2))
+    def any_link_in_words(self, between: str = "") -> str:
+        """State the test of any link; it may find one that the averages don't show."""
+        p = f"(p = {self.p_any_link:.2g})"
+        if self.p_any_link > LEVEL:
+            return f"A joint test of several measures finds no link of any kind{between} {p}."
+        if self.found.p_value > LEVEL:
+            return (
+                f"A joint test of several measures finds a link{between} {p}. The averages do not show it, "
+                "but the spread may."
+            )
+        return f"A joint test of several measures also finds a link{between} {p}."
+
+    def rows_needed(self, plan: AuditPlan) -> float:
+        """Return the whole number of similar rows that would show the largest gap allowed."""
+        return float(np.ceil(self.table.n * (self.found.smallest / plan.gap_allowed(self.mean_price)) ** 2))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -101,51 +118,89 @@ class AuditData:
         The table as it came: rows without the attribute are looked at, too.
     plan
         Plan of the audit; its columns are the table's.
-    basis, curve, band
-        The price along s.
-    independence
-        Its largest gap.
     tell
         Told of progress.
     also
         The further sensitive attributes that this one is crossed with.
-    second
-        Findings on the second price by itself, once available.
+    is_first
+        Whether this is the first attribute: class probabilities, which belong to none, are reported with it.
+    roles
+        Optional roles whose cells are known in all rows.
     """
 
     table: AuditTable
     frame: pd.DataFrame
     plan: AuditPlan
-    basis: Basis
-    curve: Curve
-    band: pd.DataFrame
-    independence: Measured
     tell: Progress
     also: tuple[str, ...] = ()
-    second: Answered | None = None
+    is_first: bool = True
+    roles: frozenset[str] = frozenset()
+    _parts: dict[frozenset[str], AuditData] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, table: AuditTable, frame: pd.DataFrame, plan: AuditPlan, *, tell: Progress) -> AuditData:
-        """Prepare the input and fit the price's curve.
+    def on(self, *roles: str) -> AuditData:
+        """Return the data on the rows in which the cells of further optional roles are known.
 
         Raises
         ------
         DataError
-            The attribute has too few values for one.
+            They are too few.
         """
-        basis = basis_of(table)
+        columns = self.plan.columns
+        cost = "expected_cost" if columns.expected_cost else "outcome"
+        wanted = self.roles | {cost if each == "cost" else each for each in roles}
+        if wanted not in self._parts:
+            table = self.table.on(wanted)
+            same = table is self.table
+            self._parts[wanted] = self if same else replace(self, table=table, roles=wanted, _parts={})
+        return self._parts[wanted]
+
+    def left_out(self, roles: Collection[str]) -> tuple[str, ...]:
+        """Name the rows that figures on these roles leave out, and what a blank cell may mean."""
+        columns, said = self.plan.columns, []
+        kept, _ = complete_rows(self.frame, columns)
+        for name in dict.fromkeys(name for role in roles for name in columns.of(role)):
+            if count := int((kept & self.frame[name].isna().to_numpy()).sum()):
+                rows = f"{counted(count, 'row')} in which it is missing"
+                blank = " A blank may mean no claim: write 0 there." if name == columns.outcome else ""
+                said.append(f"Figures that use “{name}” leave out {rows}.{blank}")
+        return tuple(said)
+
+    @cached_property
+    def basis(self) -> Basis:
+        """Functions of s.
+
+        Raises
+        ------
+        DataError
+            The attribute has too few values for a curve.
+        """
+        basis = basis_of(self.table)
         if len(basis.at) < 2:
             raise DataError.of(
                 "too few of its values have 20 rows or more for a curve",
                 "Choose another column, or merge its values.",
-                column=table.columns.sensitive,
+                column=self.table.columns.sensitive,
             )
-        first, band = along(table, table.price, basis, plan)
-        assert first.curve is not None
-        return cls(
-            table=table, frame=frame, plan=plan, basis=basis, curve=first.curve, band=band,
-            independence=first, tell=tell,
-        )  # fmt: skip
+        return basis
+
+    @cached_property
+    def curve(self) -> Curve:
+        """The price along s."""
+        return fit_curve(self.table.price, self.table, self.basis)
+
+    @cached_property
+    def _tested(self) -> tuple[Measured, pd.DataFrame]:
+        return along(self.table, self.table.price, self.curve, self.plan)
+
+    @property
+    def independence(self) -> Measured:
+        """Largest gap of the price's curve."""
+        return self._tested[0]
+
+    @property
+    def band(self) -> pd.DataFrame:
+        """Band of the price's curve."""
+        return self._tested[1]
 
     @property
     def delta(self) -> float:
@@ -162,9 +217,13 @@ class AuditData:
         own = self.table.expected_cost
         return self.table.outcome if own is None else own
 
-    @cached_property
+    @property
     def costs(self) -> Costs | None:
         """Learned cost of policies, computed once for all questions; None without data to learn from."""
+        return self.on("expected_cost", "outcome", "features")._costs
+
+    @cached_property
+    def _costs(self) -> Costs | None:
         table, cost = self.table, self.cost
         if cost is None or table.features.columns.empty or not float(table.weight @ cost) > 0:
             return None
@@ -194,6 +253,8 @@ class Answered:
     parts: Mapping[int, Part] = field(default_factory=dict)
     #: With its verdicts, where these are known already.
     result: Findings | None = None
+    #: Of the first price, the second by itself; of the second, the first on the same rows.
+    pair: Answered | None = None
 
     def go_on(self, questions: Collection[int]) -> Answered:
         """Answer further questions, each from the data and from earlier parts."""
@@ -202,10 +263,16 @@ class Answered:
             question = QUESTIONS[number]
             if question.is_answerable(self.data.table.columns):
                 self.data.say(question.title, number)
+                left_out = self.data.left_out(question.uses)
                 try:
-                    parts[number] = question.answer(self.data, Answered(data=self.data, parts=parts))
+                    part = question.answer(self.data, replace(self, parts=parts))
                 except MissingPackageError as missing:
-                    parts[number] = Part(sentences=(f"Not answered here: {missing}.",))
+                    part = Part(sentences=(f"Not answered here: {missing}.",))
+                except DataError as error:
+                    if number == CRITERIA[self.data.plan.criterion].question or not left_out:
+                        raise
+                    part = Part(sentences=(f"Not answered: {error}",))
+                parts[number] = replace(part, sentences=(*part.sentences, *left_out))
             elif question.missing:
                 parts[number] = Part(sentences=(question.missing,))
         return replace(self, parts=parts)
@@ -229,12 +296,13 @@ class Answered:
         return pd.DataFrame(rows, columns=["question", "measure", *_MONEY, *_MONEY.values()])
 
 
-def along(table: AuditTable, y: Array, basis: Basis, plan: AuditPlan) -> tuple[Measured, pd.DataFrame]:
+def along(table: AuditTable, y: Array, curve: Curve, plan: AuditPlan) -> tuple[Measured, pd.DataFrame]:
     """Test the largest gap of y's curve (n,) along s against the plan's threshold, and return its band."""
-    curve = fit_curve(y, table, basis)
     gap, band = largest_gap(curve, plan.gap_allowed(table.mean_price), random_state=plan.random_state)
-    p_value = p_of_any_link(table, y, random_state=plan.random_state)
-    return Measured(found=gap, p_value=p_value, table=table, curve=curve), band
+    p_any_link = p_of_any_link(table, y, random_state=plan.random_state)
+    return Measured(
+        found=gap, table=table, mean_price=table.mean_price, p_any_link=p_any_link, curve=curve
+    ), band
 
 
 def p_of_any_link(table: AuditTable, u: Array, *, random_state: int | None) -> float:

@@ -141,8 +141,7 @@ def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> 
     values, covariance = curve.values, curve.covariance
     drawn = _draw(covariance, random_state)
     first, second = np.triu_indices(len(values), 1)
-    # Never quite 0, where a price has no noise at all.
-    least = 1e-12 * max(float(np.abs(values).max()), 1e-300)
+    least = _least(curve)
     variance = np.diag(covariance)
     spread = variance[first] + variance[second] - 2 * covariance[first, second]
     error = np.sqrt(np.maximum(spread, least**2))
@@ -159,7 +158,7 @@ def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> 
         lower=pairs.lower(LEVEL),
         upper=float((size + ndtri(1 - LEVEL) * error).max()),
         floor=float(np.ptp(drawn, axis=1).mean()),
-        p_value=_share(pairs.most, float((size / error).max())),
+        p_value=p_of_flat(curve, random_state=random_state),
         p_below=float(ndtr(-((delta - size) / error).min())),
         p_above=pairs.p_above(delta),
         smallest=float(np.quantile(none, POWER)),
@@ -171,6 +170,24 @@ def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> 
     band = {"at": basis.at, "share": basis.share, "kind": basis.kind, "value": values}
     band |= {"low": values - off_by, "high": values + off_by}
     return gap, pd.DataFrame(band).sort_values("at", ignore_index=True)
+
+
+def p_of_flat(curve: Curve, *, random_state: int | None = 0) -> float:
+    """Return the p-value of a flat curve, in (0, 1]: of the largest |t| along its contrasts.
+
+    It comes from the Gaussian multiplier bootstrap, as in :mod:`fairdash.dependence.conditional`. Errors are
+    those under a flat curve, by unit, so the spread of y may follow s.
+    """
+    (total, covariance), contrasts, discount = curve.flat, curve.basis.contrasts, curve.basis.discount
+    error = np.sqrt(np.maximum(((covariance @ contrasts) * contrasts).sum(axis=0), 1e-300))
+    drawn = np.abs(_draw(covariance, random_state) @ contrasts) / error / discount
+    t = np.abs(total @ contrasts) / np.maximum(error, _least(curve)) / discount
+    return _share(drawn.max(axis=1), float(t.max()))
+
+
+def _least(curve: Curve) -> float:
+    """Standard error that is never quite 0, where a price has no noise at all."""
+    return 1e-12 * max(float(np.abs(curve.values).max()), 1e-300)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

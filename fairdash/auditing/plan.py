@@ -69,6 +69,13 @@ class Columns:
         """Columns of one audit for each sensitive attribute."""
         return tuple(replace(self, sensitive=name, also=()) for name in (self.sensitive, *self.also))
 
+    def of(self, role: str) -> tuple[str, ...]:
+        """Return the columns of a role; the cost is the expected cost, or else the outcome."""
+        if role == "cost":
+            role = "expected_cost" if self.expected_cost else "outcome"
+        names = getattr(self, role) or ()
+        return (names,) if isinstance(names, str) else names
+
     @property
     def of_candidate(self) -> Columns:
         """Columns for the audit of the second price."""
@@ -151,6 +158,9 @@ class Question:
         :class:`~fairdash.auditing.data.Part`.
     needs
         The role in :class:`Columns` without which it can't be answered; "" where price and s are enough.
+    uses
+        Optional roles whose cells some of its figures need: these leave out rows in which one is missing.
+        ``"cost"`` is the expected cost, or else the outcome.
     missing
         Text shown if it is missing; "" for none.
     """
@@ -161,6 +171,7 @@ class Question:
     implementation: str
     needs: str = ""
     missing: str = ""
+    uses: tuple[str, ...] = ()
 
     def is_answerable(self, columns: Columns) -> bool:
         """Return whether the required columns are given."""
@@ -190,15 +201,23 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
                     "calibration_of_classes",
                 ),
                 "dependence:does_it_follow",
+                uses=("candidate", "probabilities"),
             ),
             Question(2, "Where?", ("curve", "dearest_curve", "crossed"), "dependence:where"),
-            Question(3, "Is it justified by cost?", ("bridge_points",), "decomposition:is_it_earned"),
+            Question(
+                3,
+                "Is it justified by cost?",
+                ("bridge_points",),
+                "decomposition:is_it_earned",
+                uses=("cost",),
+            ),
             Question(
                 number=4,
                 title="Does it hold among equals?",
                 tables=("controlled_curve",),
                 implementation="decomposition:among_equals",
                 needs="controls",
+                uses=("controls",),
                 missing="To answer this question, name legitimate factors (controls).",
             ),
             Question(
@@ -210,6 +229,7 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
                 ),
                 implementation="sufficiency:who_is_undercharged",
                 needs="outcome",
+                uses=("outcome", "expected_cost"),
                 missing="To answer this question, name an outcome, such as claims.",
             ),
             Question(
@@ -217,13 +237,21 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
                 "Through which columns?",
                 ("drivers", "proxies", "surrogate_fit"),
                 "attribution:through_what",
+                uses=("outcome", "expected_cost"),
             ),
-            Question(7, "How much money is at stake?", ("money_along_s", "segments"), "money:how_much_money"),
+            Question(
+                7,
+                "How much money is at stake?",
+                ("money_along_s", "segments"),
+                "money:how_much_money",
+                uses=("cost",),
+            ),
             Question(
                 number=8,
                 title="What could be charged instead?",
                 tables=("premium_curves", "premiums", "premium_averages", "premium_differences"),
                 implementation="alternative_prices:what_instead",
+                uses=("outcome", "expected_cost"),
             ),
             Question(
                 number=9,
@@ -240,6 +268,7 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
                 ),
                 implementation="alternative_prices:how_do_they_compare",
                 needs="candidate",
+                uses=("candidate", "outcome", "expected_cost"),
             ),
         )
     }

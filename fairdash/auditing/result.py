@@ -119,10 +119,12 @@ class Findings:
         Verdict on the primary criterion: ``"below"``, ``"above"`` or ``"undecided"``.
     verdicts
         One row per criterion, the primary one first: question, criterion, value, ci_low, ci_high, p_value,
-        verdict. Values are shares of the mean price. The p-value tests for any kind of link
-        (:mod:`fairdash.auditing.data`), or for bias at any price (sufficiency). The verdict is ``"none"`` if
-        an input is missing. The primary criterion is tested at 5 % in each direction, the others with Holm's
-        correction.
+        p_any_link, verdict. Values are shares of the mean price. ``p_value`` is of no gap: a flat curve, or
+        no bias in any cell (sufficiency). ``p_any_link`` is of no link of any kind, in the averages or the
+        spread, and among equals of none that varies with the factors; NaN for sufficiency. Neither is
+        corrected for the number of criteria (docs/verdict.md). The verdict is ``"none"`` if an input is
+        missing. The primary criterion is tested at 5 % in each direction, the others with Holm's correction
+        of the details' ``p_below`` and ``p_above``.
     measures
         Further measures: question, measure, value, ci_low, ci_high as shares of the mean price (of the
         price's variance for ``share_of_variance``), and money, money_low, money_high in units of the price.
@@ -136,7 +138,8 @@ class Findings:
         One answer per question.
     details
         Map of criteria to the numbers behind their verdicts: ``lower`` and ``upper`` one-sided 95 % limits,
-        ``floor``, ``smallest`` (the smallest detectable gap) and ``rows_needed``, if known.
+        ``floor``, ``smallest`` (the smallest detectable gap) and ``rows_needed``, if known; ``p_below`` and
+        ``p_above``, the uncorrected p-values of the claims that the gap is below and above the threshold.
     plan
         Plan of the audit, including its thresholds.
     n, n_units, mean_price

@@ -2,13 +2,17 @@
 
 Rows are sorted by the sensitive attribute and then by their content, so results do not depend on their
 original order. Folds are dealt at random: a row's place depends on its policy, or on its attribute, its
-factors and its number among rows that are equal in these, never on a price, an outcome or an expected cost.
+exposure and its number among rows that are equal in these, each of which draws anew.
+
+A row needs a price, an attribute, an exposure and a policy. Other cells may be missing: each question takes
+the rows in which the cells that it uses are known (:meth:`AuditTable.on`), in an order and a deal of folds
+that depend on no other column.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -33,7 +37,7 @@ from fairdash.dependence.grouping import as_groups
 from fairdash.errors import DataError
 from fairdash.evaluation.insurance import FEWEST_SHOWN, N_BANDS, bands_of
 from fairdash.utils.seeds import Stream, rng_of
-from fairdash.utils.text import amount, counted, percent, with_unit
+from fairdash.utils.text import amount, counted, few, percent, with_unit
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -45,6 +49,8 @@ UNITS = "The units seem to differ"
 #: A text with more levels than this, and than a tenth of its rows, names rows and describes none.
 _MOST_LEVELS = 50
 MISSING = "missing"
+#: Optional roles, in the order in which rows are sorted by them; a second price comes last, also by itself.
+_ORDERED = ("expected_cost", "outcome", "controls", "features", "probabilities", "candidate")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -56,21 +62,27 @@ class AuditTable:
     price, sensitive, weight : (n,) arrays
         π, s and the exposure w > 0. Of classes s is the place in `classes`.
     outcome, expected_cost, candidate : (n,) array or None
-        None where the table has no such column.
+        None where the table has no such column; NaN where a cell is missing.
     controls : (n, c) frame
-        Numbers as floats, all else as text.
+        Numbers as floats, all else as text, with missing cells.
     features : (n, p) frame
         Rating factors; likewise, with missing cells.
     units : (n,) array
         Independent unit 0 … U-1 of each row: its policy, or the row itself.
     deal : (n,) array
         Uniform number in [0, 1) of each unit, independent of all that is predicted; folds are cut from it.
+    keys : (n,) array
+        Hash of the policy, or of s and the exposure, by which rows are dealt.
+    first_price : (n,) array
+        Rows of equal s and exposure are sorted by this: the price, or the first one if this is the second.
+    fold_seed
+        Seed of the deal.
     columns
         Column names.
     notes
         Sentences: what was left out, and why.
     probabilities : (n, k) frame
-        Of classes, by their names; a row adds up to 1. No column where none are named.
+        Of classes, by their names; a row adds up to 1, or is missing. No column where none are named.
     known : (n,) array
         Place of the true class among them, −1 where it is not known.
     classes
@@ -89,6 +101,9 @@ class AuditTable:
     features: pd.DataFrame
     units: Index
     deal: Array
+    keys: NDArray[np.uint64]
+    first_price: Array
+    fold_seed: int
     columns: Columns
     notes: tuple[str, ...]
     probabilities: pd.DataFrame
@@ -186,10 +201,10 @@ class AuditTable:
             return np.unique(self.sensitive, return_inverse=True)[1]
         return bands_of(self.sensitive, self.weight, count)
 
-    def take(self, rows: NDArray[np.bool_]) -> AuditTable:
-        """Return the rows where a mask (n,) is true."""
+    def take(self, rows: NDArray[np.bool_] | Index) -> AuditTable:
+        """Return the rows where a mask (n,) is true, or of the given numbers in their order."""
         part: dict[str, Any] = {
-            name: values[rows]
+            name: values.iloc[rows] if isinstance(values, pd.DataFrame) else values[rows]
             for name, values in vars(self).items()
             if isinstance(values, np.ndarray | pd.DataFrame)
         }
@@ -200,6 +215,40 @@ class AuditTable:
         share = min(1.0, most / self.n)
         part = self.take(self.deal < share)
         return replace(part, deal=part.deal / share)
+
+    def on(self, roles: Collection[str]) -> AuditTable:
+        """Return the rows in which the cells of optional roles are known, sorted and dealt by these alone.
+
+        Raises
+        ------
+        DataError
+            They are too few.
+        """
+        known, by = np.ones(self.n, dtype=bool), []
+        for role in _ORDERED:
+            values = getattr(self, role)
+            if role not in roles or values is None:
+                continue
+            if isinstance(values, pd.DataFrame):
+                # A missing feature is a level of its own.
+                known &= role == "features" or values.notna().all(axis=1).to_numpy()
+                by.append(_hash_of(values) if len(values.columns) else np.zeros(self.n))
+            else:
+                known &= np.isfinite(values)
+                by.append(values)
+        order = np.lexsort((self.keys, self.price, *by[::-1], self.first_price, self.weight, self.sensitive))
+        order = order[known[order]]
+        if np.array_equal(order, np.arange(self.n)):
+            return self
+        count = len(np.unique(self.units[order]))
+        if count < FEWEST:
+            held = [name for role in _ORDERED if role in roles for name in self.columns.of(role)]
+            what = "rows" if self.columns.groups is None else "groups of rows"
+            raise _too_few(
+                count, f"{what} in which {few(held)} {'is' if len(held) == 1 else 'are'} known", []
+            )
+        part = self.take(order)
+        return replace(part, deal=_dealt(part.keys, self.fold_seed, within=self.columns.groups is None))
 
     @property
     def loss_ratio(self) -> float:
@@ -226,7 +275,7 @@ class AuditTable:
     ) -> AuditTable:
         """Check a frame and extract the columns that an audit needs.
 
-        Rows in which a cell that is needed is missing, or the exposure is 0, are left out and counted. An
+        Rows without a price, an attribute, an exposure above 0 or a policy are left out and counted. An
         outcome above `cap` counts as that, as it stands in its cell, and what that takes off is noted.
 
         Raises
@@ -239,29 +288,22 @@ class AuditTable:
         """
         check_names(frame, columns)
         check_numbers(frame, columns)
-        needed = [*columns.numbers().values(), *columns.controls, *columns.probabilities]
-        needed += [] if columns.groups is None else [columns.groups]
-        used = frame[list(dict.fromkeys(needed))].reset_index(drop=True)
+        complete, notes = complete_rows(frame, columns)
+        probabilities, known = probabilities_of(frame, columns, complete)
         made_of, on_leaks = without_leaks(frame, columns, feature_names(frame, columns))
+        notes += on_leaks
         features = pd.DataFrame({name: as_feature(frame[name]) for name in made_of}, index=frame.index)
-        complete = used.notna().all(axis=1)
-        notes = [
-            f"fairdash leaves out {counted(int(count), 'row')} in which “{name}” is missing."
-            for name, count in used.isna().sum().items()
-            if count
-        ] + on_leaks
-        if columns.exposure is not None:
-            idle = complete & (used[columns.exposure] == 0)
-            complete &= ~idle
-            if idle.any():
-                notes.append(f"fairdash leaves out {counted(int(idle.sum()), 'row')} with no exposure.")
-        probabilities, known = probabilities_of(frame, columns, complete.to_numpy())
-        used = used[complete].reset_index(drop=True)
+        needed = [*columns.numbers().values(), *columns.controls]
+        needed += [] if columns.groups is None else [columns.groups]
+        used = frame.loc[complete, list(dict.fromkeys(needed))].reset_index(drop=True)
         classes: tuple[str, ...] = ()
         if as_classes(frame[columns.sensitive]) is not None:
             used, classes = with_codes(used, columns, notes, fewest=FEWEST)
-        features = features[complete.to_numpy()].reset_index(drop=True)
-        numbers = {role: used[name].to_numpy(dtype=float) for role, name in columns.numbers().items()}
+        features = features[complete].reset_index(drop=True)
+        numbers = {
+            role: used[name].to_numpy(dtype=float, na_value=np.nan)
+            for role, name in columns.numbers().items()
+        }
         weight = numbers.pop("exposure", np.ones(len(used)))
         if len(used) < FEWEST:
             raise _too_few(len(used), "complete rows", notes)
@@ -295,13 +337,12 @@ class AuditTable:
                 f"The rows belong to {n_units:,} policies (“{columns.groups}”), which count as independent."
             )
         check_values(numbers, weight, columns)
-        held = [pd.DataFrame({"s": numbers["sensitive"], "w": weight}), controls, features]
-        keys = factors = _hash_of(pd.concat(held, axis=1))
+        keys = _hash_of(pd.DataFrame({"s": numbers["sensitive"], "w": weight}))
         if columns.groups is not None:
             keys = _hash_of(used[[columns.groups]].astype(str))
-        rest = pd.concat([pd.DataFrame(numbers), probabilities, pd.Series(known)], axis=1)
-        order = np.lexsort((keys, _hash_of(rest), factors, numbers["sensitive"]))
-        key = int(rng_of(Stream.AUDIT_FOLDS, random_state).integers(1, 2**63, dtype=np.int64))
+        rest = pd.concat([pd.DataFrame(numbers), controls, features, probabilities, pd.Series(known)], axis=1)
+        order = np.lexsort((keys, _hash_of(rest), numbers["price"], weight, numbers["sensitive"]))
+        seed = int(rng_of(Stream.AUDIT_FOLDS, random_state).integers(1, 2**63, dtype=np.int64))
         optional: dict[str, Any] = {
             role: numbers[role][order] if role in numbers else None
             for role in ("outcome", "expected_cost", "candidate")
@@ -315,7 +356,10 @@ class AuditTable:
             features=features.iloc[order].reset_index(drop=True),
             # Numbered as they come, so that without groups the unit of a row is its place.
             units=pd.factorize(units[order])[0],
-            deal=_dealt(keys[order], key, within=columns.groups is None),
+            deal=_dealt(keys[order], seed, within=columns.groups is None),
+            keys=keys[order],
+            first_price=numbers["price"][order],
+            fold_seed=seed,
             columns=columns,
             notes=tuple(notes),
             probabilities=probabilities.iloc[order].reset_index(drop=True),
@@ -324,6 +368,24 @@ class AuditTable:
             currency=currency,
             period=period,
         )
+
+
+def complete_rows(frame: pd.DataFrame, columns: Columns) -> tuple[NDArray[np.bool_], list[str]]:
+    """Return the rows that every question needs complete, (n,), and notes on the others."""
+    needed = [columns.price, columns.sensitive, *filter(None, (columns.exposure, columns.groups))]
+    gone = frame[needed].isna().to_numpy()
+    notes = [
+        f"fairdash leaves out {counted(int(count), 'row')} in which “{name}” is missing."
+        for name, count in zip(needed, gone.sum(axis=0), strict=True)
+        if count
+    ]
+    complete = np.asarray(~gone.any(axis=1))
+    if columns.exposure is not None:
+        idle = complete & (frame[columns.exposure] == 0).to_numpy(dtype=bool, na_value=False)
+        complete &= ~idle
+        if idle.any():
+            notes.append(f"fairdash leaves out {counted(int(idle.sum()), 'row')} with no exposure.")
+    return complete, notes
 
 
 def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
@@ -344,7 +406,8 @@ _NEAR = 2.5
 
 def _units_in_words(numbers: Mapping[str, Array], weight: Array, columns: Columns) -> list[str]:
     """Remark that cost and price seem to have different units; [] if they don't."""
-    price, cost = float(weight @ numbers["price"]), float(weight @ numbers["outcome"])
+    mass = np.where(np.isfinite(numbers["outcome"]), weight, 0.0)
+    price, cost = float(mass @ numbers["price"]), float(mass @ np.nan_to_num(numbers["outcome"]))
     if not (price > 0 and cost > 0) or _LOWEST <= cost / price <= _HIGHEST:
         return []
     off = abs(math.log(cost / price / _LOSS_RATIO))
@@ -361,7 +424,8 @@ def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: 
     """Outcomes (n,) that are at most the cap; what it takes off is noted."""
     above = outcome > cap
     total = np.ones_like(weight) if columns.outcome in columns.totals else weight
-    taken = float(total @ np.maximum(outcome - cap, 0) / max(float(total @ outcome), 1e-300))
+    known = np.nan_to_num(outcome)
+    taken = float(total @ np.maximum(known - cap, 0) / max(float(total @ known), 1e-300))
     notes.append(
         f"“{columns.outcome}” is capped at {amount(cap)} in {counted(int(above.sum()), 'row')}. The cap "
         f"removes {percent(taken)} of its sum."
@@ -378,7 +442,7 @@ def _too_few(count: int, what: str, notes: list[str]) -> DataError:
 def _as_control(column: pd.Series) -> pd.Series:
     if is_numeric_dtype(column) and not is_bool_dtype(column):
         return column.astype(float)
-    return column.astype(str)
+    return column.astype(str).where(column.notna())
 
 
 def _hash_of(held: pd.DataFrame) -> NDArray[np.uint64]:

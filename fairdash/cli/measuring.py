@@ -228,7 +228,7 @@ def _sentences(
     if measure.recorded:
         yield f"             {WAYS[measure.recorded]}"
     yield f"noise floor  {estimate.floor:.4g} on average, 95 % below {estimate.floor_q95:.4g}"
-    yield f"p-value      {estimate.p_value:.3g} ({estimate.n_permutations:,} permutations)"
+    yield f"p-value      {estimate.p_value:.3g} of independence ({estimate.n_permutations:,} permutations)"
     if math.isfinite(estimate.ci_high):
         if estimate.bound_only:
             yield f"upper bound  {estimate.ci_high:.4g} (95 %; independence is not rejected at 5 %)"
@@ -258,7 +258,8 @@ def _of_equals(found: ConditionalDependence) -> Iterator[str]:
     yield f"Conditional on {', '.join(found.given)}:"
     yield f"size         {found.size:.4g} (partial correlation ratio on held-out rows)"
     yield (
-        f"p-value      {found.p_value:.3g} (largest |t| {found.statistic:.3g} of {found.n_products}{differs})"
+        f"p-value      {found.p_value:.3g} of equal means (largest |t| {found.statistic:.3g} of "
+        f"{found.n_products}{differs})"
     )
     yield (
         f"             u explained {found.u_explained:.0%}, v explained {found.s_explained:.0%}, by "

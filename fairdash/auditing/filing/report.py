@@ -134,12 +134,15 @@ def verdicts_of(result: Findings) -> Table:
             "criterion": [CRITERIA[each].title for each in table["criterion"]],
             "verdict": [IN_SHORT[each] for each in table["verdict"]],
             **gaps_of(table),
-            "p-value for any link": table["p_value"].to_numpy(),
+            "p-value of no gap": table["p_value"].to_numpy(),
+            "p-value of no link of any kind": table["p_any_link"].to_numpy(),
         }
     )
     note = (
         "Values are shares of the mean price. The primary criterion is tested at 5 % in each direction, "
-        "and the others are tested with Holm's correction."
+        "and the others are tested with Holm's correction. The p-value of no gap tests that averages are "
+        "equal, whatever their spread. The other p-value counts the spread, too, and among equals a link "
+        "that varies with the factors. These p-values are not corrected."
     )
     return Table("The criteria, the primary one first", frame, note, shares=tuple(SHARES))
 
@@ -153,7 +156,11 @@ def _details(result: Findings) -> Table:
     rows = [{"criterion": CRITERIA[name].title, **each} for name, each in result.details.items()]
     frame = pd.DataFrame(rows)
     frame.columns = frame.columns.str.replace("_", " ")
-    return Table("Details of the verdicts, as shares of the mean price", frame)
+    note = (
+        "p below and p above are of the claims that the gap is below and above the threshold. The verdicts "
+        "correct them by Holm's method."
+    )
+    return Table("Details of the verdicts, as shares of the mean price", frame, note)
 
 
 def decided_of(result: Findings) -> dict[str, str]:

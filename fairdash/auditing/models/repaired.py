@@ -68,12 +68,15 @@ def repaired(
         row |= {"mean change": table.mean(change) / table.mean_price}
         row |= {"moved by a tenth": table.mean((change > CHANGED * np.abs(price)).astype(float))}
         if table.outcome is not None:
-            y = table.outcome_at_price_level
+            known = np.isfinite(table.outcome)
+            part = table.take(known)
+            y = part.outcome_at_price_level
             loss = (
                 LOSSES["poisson"] if min(each.min(), price.min()) > 0 <= y.min() else LOSSES["squared_error"]
             )
-            mean = np.full(table.n, table.mean(y))
-            row["error"] = table.mean(loss.deviances(y, each)) / table.mean(loss.deviances(y, mean))
+            mean = np.full(part.n, part.mean(y))
+            error, worst = part.mean(loss.deviances(y, each[known])), part.mean(loss.deviances(y, mean))
+            row["error"] = error / worst
         rows.append(row)
     named = {f"s {way}, strength {alpha:g}": each for (way, alpha), each in told.items() if alpha}
     return pd.DataFrame(rows), pd.DataFrame(

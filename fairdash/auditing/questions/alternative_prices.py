@@ -63,6 +63,7 @@ def what_instead(data: AuditData, _: Answered) -> Part:
     :func:`~fairdash.auditing.gaps.largest_gap` has it, in units of the price; ``premium_differences`` a row a
     difference with its law over policies, likewise.
     """
+    data = data.on("expected_cost", "outcome", "features")
     costs = data.costs
     if costs is None:
         return Part(sentences=(_no_costs(data.table),))
@@ -175,12 +176,14 @@ _LEFT_OUT = 20
 
 def how_do_they_compare(data: AuditData, before: Answered) -> Part:
     """Compare a second price, audited separately, with the first."""
-    other = data.second
+    other = before.pair
     assert other is not None
+    assert other.pair is not None
     assert other.result is not None
-    table, second = data.table, other.data.table
+    first = other.pair.data
+    table, second = first.table, other.data.table
     tables = {
-        "two_prices": side_by_side(before, other),
+        "two_prices": side_by_side(other.pair, other),
         "candidate_verdicts": other.result.verdicts,
         "candidate_answers": pd.DataFrame(
             [
@@ -195,9 +198,11 @@ def how_do_they_compare(data: AuditData, before: Answered) -> Part:
     if count:
         tables["change_segments"] = most
     if table.outcome is not None:
-        tables["double_lift"] = double_lift(table.price, second.price, table.outcome, table.weight)
-        both = {table.columns.price: table.price, second.columns.price: second.price}
-        tables["deviances"] = deviances(both, table.outcome, table.weight)
+        judged, new = (each.on("outcome").table for each in (first, other.data))
+        assert judged.outcome is not None
+        tables["double_lift"] = double_lift(judged.price, new.price, judged.outcome, judged.weight)
+        both = {table.columns.price: judged.price, second.columns.price: new.price}
+        tables["deviances"] = deviances(both, judged.outcome, judged.weight)
     return Part(sentences=(_in_words(table, second, tables),), tables=tables)
 
 
@@ -221,9 +226,8 @@ def side_by_side(first: Answered, other: Answered) -> pd.DataFrame:
 
 def _gaps(of: Answered) -> pd.DataFrame:
     """Measurements to compare with the threshold, by criterion."""
-    mean = of.data.table.mean_price
     rows = [
-        {"question": CRITERIA[name].question, "measure": name, "value": each.found.value / mean}
+        {"question": CRITERIA[name].question, "measure": name, "value": each.found.value / each.mean_price}
         for name, each in of.criteria.items()
     ]
     return pd.DataFrame(rows)
@@ -234,20 +238,21 @@ def _of_curves(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
     for name in first.criteria.keys() & other.criteria.keys():
         parts = []
         for of in (first, other):
-            each, mean = of.criteria[name], of.data.table.mean_price
+            each = of.criteria[name]
             if each.curve is not None and isinstance(each.found, Gap):
                 parts.append(
-                    _share_of_mean(each.curve, each.table, mean, each.found.lowest, each.found.highest)
+                    _share_of_mean(
+                        each.curve, each.table, each.mean_price, each.found.lowest, each.found.highest
+                    )
                 )
         if parts:
             yield name, _off(parts)
     if first.data.table.classes:
         return
-    low, high = first.data.basis.nearest(LOW_POINT), first.data.basis.nearest(HIGH_POINT)
     for names, earned in ((("direction", "gap_s10_s90"), False), (("left_s10_s90",), True)):
         parts = []
-        for data in (first.data, other.data):
-            table = data.table
+        for data in (each.on("cost") if earned else each for each in (first.data, other.data)):
+            table, low, high = data.table, *map(data.basis.nearest, (LOW_POINT, HIGH_POINT))
             y = above_base(table.price, data.cost, table.weight) if earned else table.price
             curve = fit_curve(y, table, data.basis, lam=data.curve.lam * LESS_PENALTY)
             parts.append(_share_of_mean(curve, table, table.mean_price, low, high))
@@ -268,27 +273,37 @@ def _off(parts: list[Array]) -> float:
 
 def _left_out(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
     """Likewise, by leaving out a twentieth of the units at a time: a jackknife of groups."""
-    fold = first.data.table.folds(_LEFT_OUT)
     found = []
     for data in (first.data, other.data):
         # The curve as all rows have told it out of fold.
         told = predicted_out_of_fold(data.table.price, data.table, data.basis, lam=data.curve.lam)
-        found.append(pd.DataFrame([_numbers(data, fold != out, told) for out in range(_LEFT_OUT)]))
+        judged = data.on("outcome")
+        fold, of_judged = data.table.folds(_LEFT_OUT), judged.table.folds(_LEFT_OUT)
+        rows = [
+            _numbers(data.table, fold != out, told) | _of_cost(judged, of_judged != out)
+            for out in range(_LEFT_OUT)
+        ]
+        found.append(pd.DataFrame(rows))
     off = np.sqrt((_LEFT_OUT - 1) * (found[1] - found[0]).var(ddof=0))
     yield from (float(student.ppf(0.975, _LEFT_OUT - 1)) * off).items()
 
 
-def _numbers(data: AuditData, rows: NDArray[np.bool_], told: Array) -> dict[str, float]:
+def _numbers(table: AuditTable, rows: NDArray[np.bool_], told: Array) -> dict[str, float]:
     """Measures of one of the two prices on some rows (n,)."""
+    part = table.take(rows)
+    mean, total = part.mean_price, part.mean((part.price - part.mean_price) ** 2)
+    by_s = max(total - part.mean((part.price - told[rows]) ** 2), 0.0)
+    return {"typical_gap": float(np.sqrt(by_s)) / mean, "share_of_variance": by_s / max(total, 1e-300)}
+
+
+def _of_cost(data: AuditData, rows: NDArray[np.bool_]) -> dict[str, float]:
+    """Measures of one of the two prices against the outcome, if there is one, on some rows (n,)."""
     table = data.table.take(rows)
-    mean, total = table.mean_price, table.mean((table.price - table.mean_price) ** 2)
-    by_s = max(total - table.mean((table.price - told[rows]) ** 2), 0.0)
-    made = {"typical_gap": float(np.sqrt(by_s)) / mean, "share_of_variance": by_s / max(total, 1e-300)}
     if table.outcome is None:
-        return made
+        return {}
     surface = bias_surface(table, data.delta, random_state=data.seed)
     score = gini(table.price, table.outcome, table.weight)
-    return made | {"sufficiency": surface.value / mean, "gini": score}
+    return {"sufficiency": surface.value / table.mean_price, "gini": score}
 
 
 def _in_words(table: AuditTable, second: AuditTable, tables: Mapping[str, pd.DataFrame]) -> str:

@@ -69,7 +69,7 @@ _PROXY_ROWS, _PERMUTATIONS = 2_000, 39
 def through_what(data: AuditData, _: Answered) -> Part:
     """Attribute the price's link with s: the share explained, the features responsible, any direct use of s,
     and proxy discrimination."""
-    table, name = data.table, data.table.columns.sensitive
+    table, name = data.on("features").table, data.table.columns.sensitive
     _typical, uf = typical_gap(table, data.basis, data.curve)
     measures = [data.measure("share_of_variance", uf, of_price=False)]
     spread = f"“{name}” explains {within(uf)} of the price's variance."

@@ -48,6 +48,7 @@ _LEAF = 10
 
 def is_it_earned(data: AuditData, _: Answered) -> Part:
     """Split the gap into a part explained by expected cost and the rest, for both choices of two points."""
+    data = data.on("cost")
     chosen = chosen_decomposition(data.table, data.cost)
     fixed = None
     if not data.table.classes:
@@ -76,6 +77,7 @@ def is_it_earned(data: AuditData, _: Answered) -> Part:
 
 def among_equals(data: AuditData, _: Answered) -> Part:
     """Estimate the largest gap among rows with equal legitimate factors, jointly and for each factor."""
+    data = data.on("controls")
     table, factors = data.table, data.table.columns.controls
     sets = [factors] if len(factors) == 1 else [factors, *((each,) for each in factors)]
     measures: list[dict[str, Any]] = []
@@ -87,7 +89,7 @@ def among_equals(data: AuditData, _: Answered) -> Part:
             if among is factors:
                 if not _varied(part, among):
                     return _all_are_equals(data, among)
-                p_value = p_among_equals(table, table.price, among, random_state=data.seed)
+                any_link = p_among_equals(table, table.price, among, random_state=data.seed)
         except DeterminedError:
             if among is factors:
                 answer = Part(sentences=(_determined_in_words(among, table.columns.sensitive),))
@@ -95,12 +97,14 @@ def among_equals(data: AuditData, _: Answered) -> Part:
         curve = _curve_of(part, basis, left)
         gap, band = largest_gap(curve, data.delta, random_state=data.seed)
         if among is factors:
-            said = _equals_in_words(gap, table.mean_price, among, any_link=p_value)
+            said = _equals_in_words(gap, table.mean_price, among, any_link=any_link)
             drawn = f"These figures come from a random sample of {part.n:,} rows."
             robust = robustness_among_equals(part, basis, left, among, partial(_left_by_splines, part))
             said = (*said, robustness_in_words(robust, table.columns.sensitive, among))
             measures += as_measures(robust)
-            found = Measured(found=gap, p_value=p_value, table=part, curve=curve)
+            found = Measured(
+                found=gap, p_any_link=any_link, table=part, mean_price=table.mean_price, curve=curve
+            )
             answer = Part(
                 sentences=(*said, drawn) if part.n < table.n else said,
                 tables={"controlled_curve": band},
@@ -323,12 +327,12 @@ def _determined_in_words(factors: tuple[str, ...], name: str) -> str:
 
 
 def _equals_in_words(gap: Gap, mean: float, factors: tuple[str, ...], *, any_link: float) -> tuple[str, ...]:
-    """Return the answer and more; `any_link` is the p-value of no link, which may differ between
-    unequal rows."""
+    """Return the answer and more; `any_link` is the p-value of no link, whether it is alike everywhere or
+    not."""
     return (
         f"Among rows that are equal in {few(factors)}, the highest average price exceeds the lowest by "
         f"{of_mean(gap, mean)}.",
         noise_in_words(gap, mean),
-        "We also tested for a link that varies with the factors and found "
+        "A test that also counts links that vary with the factors finds "
         f"{'one' if any_link <= LEVEL else 'none'} (p = {any_link:.2g}).",
     )

@@ -41,22 +41,25 @@ def does_it_follow(data: AuditData, _: Answered) -> Part:
     typical, _uf = typical_gap(table, data.basis, data.curve)
     measures = [data.measure("typical_gap", typical)]
     tables = tables_of_classes(table) if table.classes else {}
-    said = _follows_in_words(gap, data, any_link=data.independence.p_value)
+    said = _follows_in_words(gap, data)
     if table.classes:
         said = (*follows_in_words(gap, table, tables), *said[1:])
     else:
         direction, _points = fixed_decomposition(table, data.basis, data.curve, None)
         measures.insert(0, data.measure("direction", direction["gap"]))
     notes: tuple[str, ...] = ()
-    if not table.probabilities.columns.empty:
-        of_probabilities, more, notes = along_probabilities(table, random_state=data.seed)
+    if data.is_first and data.plan.columns.probabilities:
+        known = data.on("probabilities")
+        of_probabilities, more, notes = along_probabilities(known.table, random_state=data.seed)
         tables |= of_probabilities
         said = (*said, *more)
-    if table.candidate is not None:
-        curve = fit_curve(table.candidate, table, data.basis)
-        other, band = largest_gap(curve, data.delta, random_state=data.seed)
+    if data.plan.columns.candidate is not None:
+        known = data.on("candidate")
+        assert known.table.candidate is not None
+        curve = fit_curve(known.table.candidate, known.table, known.basis)
+        other, band = largest_gap(curve, known.delta, random_state=data.seed)
         tables["candidate_curve"] = band
-        measures.append(data.measure("candidate_gap", other))
+        measures.append(known.measure("candidate_gap", other))
     return Part(
         sentences=said,
         tables=tables,
@@ -69,23 +72,14 @@ def _or_noise(gap: Gap) -> str:
     return "which is more than noise" if gap.p_value <= LEVEL else "which may be noise"
 
 
-def _follows_in_words(gap: Gap, data: AuditData, *, any_link: float) -> tuple[str, ...]:
-    """Return the answer and more; `any_link` is the p-value of no link of any kind."""
-    if any_link > LEVEL:
-        test = f"A joint test of several measures finds no link of any kind (p = {any_link:.2g})."
-    elif gap.p_value > LEVEL:
-        test = (
-            f"A joint test of several measures finds a link (p = {any_link:.2g}). The averages do not show "
-            "it, but the spread may."
-        )
-    else:
-        test = f"A joint test of several measures also finds a link (p = {any_link:.2g})."
+def _follows_in_words(gap: Gap, data: AuditData) -> tuple[str, ...]:
+    """Return the answer and more."""
     mean = data.table.mean_price
     return (
         f"Along “{data.table.columns.sensitive}”, the highest average price exceeds the lowest by "
         f"{of_mean(gap, mean)}, {_or_noise(gap)}.",
         f"In money, this is {data.table.money(gap.value)}. {noise_in_words(gap, mean)}",
-        test,
+        data.independence.any_link_in_words(),
     )
 
 

@@ -21,7 +21,7 @@ from scipy.sparse import csr_matrix
 from fairdash.auditing.curve import Basis, fit_curve, predicted_out_of_fold
 from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.gaps import Estimate, reach_of_all
-from fairdash.auditing.table import AuditTable
+from fairdash.auditing.table import AuditTable, as_feature
 from fairdash.evaluation.insurance import FEWEST_SHOWN, bands_of
 from fairdash.utils.text import counted, percent
 
@@ -38,12 +38,14 @@ _TWO_HALVES = float(np.sqrt(1 + 2 / np.pi))
 
 def how_much_money(data: AuditData, _: Answered) -> Part:
     """Measure payments above the mean, or above the cost-justified price, along s and by segment."""
-    table, cost, seed = data.table, data.cost, data.seed
+    every, seed, data = data, data.seed, data.on("cost")
+    table, cost = data.table, data.cost
     per_head, of_all, share = moved(table, data.basis, table.price, cost)
     measures = [data.measure("paid_above_per_head", per_head), data.measure("paid_above_of_all", of_all)]
-    bases = {"mean price": None} | ({} if cost is None else {"earned": cost})
+    bases = {"mean price": (every.table, None)} | ({} if cost is None else {"earned": (table, cost)})
     groups = [
-        along_s(table, table.price, each, random_state=seed).assign(base=name) for name, each in bases.items()
+        along_s(rows, rows.price, each, random_state=seed).assign(base=name)
+        for name, (rows, each) in bases.items()
     ]
     tables = {"money_along_s": pd.concat(groups, ignore_index=True)}
     most, count = segments(table, other_columns(table), table.price, cost, random_state=seed)
@@ -54,16 +56,17 @@ def how_much_money(data: AuditData, _: Answered) -> Part:
         _segments_in_words(most, count, data),
     ]
     if cost is not None:
-        above_mean = moved(table, data.basis, table.price, None)
-        measures.append(data.measure("paid_above_mean_per_head", above_mean[0]))
-        said.insert(0, _moved_in_words(*above_mean, table, earned=False))
+        above_mean = moved(every.table, every.basis, every.table.price, None)
+        measures.append(every.measure("paid_above_mean_per_head", above_mean[0]))
+        said.insert(0, _moved_in_words(*above_mean, every.table, earned=False))
     return Part(sentences=tuple(said), tables=tables, measures=tuple(measures))
 
 
 def other_columns(table: AuditTable) -> pd.DataFrame:
     """Return factors and features to cross with s."""
     features = table.features.drop(columns=[name for name in table.features if name in table.controls])
-    return pd.concat([table.controls, features], axis=1)
+    controls = {name: as_feature(column) for name, column in table.controls.items()}
+    return pd.concat([pd.DataFrame(controls, index=table.controls.index), features], axis=1)
 
 
 def _moved_in_words(

@@ -63,28 +63,28 @@ def how_sure(data: AuditData, before: Answered) -> Part:
 
 
 def _power(data: AuditData, before: Answered) -> Part:
-    mean = data.table.mean_price
     table = [
         {
             "criterion": name,
             "rows": each.table.n,
-            "smallest": each.found.smallest / mean,
+            "smallest": each.found.smallest / each.mean_price,
             "smallest_money": each.found.smallest,
-            "rows_needed": int(each.rows_needed(data.delta)),
+            "rows_needed": int(each.rows_needed(data.plan)),
         }
         for name, each in before.criteria.items()
     ]
     # The primary criterion has no value if the factors determine s.
     name = data.plan.criterion if data.plan.criterion in before.criteria else "independence"
     first = before.criteria[name]
-    n, needed = first.table.n, first.rows_needed(data.delta)
+    n, needed = first.table.n, first.rows_needed(data.plan)
     rows = counted(n, "row")
     if first.table.columns.groups is not None:
         rows += f" of {first.table.n_units:,} policies"
     enough = "there are enough rows" if needed <= n else f"about {needed:,.0f} rows would be needed"
     said = (
         f"{CRITERIA[name].title}: if there were no gap, {rows} like these would rule "
-        f"out a gap of {percent(first.found.smallest / mean)} of the mean price with probability 0.8. "
+        f"out a gap of {percent(first.found.smallest / first.mean_price)} of the mean price with "
+        "probability 0.8. "
         f"For a gap of {data.plan.gap_in_words}, {enough}."
     )
     return Part(sentences=(said,), tables={"power": pd.DataFrame(table)})
@@ -251,7 +251,7 @@ def _extrapolate(reliability: float) -> Array:
 def _moved(table: AuditTable, s: Array) -> tuple[AuditTable, NDArray[np.intp]]:
     """Return the table with another s, sorted by it; and which unit of the old one each of its units is."""
     order = np.argsort(s, kind="stable")
-    rows = {name: getattr(table, name)[order] for name in ("price", "weight", "deal", "distinct")}
+    rows = {name: getattr(table, name)[order] for name in ("price", "weight", "deal")}
     units, names = pd.factorize(table.units[order])
     return replace(table, sensitive=s[order], units=units, **rows), np.asarray(names, dtype=np.intp)
 

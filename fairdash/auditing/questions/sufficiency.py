@@ -30,7 +30,7 @@ from scipy.special import ndtr, ndtri
 
 from fairdash.auditing.curve import basis_of, by_unit, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Measured, Part, along
-from fairdash.auditing.gaps import LEVEL, POWER, Estimate, Tested, largest_gap, of_mean
+from fairdash.auditing.gaps import LEVEL, POWER, Gap, Tested, largest_gap, noise_in_words, of_mean
 from fairdash.auditing.questions.money import levels_of, other_columns
 from fairdash.auditing.table import FEWEST, AuditTable
 from fairdash.dependence.classical import Z
@@ -79,13 +79,16 @@ class Surface(Tested):
 
 def who_is_undercharged(data: AuditData, _: Answered) -> Part:
     """Test sufficiency and equalized residuals, and report the usual insurance figures."""
+    further = data.on("outcome", "expected_cost")
+    data = data.on("outcome")
     table, seed = data.table, data.seed
     assert table.outcome is not None
     surface = bias_surface(table, data.delta, random_state=seed)
     calibrated = autocalibration(table, data.delta, random_state=seed)
-    residuals, band = along(table, table.outcome_at_price_level - table.price, data.basis, data.plan)
+    left = table.outcome_at_price_level - table.price
+    residuals, band = along(table, left, fit_curve(left, table, data.basis), data.plan)
     return Part(
-        sentences=_in_words(surface, residuals.found, calibrated, table),
+        sentences=_in_words(surface, residuals, calibrated, table),
         tables={
             "residual_curve": band,
             "bias_surface": surface.cells,
@@ -95,7 +98,7 @@ def who_is_undercharged(data: AuditData, _: Answered) -> Part:
             "actual_to_expected": actual_to_expected(table),
             "calibration": actual_to_expected(table, by="price"),
             "deviances": deviances({table.columns.price: table.price}, table.outcome, table.weight),
-            **_one_ways(data),
+            **_one_ways(further),
         },
         measures=(
             data.measure("autocalibration", calibrated),
@@ -103,7 +106,7 @@ def who_is_undercharged(data: AuditData, _: Answered) -> Part:
             {"measure": "gini", "value": gini(table.price, table.outcome, table.weight)},
         ),
         criteria={
-            "sufficiency": Measured(found=surface, p_value=surface.p_value, table=table),
+            "sufficiency": Measured(found=surface, table=table, mean_price=table.mean_price),
             "equalized_residuals": residuals,
         },
     )
@@ -117,10 +120,11 @@ def _one_ways(data: AuditData) -> dict[str, pd.DataFrame]:
 
 
 def _in_words(
-    surface: Surface, residuals: Estimate, calibrated: Surface, table: AuditTable
+    surface: Surface, residuals: Measured, calibrated: Surface, table: AuditTable
 ) -> tuple[str, ...]:
     """Return the answer and more."""
-    mean, name = table.mean_price, table.columns.sensitive
+    mean, name, gap = table.mean_price, table.columns.sensitive, residuals.found
+    assert isinstance(gap, Gap)
     cells = surface.cells
     worst = cells.iloc[int(np.argmax(cells["b"] / cells["standard_error"].clip(lower=1e-300)))]
     place = (
@@ -138,7 +142,8 @@ def _in_words(
         f"{surface.p_value:.2g}).",
         *([place] if is_clear else []),
         f"The average of cost minus price varies along “{name}”: its highest point exceeds its lowest by "
-        f"{of_mean(residuals, mean)}.",
+        f"{of_mean(gap, mean)}. {noise_in_words(gap, mean)}",
+        residuals.any_link_in_words(f" between cost minus price and “{name}”"),
         _calibration(calibrated, mean),
     )
 

@@ -1,0 +1,104 @@
+"""Each question takes its own rows: a missing cell in a column that it doesn't use changes no number of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairdash as fd
+from fairdash.errors import DataError
+from tests.auditing.test_audit import policies
+
+ROLES = {
+    "price": "premium", "sensitive": "age", "exposure": "years", "outcome": "claims",
+    "expected_cost": "mu", "controls": ["zone", "bonus"], "candidate": "new", "features": ["zone", "bonus"],
+}  # fmt: skip
+ASKED = (1, 2, 3, 4, 5, 7, 9)
+#: Column to the questions that don't use it; question 1 shows the second price's curve beside the first's.
+UNUSED = {
+    "claims": (1, 2, 3, 4, 7),
+    "mu": (1, 2, 4),
+    "new": (2, 3, 4, 5, 7),
+    "zone": (1, 2, 3),
+}  # fmt: skip
+
+
+def tariff(n: int = 700, seed: int = 0) -> pd.DataFrame:
+    """Policies of which many have one price, age and exposure."""
+    rng = np.random.default_rng(seed)
+    frame = policies(n, seed=seed) if seed else policies(n)
+    frame["premium"] = frame["premium"].round(-1)
+    frame["age"], frame["bonus"] = frame["age"].round(-1), rng.integers(0, 5, n)
+    return frame.assign(mu=frame["premium"] / 2, new=frame["premium"].round(-2) + 50)
+
+
+def with_blanks(frame: pd.DataFrame, column: str, share: float = 0.3) -> pd.DataFrame:
+    gone = np.random.default_rng(1).random(len(frame)) < share
+    return frame.assign(**{column: frame[column].mask(gone)})
+
+
+@pytest.fixture(scope="module")
+def complete() -> fd.AuditResult:
+    return fd.audit(tariff(), **ROLES, questions=ASKED)
+
+
+@pytest.mark.parametrize("column", UNUSED)
+def test_cells_missing_elsewhere_change_no_number(complete, column):
+    result = fd.audit(with_blanks(tariff(), column), **ROLES, questions=ASKED)
+    for number in UNUSED[column]:
+        then, now = (each.measures[each.measures["question"] == number] for each in (complete, result))
+        pd.testing.assert_frame_equal(then, now, check_exact=True)
+        answers = [next(a for a in each.answers if a.question == number) for each in (complete, result)]
+        assert answers[0].text == answers[1].text
+        for name in set(answers[0].tables) - {"curve"}:
+            pd.testing.assert_frame_equal(complete.tables[name], result.tables[name], check_exact=True)
+    pd.testing.assert_frame_equal(complete.curve, result.curve, check_exact=True)
+    pd.testing.assert_series_equal(complete.verdicts.iloc[0], result.verdicts.iloc[0], check_exact=True)
+    assert result.n == complete.n
+
+
+def test_an_answer_says_what_it_leaves_out_and_that_a_blank_may_mean_none():
+    frame = tariff()
+    frame["claims"] = frame["claims"].where(frame["claims"] > frame["claims"].quantile(0.2))
+    result = fd.audit(frame, price="premium", sensitive="age", outcome="claims", questions=[1, 3, 5])
+    said = "Figures that use “claims” leave out 140 rows in which it is missing. A blank may mean no claim: write 0"
+    assert [said in each.text for each in result.answers] == [False, True, True]
+    assert result.n == len(frame)
+    known = frame.dropna()
+    of_known = fd.audit(known, price="premium", sensitive="age", outcome="claims", questions=[5])
+    for row in ("sufficiency", "equalized_residuals"):
+        then, now = (each.verdicts.set_index("criterion").loc[row] for each in (of_known, result))
+        # The other criteria are as many, so Holm's correction is the same.
+        pd.testing.assert_series_equal(then, now)
+
+
+def test_a_question_without_enough_rows_is_not_answered_and_the_others_are():
+    frame = tariff().assign(claims=lambda each: each["claims"].where(each.index < 60))
+    roles = {"price": "premium", "sensitive": "age", "outcome": "claims"}
+    result = fd.audit(frame, **roles, questions=[1, 3, 5])
+    assert result.verdict != "none"
+    assert "Not answered: An audit needs 100 rows in which “claims” is known" in result.answers[2].text
+    assert "leave out 640 rows" in result.answers[2].text
+    assert result.verdicts.set_index("criterion").loc["sufficiency", "verdict"] == "none"
+    with pytest.raises(DataError, match="“claims” is known, and there are 60"):
+        fd.audit(frame, **roles, criterion="sufficiency", questions=[1])
+
+
+def test_two_prices_are_compared_on_the_rows_that_have_both():
+    frame = with_blanks(tariff(), "new")
+    roles = {"price": "premium", "sensitive": "age", "candidate": "new", "outcome": "claims"}
+    found, right = (fd.audit(each, **roles, questions=[1, 3, 5, 10]) for each in (frame, frame.dropna()))
+    for name in ("two_prices", "double_lift", "change_along_s", "candidate_verdicts", "candidate_curve"):
+        pd.testing.assert_frame_equal(found.tables[name], right.tables[name], rtol=1e-9)
+    assert found.n == len(frame)
+    assert "“new” leave out" in found.answers[-1].text
+
+
+def test_classes_keep_their_names_where_cells_of_some_are_missing():
+    frame = tariff()
+    frame["region"] = np.random.default_rng(2).choice(list("abcd"), len(frame))
+    frame["claims"] = frame["claims"].mask(frame["region"] == "b")
+    result = fd.audit(frame, price="premium", sensitive="region", outcome="claims", questions=[1, 5])
+    assert result.tables["classes"]["class"].tolist() == list("abcd")
+    assert result.tables["residual_curve"]["class"].tolist() == list("acd")
