@@ -83,6 +83,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.conditional --pairs
 	$(BIN)/python -m benchmarks.price
 	$(BIN)/python -m benchmarks.class_verdicts
+	$(BIN)/python -m benchmarks.crossing
 	$(BIN)/python -m benchmarks.postprocessor
 	$(BIN)/python -m benchmarks.postprocessor_tables
 	$(BIN)/python -m benchmarks.tariff

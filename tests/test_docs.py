@@ -188,6 +188,7 @@ def test_the_page_on_audits_says_how_often_they_were_wrong_and_how_long_they_tak
         audit_sufficiency,
         audit_times,
         audit_ways,
+        crossing,
     )
 
     page = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
@@ -205,6 +206,15 @@ def test_the_page_on_audits_says_how_often_they_were_wrong_and_how_long_they_tak
     ):
         (found,) = re.findall(rf"<!-- {name} -->\n(.*?)\n<!-- /{name} -->", page, flags=re.DOTALL)
         assert found.splitlines() == lines
+    (found,) = re.findall(r"<!-- crossing -->\n(.*?)\n<!-- /crossing -->", page, flags=re.DOTALL)
+    crossings = pd.read_csv(crossing.RESULTS)
+    assert found.splitlines() == crossing.page_lines(crossings)
+    at_most, least = (crossings[crossings["gap"].isin(gaps)] for gaps in ((0, 1), (4,)))
+    assert (at_most["any_above"] <= 0.07 * at_most["samples"]).all()
+    assert (
+        crossings.query("gap == 1")["crossing_below"] <= 0.07 * crossings.query("gap == 1")["samples"]
+    ).all()
+    assert (least["any_above"] >= 0.9 * least["samples"]).all()
     said = " ".join(page.split("## The level of prices")[1].split("\n## ")[0].split())
     by = sufficiency[sufficiency["price"] == "price = μ"].set_index(["planted", "rows"])
     jump, tail, line = (

@@ -10,24 +10,30 @@ from os import PathLike
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from fairdash.auditing.cells import cells_of
 from fairdash.auditing.data import Answered, AuditData, Measured, Progress
 from fairdash.auditing.evidence import AuditResult, environment, hash_of_rows
 from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED, holm, verdict_at
 from fairdash.auditing.models.model_answers import MODEL_PRICE, ask_model, content_of, priced
-from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, ModelFile, plan_of
+from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, ModelFile, crossing_name, plan_of
 from fairdash.auditing.result import Answer
 from fairdash.auditing.table import AuditTable, only_shown
 from fairdash.data.dataset import draw_of_groups
+from fairdash.errors import DataError
+from fairdash.evaluation.insurance import FEWEST_SHOWN
 from fairdash.storage import sha256
 from fairdash.utils.records import to_plain
-from fairdash.utils.text import percent
+from fairdash.utils.text import counted, percent
 
 #: Rows that are audited, at most; a mean price of so many has a standard error of a thousandth of its spread.
 MOST_ROWS = 2_000_000
 #: Questions that a second price is asked by itself, and those that need both.
 OF_EACH_PRICE = frozenset(range(1, 8))
+#: Questions that a crossing is asked, besides the primary criterion's: question 4 takes long for 25 cells.
+OF_A_CROSSING = frozenset({1, 2, 5, 10})
 OF_BOTH_PRICES = frozenset(number for number, each in QUESTIONS.items() if each.needs == "candidate")
 
 #: Tables whose columns low and high are of s.
@@ -75,7 +81,7 @@ def audit(
         at random, in whole groups if there are `groups`.
     price, sensitive
         Columns with the price or prediction π, per unit of exposure, and with the sensitive attribute s.
-        Several attributes are audited one after another, with Holm's correction.
+        Several attributes are audited one after another, and their crossings, with Holm's correction.
     model
         Model of the price: a function from a frame to prices (n,), an object with ``predict``, or an ONNX
         file (path or bytes; pickles are never loaded). `price` then names the model's price, by default
@@ -128,7 +134,8 @@ def audit(
     Returns
     -------
     AuditResult
-        ``verdict`` is ``"below"``, ``"above"`` or ``"undecided"``.
+        ``verdict`` is ``"below"``, ``"above"`` or ``"undecided"``. With several attributes, it is
+        ``"below"`` only if the cells of each crossing are.
 
     Raises
     ------
@@ -187,9 +194,9 @@ def carry_out(
         origin["model"] = to_plain(kept)
     if model is not None:
         frame, pricing = priced(frame, model, columns=model_columns, name=plan.columns.price)
-    names = plan.columns.each
     both = plan.columns.candidate is not None and 10 in plan.asked
-    parts, done = len(names) * (2 if both else 1), 0
+    columns = plan.columns
+    parts, done = (len(columns.each) + len(columns.crossings)) * (2 if both else 1), 0
 
     def tell(doing: str, share: float) -> None:
         if progress is not None:
@@ -198,20 +205,13 @@ def carry_out(
     tell("Reading the rows", 0.0)
     everyone = frame
     frame, drawn = _drawn(everyone, plan)
-    tables = [AuditTable.of(frame, columns, **plan.of_table) for columns in names]
+    hypotheses = data_of(frame, plan, tell=tell, notes=drawn)
     firsts, seconds = [], []
-    for table in tables:
-        own, is_first = replace(plan, columns=table.columns), table is tables[0]
-        data = AuditData(
-            table=replace(table.on(()), notes=(*drawn, *table.notes)), frame=frame, plan=own, tell=tell,
-            also=plan.columns.also if is_first else (), is_first=is_first,
-        )  # fmt: skip
-        # Without the primary criterion's rows there is no audit.
-        data.on(*filter(None, (QUESTIONS[CRITERIA[plan.criterion].question].needs,)))
+    for data in hypotheses:
         pair = data.on("candidate") if both else data
-        if both and pair.table.n == table.n:
+        if both and pair.table.n == data.table.n:
             data = pair = replace(pair, roles=frozenset({"candidate"}), _parts={})
-        firsts.append(Answered(data=data).go_on(own.asked - OF_BOTH_PRICES))
+        firsts.append(Answered(data=data).go_on(data.plan.asked - OF_BOTH_PRICES))
         done += 1
         if both:
             second = _of_second_price(pair)
@@ -225,7 +225,8 @@ def carry_out(
     results = [
         conclude(each, verdicts, origin) for each, verdicts in zip(firsts, decide(firsts), strict=True)
     ]
-    result = replace(together(results, plan), made_with=environment())
+    is_whole = len(hypotheses) == len(columns.each) + len(columns.crossings)
+    result = replace(together(results, plan, is_whole=is_whole), made_with=environment())
     if pricing is not None:
         asking = partial(tell, "Changing one input of the model at a time", 0.0)
         result = ask_model(result, everyone, pricing, columns=model_columns, customer=customer, tell=asking)
@@ -244,6 +245,75 @@ def _drawn(frame: pd.DataFrame, plan: AuditPlan) -> tuple[pd.DataFrame, tuple[st
     return frame.iloc[rows], (f"{len(rows):,} of {n:,} rows are audited, drawn at random.",)
 
 
+def data_of(
+    frame: pd.DataFrame, plan: AuditPlan, *, tell: Progress, notes: tuple[str, ...] = ()
+) -> list[AuditData]:
+    """Return the data of each sensitive attribute, and of each crossing that can be judged."""
+    tables = [AuditTable.of(frame, columns, **plan.of_table) for columns in plan.columns.each]
+    crossed, unjudged = _crossed(frame, plan, tuple(map(str, tables[0].features)), tell=tell)
+    found = []
+    for table in tables:
+        is_first = table is tables[0]
+        more = (*notes, *table.notes, *(unjudged if is_first else ()))
+        data = AuditData(
+            table=replace(table.on(()), notes=more), frame=frame, plan=replace(plan, columns=table.columns),
+            tell=tell, crossings=crossed if is_first else (), is_first=is_first,
+        )  # fmt: skip
+        # Without the primary criterion's rows there is no audit.
+        data.on(*_primary_roles(plan))
+        found.append(data)
+    return [*found, *crossed]
+
+
+def _primary_roles(plan: AuditPlan) -> Sequence[str]:
+    needed = QUESTIONS[CRITERIA[plan.criterion].question].needs
+    return [needed] if needed else []
+
+
+def _crossed(
+    frame: pd.DataFrame, plan: AuditPlan, features: tuple[str, ...], *, tell: Progress
+) -> tuple[tuple[AuditData, ...], tuple[str, ...]]:
+    """Return the data of each crossing of sensitive attributes, and sentences on those not judged."""
+    found, said = [], []
+    asked = plan.asked & OF_A_CROSSING
+    # Tables along other columns are those of questions 5 and 10.
+    coverage = plan.columns.coverage if 5 in asked else None
+    for names in plan.columns.crossings:
+        name, cells = crossing_name(names), cells_of(frame, plan.columns, names)
+        others = [each for each in features if (asked & {5, 10} and each not in names) or each == coverage]
+        columns = replace(
+            plan.columns, sensitive=name, also=(), probabilities=(), known_class=None,
+            features=tuple(others), coverage=coverage,
+        )  # fmt: skip
+        own = replace(plan, columns=columns, questions=tuple(sorted(asked)))
+        whole = frame.assign(**{name: cells.codes})
+        try:
+            table = AuditTable.of(whole, columns, **plan.of_table)
+            table = replace(table.on(()), classes=cells.names)
+            data = AuditData(table=table, frame=whole, plan=own, tell=tell, cells=cells, is_first=False)
+            rest = _not_judged(data)
+            notes = (*table.notes, *filter(None, (cells.note, rest)))
+            data = replace(data, table=replace(table, notes=notes), _parts={})
+            # Too few rows or cells for the primary criterion are found out here.
+            _ = data.on(*_primary_roles(plan)).basis
+        except DataError as error:
+            said.append(f"fairdash can't judge the crossing “{name}”: {error}")
+            continue
+        found.append(data)
+    return tuple(found), tuple(said)
+
+
+def _not_judged(data: AuditData) -> str:
+    """Count the rows of cells that have too few rows, or policies, to be judged; "" without any."""
+    table = data.table
+    if not (rest := int((~np.isin(table.sensitive, data.basis.at)).sum())):
+        return ""
+    return (
+        f"{counted(rest, 'row')} of {table.n:,} lie in cells of “{table.columns.sensitive}” with fewer than "
+        f"{FEWEST_SHOWN} rows or policies. These cells are not judged."
+    )
+
+
 def _of_second_price(data: AuditData) -> Answered:
     """Result for the second price by itself, on the same rows."""
     assert data.table.candidate is not None
@@ -253,15 +323,15 @@ def _of_second_price(data: AuditData) -> Answered:
     )
     table = replace(data.table, price=data.table.candidate, candidate=None, columns=columns, notes=())
     frame = data.frame[data.frame[data.plan.columns.price].notna()]
-    second = replace(data, table=table, frame=frame, plan=plan, also=(), roles=frozenset(), _parts={})
+    second = replace(data, table=table, frame=frame, plan=plan, crossings=(), roles=frozenset(), _parts={})
     return Answered(data=second).go_on(plan.asked)
 
 
 def decide(audits: Sequence[Answered]) -> list[dict[str, str]]:
-    """Return the verdict for each sensitive attribute, corrected for multiple attributes.
+    """Return the verdict for each sensitive attribute and each crossing, corrected for their number.
 
     The primary criterion is tested at 5 % in each direction, with Holm's correction over several sensitive
-    attributes. One more Holm correction covers all other criteria together.
+    attributes and their crossings. One more Holm correction covers all other criteria together.
     """
     verdicts: list[dict[str, str]] = [{} for _ in audits]
     every = [(k, name) for k, each in enumerate(audits) for name in CRITERIA if name in each.criteria]
@@ -364,11 +434,11 @@ def _verdict_in_words(measured: Measured, verdict: str, plan: AuditPlan) -> str:
     )
 
 
-def together(results: list[AuditResult], plan: AuditPlan) -> AuditResult:
-    """Combine the results along several sensitive attributes: the first, with the others inside it.
+def together(results: list[AuditResult], plan: AuditPlan, *, is_whole: bool = True) -> AuditResult:
+    """Combine the results along several attributes and their crossings: the first, with the others inside it.
 
-    Its verdict is "above" where one of them is above, "below" where all are, and else "undecided"; its
-    table ``by_sensitive`` holds the verdicts of all.
+    Its verdict is "above" where one of them is above, "below" where all are and `is_whole`, so that no
+    crossing is missing, and else "undecided"; its table ``by_sensitive`` holds the verdicts of all.
     """
     first, *others = results
     if not others:
@@ -380,7 +450,7 @@ def together(results: list[AuditResult], plan: AuditPlan) -> AuditResult:
     ]
     return replace(
         first,
-        verdict=ABOVE if ABOVE in primary else BELOW if primary == {BELOW} else UNDECIDED,
+        verdict=ABOVE if ABOVE in primary else BELOW if primary == {BELOW} and is_whole else UNDECIDED,
         tables=MappingProxyType({**first.tables, "by_sensitive": pd.concat(every, ignore_index=True)}),
         plan=plan,
         others=tuple(others),

@@ -251,6 +251,8 @@ class Curve:
         Mean products of y, about its mean, with the basis' functions, and their covariance if it is flat.
     lam, edf
         The penalty, and how many free coefficients the curve is worth.
+    freedom : (J,) array
+        Degrees of freedom of each point's variance: those of its own units for a level, infinite elsewhere.
     """
 
     basis: Basis
@@ -263,6 +265,7 @@ class Curve:
     flat: tuple[Array, Array]
     lam: float
     edf: float
+    freedom: Array
 
     @property
     def standard_errors(self) -> Array:
@@ -345,6 +348,7 @@ def fit_curve(
         flat=_if_flat(by_unit(weighted, about, table)),
         lam=lam,
         edf=edf,
+        freedom=_freedom(basis, table),
     )
 
 
@@ -412,6 +416,15 @@ def by_unit(weighted: Rows, residual: Array, table: AuditTable) -> Rows:
         return each
     into = csr_matrix((np.ones(len(units)), (units, np.arange(len(units)))))
     return into @ each
+
+
+def _freedom(basis: Basis, table: AuditTable) -> Array:
+    """Degrees of freedom of the points' variances, (J,); units of unequal weight count for fewer."""
+    freedom = np.full(len(basis.at), np.inf)
+    for j in np.flatnonzero(np.array(basis.kind) == "level"):
+        squares = table.per_unit(table.weight * (table.sensitive == basis.at[j])) ** 2
+        freedom[j] = max(squares.sum() ** 2 / max((squares**2).sum(), 1e-300) - 1, 1.0)
+    return freedom
 
 
 def _rank_slope(values: Array, basis: Basis) -> Array:

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairdash.auditing.cells import Cells
 from fairdash.auditing.curve import Basis, Curve, basis_of, fit_curve
 from fairdash.auditing.gaps import LEVEL, Estimate, Tested, largest_gap
 from fairdash.auditing.models.premiums import Costs, learn_costs
@@ -120,8 +121,10 @@ class AuditData:
         Plan of the audit; its columns are the table's.
     tell
         Told of progress.
-    also
-        The further sensitive attributes that this one is crossed with.
+    cells
+        Of a crossing of attributes, which is audited as one more attribute: the cells that are its classes.
+    crossings
+        Data of each crossing, if this is the first attribute.
     is_first
         Whether this is the first attribute: class probabilities, which belong to none, are reported with it.
     roles
@@ -132,7 +135,8 @@ class AuditData:
     frame: pd.DataFrame
     plan: AuditPlan
     tell: Progress
-    also: tuple[str, ...] = ()
+    cells: Cells | None = None
+    crossings: tuple[AuditData, ...] = ()
     is_first: bool = True
     roles: frozenset[str] = frozenset()
     _parts: dict[frozenset[str], AuditData] = field(default_factory=dict)

@@ -5,6 +5,9 @@ upper one-sided 95 % limit of E[y|s] − E[y|t] is under δ: the gap is the diff
 each pair at 5 % is enough (intersection–union; Berger 1982). It is *above* δ if the largest of the pairs'
 simultaneous lower limits exceeds δ; pairs that are certainly closer than δ, at a tenth of the level, are
 excluded first (the two-step method of Romano, Shaikh and Wolf 2014, Econometrica 82).
+
+The variance of a level's mean comes from the level's own rows, so levels may differ in variance. With few
+rows it is uncertain: draws include its distribution, and single pairs have Welch's degrees of freedom.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import stdtr, stdtrit
 
 from fairdash.auditing.curve import Basis, Curve, predicted_out_of_fold
 from fairdash.auditing.table import AuditTable
@@ -26,6 +29,7 @@ from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import percent
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 BELOW, ABOVE, UNDECIDED, NONE = "below", "above", "undecided", "none"
 #: What a claim in one direction may be wrong in.
@@ -147,19 +151,27 @@ def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> 
     error = np.sqrt(np.maximum(spread, least**2))
     apart = values[first] - values[second]
     off = drawn[:, first] - drawn[:, second]
-    pairs = _Pairs(apart=apart, error=error, off=off / error)
+    scale, freedom = _scales(curve.freedom, random_state), _freedom_of_pairs(curve, first, second)
+    errors = error
+    if scale.shape[0] > 1:
+        spread = variance * scale**2
+        shared = covariance[first, second] * scale[:, first] * scale[:, second]
+        errors = np.sqrt(np.maximum(spread[:, first] + spread[:, second] - 2 * shared, least**2))
+    pairs = _Pairs(apart=apart, error=error, off=off / errors, freedom=freedom)
     size = np.abs(apart)
-    none = (np.abs(off) + ndtri(1 - LEVEL) * error).max(axis=1)
-    single = float(np.quantile(np.abs(drawn / np.maximum(curve.standard_errors, least)).max(axis=1), 0.95))
+    usual, far = (stdtrit(freedom, 1 - level) * error for level in (LEVEL, LEVEL / 2))
+    none = (np.abs(off) + usual).max(axis=1)
+    points = np.maximum(curve.standard_errors * scale, least)
+    single = float(np.quantile(np.abs(drawn / points).max(axis=1), 0.95))
     gap = Gap(
         value=float(np.ptp(values)),
         ci_low=pairs.lower(LEVEL / 2),
-        ci_high=float((size + ndtri(1 - LEVEL / 2) * error).max()),
+        ci_high=float((size + far).max()),
         lower=pairs.lower(LEVEL),
-        upper=float((size + ndtri(1 - LEVEL) * error).max()),
+        upper=float((size + usual).max()),
         floor=float(np.ptp(drawn, axis=1).mean()),
         p_value=p_of_flat(curve, random_state=random_state),
-        p_below=float(ndtr(-((delta - size) / error).min())),
+        p_below=float(stdtr(freedom, (size - delta) / error).max()),
         p_above=pairs.p_above(delta),
         smallest=float(np.quantile(none, POWER)),
         lowest=int(np.argmin(values)),
@@ -192,25 +204,27 @@ def _least(curve: Curve) -> float:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Pairs:
-    """Differences of pairs of points, (M,), and draws of how far each is off in its errors, (draws, M)."""
+    """Differences of pairs of points, (M,), with errors and their degrees of freedom, and draws of how far
+    each is off in its errors, (draws, M)."""
 
     apart: Array
     error: Array
     off: Array
+    freedom: Array
 
     @cached_property
     def most(self) -> Array:
         """(draws,) array: the most that any is off, in either order of the two points."""
         return np.abs(self.off).max(axis=1)
 
-    def _reach(self, level: float) -> float:
-        """Value that the largest error of any pair exceeds with probability at most `level`.
+    def _reach(self, level: float) -> Array:
+        """Errors that any pair, (M,), is off by more than with probability at most `level` for all together.
 
-        Where the draws are too few for the level, Bonferroni's inequality bounds it.
+        Where the draws are too few for the level, Bonferroni's inequality bounds them.
         """
         if level * len(self.most) >= _ENOUGH:
-            return float(np.quantile(self.most, 1 - level))
-        return float(-ndtri(level / (2 * self.off.shape[1])))
+            return np.full(len(self.error), np.quantile(self.most, 1 - level))
+        return np.asarray(-stdtrit(self.freedom, level / (2 * len(self.error))))
 
     def _relevant(self, delta: float, level: float) -> tuple[Array, Array]:
         """Of pairs that may differ by more than δ, in their order: the differences' errors' most in each
@@ -250,7 +264,7 @@ class _Pairs:
                 return False
             seen = float(beyond[relevant].max())
             # The chance that any is off by so much is at most the sum of their chances.
-            chance = min(_share(most, seen), float(relevant.sum() * ndtr(-seen)))
+            chance = min(_share(most, seen), float(stdtr(np.tile(self.freedom, 2)[relevant], -seen).sum()))
             return chance <= level * (1 - _SCREENED)
 
         low, high = np.log(_LEAST_LEVEL), 0.0
@@ -308,6 +322,24 @@ def _draw(covariance: Array, random_state: int | None) -> Array:
     scale, root = root_of(covariance)
     half = rng_of(Stream.AUDIT_DRAWS, random_state).normal(size=(_DRAWS // 2, len(scale)))
     return (np.vstack([half, -half]) @ root.T) * scale
+
+
+def _scales(freedom: Array, random_state: int | None) -> Array:
+    """Draw factors by which standard errors of points are off, (draws, J); (1, J) if all are certain."""
+    if np.isinf(freedom).all():
+        return np.ones((1, len(freedom)))
+    own = np.where(np.isinf(freedom), 1.0, freedom)
+    drawn = np.sqrt(rng_of(Stream.AUDIT_DRAWS, random_state, 2).chisquare(own, (_DRAWS, len(own))) / own)
+    return np.where(np.isinf(freedom), 1.0, drawn)
+
+
+def _freedom_of_pairs(curve: Curve, first: Index, second: Index) -> Array:
+    """Degrees of freedom of the differences of pairs of points, (M,), as of Welch (1947)."""
+    own = np.maximum(np.diag(curve.covariance), 1e-300)
+    parts = own / np.sqrt(curve.freedom)
+    squares = parts[first] ** 2 + parts[second] ** 2
+    whole = (own[first] + own[second]) ** 2
+    return np.divide(whole, squares, out=np.full(len(first), np.inf), where=squares > 0)
 
 
 def _share(drawn: Array, seen: float) -> float:

@@ -9,11 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from importlib import import_module
+from itertools import combinations
 from types import MappingProxyType
 from typing import Any
 
 from fairdash.errors import Checks, OptionError
 from fairdash.utils.registry import get_entry
+from fairdash.utils.text import CROSS
+
+#: Of more sensitive attributes than this, only the crossings with the first are judged.
+MAX_CROSSED = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +82,17 @@ class Columns:
         return (names,) if isinstance(names, str) else names
 
     @property
+    def crossings(self) -> tuple[tuple[str, ...], ...]:
+        """Attributes of each crossing that is judged: all pairs, and three at once.
+
+        Of more than three attributes, only the pairs with the first are judged.
+        """
+        names = (self.sensitive, *self.also)
+        if len(names) > MAX_CROSSED:
+            return tuple((self.sensitive, other) for other in self.also)
+        return tuple(each for count in range(2, len(names) + 1) for each in combinations(names, count))
+
+    @property
     def of_candidate(self) -> Columns:
         """Columns for the audit of the second price."""
         assert self.candidate is not None
@@ -130,6 +146,15 @@ def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Colu
         if roles.get(role) is not None:
             roles[role] = _names(roles[role])
     return Columns(price=price, sensitive=first, also=tuple(also), **roles)
+
+
+def crossing_name(names: Sequence[str]) -> str:
+    """Return the name of a crossing of attributes.
+
+    >>> crossing_name(["age", "sex"])
+    'age × sex'
+    """
+    return CROSS.join(names)
 
 
 def plan_of(price: str, sensitive: str | Sequence[str], **options: Any) -> AuditPlan:

@@ -23,7 +23,7 @@ from fairdash.auditing.table import UNITS
 from fairdash.errors import OptionError
 from fairdash.utils.records import to_plain
 from fairdash.utils.safe_csv import safe_csv
-from fairdash.utils.text import few, percent, visible
+from fairdash.utils.text import CROSS, few, percent, visible
 
 if TYPE_CHECKING:
     from fairdash.figures.audit_traces import AuditView
@@ -31,14 +31,13 @@ if TYPE_CHECKING:
 #: The file of a result that holds all that was found.
 CONTENT = "audit.json"
 _PRIMARY = {
-    "independence": "The highest average “{price}” along “{sensitive}” exceeds the lowest by {value} of "
-    "the mean price",
+    "independence": "The highest average “{price}” {along} exceeds the lowest by {value} of the mean price",
     "conditional_independence": "Among rows that are equal in {factors}, the highest average “{price}” "
-    "along “{sensitive}” exceeds the lowest by {value} of the mean price",
-    "sufficiency": "Among customers who pay the same “{price}”, expected cost varies along “{sensitive}” "
-    "by {value} of the mean price",
+    "{along} exceeds the lowest by {value} of the mean price",
+    "sufficiency": "Among customers who pay the same “{price}”, expected cost varies {along} by {value} of "
+    "the mean price",
     "equalized_residuals": "With cost scaled to total “{price}”, the highest average of cost minus “{price}” "
-    "along “{sensitive}” exceeds the lowest by {value} of the mean price",
+    "{along} exceeds the lowest by {value} of the mean price",
 }
 _DECIDED = {
     BELOW: "The data show that this is below the allowed {delta}.",
@@ -50,7 +49,7 @@ IN_SHORT = {
     BELOW: "shown below the threshold",
     ABOVE: "shown above the threshold",
     UNDECIDED: "not decided by these rows",
-    NONE: "not asked: a column is missing",
+    NONE: "not asked, or a column is missing",
 }
 #: Points that are the mean of all rows beyond the range.
 TAILS = ("below", "above")
@@ -148,8 +147,9 @@ class Findings:
     notes
         Notes on rows left out or sampled.
     others
-        Results along further sensitive attributes. With several attributes, `verdict` and the table
-        ``by_sensitive`` cover all of them, and everything else covers the first.
+        Results along further sensitive attributes, and across the cells of each crossing. With several
+        attributes, `verdict` and the table ``by_sensitive`` cover all of them and the crossings, and
+        everything else covers the first.
     origin
         Source of the table, and the hash of its rows; see :class:`~fairdash.auditing.evidence.KeptPlan`.
     made_with
@@ -182,7 +182,7 @@ class Findings:
 
     @property
     def along(self) -> tuple[Self, ...]:
-        """Results for each sensitive attribute, in the order given."""
+        """Results for each sensitive attribute, in the order given, and for each crossing."""
         if not self.others:
             return (self,)
         own = {name: table for name, table in self.tables.items() if name != "by_sensitive"}
@@ -208,10 +208,32 @@ class Findings:
         )
 
     @property
+    def decisive(self) -> Self:
+        """Result that decides the verdict: the first one of several with this verdict, or the only one."""
+        return next((each for each in self.along if each.verdict == self.verdict), self.along[0])
+
+    @property
+    def headline(self) -> str:
+        """Name the primary criterion and the verdict, of several attributes with those that it comes from."""
+        title = f"{CRITERIA[self.plan.criterion].title}: {IN_SHORT[self.verdict]}"
+        names = [each.plan.columns.sensitive for each in self.along if each.verdict == self.verdict]
+        return f"{title} for {few(names)}" if self.others and names else title
+
+    @property
     def in_words(self) -> str:
-        """State the primary verdict in plain words, with its number and interval."""
-        rows = self.verdicts[self.verdicts["criterion"] == self.plan.criterion]
-        return primary(rows.to_dict("records")[0], self.plan)
+        """State the primary verdict in plain words, with its number and interval, and the other verdicts."""
+        first = self.decisive
+        said = [primary(first.verdicts.iloc[0], first.plan)]
+        others = [each for each in self.along if each.plan.columns != first.plan.columns]
+        for verdict in (ABOVE, UNDECIDED, BELOW):
+            names = [each.plan.columns.sensitive for each in others if each.verdict == verdict]
+            said += [f"{IN_SHORT[verdict].capitalize()}: {few(names)}."] if names else []
+        return " ".join(said)
+
+    @property
+    def every_note(self) -> tuple[str, ...]:
+        """Notes of the results for all attributes and crossings, each once."""
+        return tuple(dict.fromkeys(note for each in self.along for note in each.notes))
 
     def sections(self) -> Iterator[tuple[Answer, dict[str, pd.DataFrame]]]:
         """Return the answers in order, each with its tables by name, measures last under ``measures_`` and
@@ -269,13 +291,14 @@ def _known(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def primary(row: Mapping[Any, Any], plan: AuditPlan) -> str:
+def primary(row: pd.Series, plan: AuditPlan) -> str:
     """State the primary verdict and its consequence in one sentence; `row` is its row of the verdicts."""
     columns = plan.columns
     if math.isnan(row["value"]):
         return f"“{CRITERIA[plan.criterion].title}” has no answer: see question {row['question']}."
+    across = "across the cells of" if CROSS in columns.sensitive else "along"
     said = _PRIMARY[plan.criterion].format(
-        sensitive=columns.sensitive,
+        along=f"{across} “{columns.sensitive}”",
         price=columns.price,
         factors=few(columns.controls),
         value=percent(row["value"]),
@@ -290,8 +313,9 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
     Returns
     -------
     Drift, dict of frames
-        ``moved``: a row a criterion and a measure with an interval in both audits: before, now, difference,
-        ci_low, ci_high as shares of the mean price, verdict_before and verdict_now.
+        ``moved``: a row a criterion (along each attribute and crossing) and a measure with an interval in
+        both audits: before, now, difference, ci_low, ci_high as shares of the mean price, verdict_before and
+        verdict_now.
         ``moved_curve``: the difference of the curves where both have a point: at, value, low, high, kind; the
         band holds the whole difference in 95 % of samples where nothing has moved.
 
@@ -377,26 +401,34 @@ def _curves(now: Findings, before: Findings) -> pd.DataFrame:
 
 
 def _differences(now: Findings, before: Findings) -> pd.DataFrame:
-    """Return a row a criterion, and a measure, that has an interval in both audits."""
+    """Return a row a criterion, along each attribute and crossing, and a measure, with intervals in both."""
     ends = ["value", "ci_low", "ci_high"]
-    parts = []
-    for name, key in (("verdicts", ["criterion"]), ("measures", ["question", "measure"])):
-        both = getattr(now, name).merge(getattr(before, name), on=key, suffixes=("", "_before"))
-        both = both.dropna(subset=[*ends, *(f"{each}_before" for each in ends)])
-        value, low, high = (both[each] for each in ends)
-        was, was_low, was_high = (both[f"{each}_before"] for each in ends)
-        moved = value - was
-        named = {name: each.title for name, each in CRITERIA.items()}
-        made = {
-            "what": both[key[-1]].map(lambda each, named=named: named.get(each, each.replace("_", " "))),
-            "before": was,
-            "now": value,
-            "difference": moved,
-            # Of each audit's interval the side that the other one lies on.
-            "ci_low": moved - np.hypot(value - low, was_high - was),
-            "ci_high": moved + np.hypot(high - value, was - was_low),
-            "verdict_before": both.get("verdict_before", ""),
-            "verdict_now": both.get("verdict", ""),
-        }
-        parts.append(pd.DataFrame(made))
-    return pd.concat(parts, ignore_index=True)
+    both = _numbers(now).merge(_numbers(before), on=["question", "what"], suffixes=("", "_before"))
+    both = both.dropna(subset=[*ends, *(f"{each}_before" for each in ends)])
+    value, low, high = (both[each] for each in ends)
+    was, was_low, was_high = (both[f"{each}_before"] for each in ends)
+    moved = value - was
+    made = {
+        "what": both["what"],
+        "before": was,
+        "now": value,
+        "difference": moved,
+        # Of each audit's interval the side that the other one lies on.
+        "ci_low": moved - np.hypot(value - low, was_high - was),
+        "ci_high": moved + np.hypot(high - value, was - was_low),
+        "verdict_before": both["verdict_before"],
+        "verdict_now": both["verdict"],
+    }
+    return pd.DataFrame(made).reset_index(drop=True)
+
+
+def _numbers(result: Findings) -> pd.DataFrame:
+    """Verdicts along all attributes and crossings, and the first one's measures, each with its title."""
+    parts: list[pd.DataFrame] = []
+    for each in result.along:
+        of = f", “{each.plan.columns.sensitive}”" if parts else ""
+        parts.append(
+            each.verdicts.assign(what=[CRITERIA[name].title + of for name in each.verdicts["criterion"]])
+        )
+    measures = result.measures.assign(what=result.measures["measure"].str.replace("_", " "), verdict="")
+    return pd.concat([*parts, measures], ignore_index=True)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED
-from fairdash.auditing.plan import CRITERIA, AuditPlan, ModelFile
+from fairdash.auditing.plan import CRITERIA, AuditPlan, ModelFile, crossing_name
 from fairdash.auditing.result import MOVED, MOVED_CURVE, TAILS, Answer, Drift
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.storage.schema import FLAG, SCALAR, TEXT, Column, read_json, read_records, require
@@ -45,7 +45,7 @@ _COLUMNS: Mapping[str, str] = MappingProxyType(
         "class_probabilities": "class* expected_rows mean difference difference_low difference_high p_value "
         "bound_low bound_high likeliest",
         "calibration_of_classes": "class* known_rows expected observed p_value",
-        "crossed": "other* group* band* middle rows value low high",
+        "crossed": "sensitive* other* group* band* middle rows value low high",
         "bridge_points": "measure* part from+ to+",
         "bias_surface": "price_low price_high s_low s_high rows share b standard_error",
         "autocalibration": "price_low price_high rows share b standard_error",
@@ -180,8 +180,11 @@ def read_plan_file(content: bytes, *, max_bytes: int) -> PlanFile:
 def read_content(content: bytes, *, max_bytes: int) -> Content:
     """Read audit.json; ValueError or FairdashError if it is none of ours, or if its parts do not fit."""
     found = _fields(Content, read_json(content, most_bytes=max_bytes, most_entries=_MAX_ENTRIES))
-    also = tuple(each.plan.columns.sensitive for each in found.others)
-    require(also == found.plan.columns.also, "its attributes are not the plan's")
+    columns, names = found.plan.columns, [each.plan.columns.sensitive for each in found.others]
+    judged = set(names[len(columns.also) :])
+    # A crossing may be missing, because it could not be judged.
+    crossings = [name for each in columns.crossings if (name := crossing_name(each)) in judged]
+    require(names == [*columns.also, *crossings], "its attributes are not the plan's")
     for each in (found, *found.others):
         _check(each)
     return found

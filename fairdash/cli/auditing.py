@@ -233,13 +233,15 @@ def _table(file: Path | None, kept: KeptPlan, *, whole: bool) -> tuple[pd.DataFr
 
 
 def _sentences(result: AuditResult) -> Iterator[str]:
-    yield from result.notes
+    yield from result.every_note
     for each in (result, *result.others):
         if each is not result:
             yield from ("", f"Along “{each.plan.columns.sensitive}”:")
         yield from (f"{own.question}. {own.title} {own.text}" for own in each.answers)
     if result.since is not None:
         yield f"Since the earlier audit: {result.since.sentence}"
+    if result.others:
+        yield from ("", f"{result.headline}. {result.in_words}")
     yield from ("", "As shares of the mean price:")
     verdicts = result.tables["by_sensitive"] if result.others else result.verdicts
     yield from verdicts.to_string(index=False, float_format="{:.3g}".format).split("\n")

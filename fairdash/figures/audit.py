@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 from fairdash.figures import audit_traces as traces
 from fairdash.figures.audit_traces import AuditView, Draw
 from fairdash.figures.theme import HEIGHT, Theme, escaped, new_figure
+from fairdash.utils.text import CROSS
 
 #: Pixels of a figure of rows besides them.
 _AROUND = 150
@@ -86,6 +87,13 @@ _AT_ONCE = "simultaneous 95 % limits"
 _OF_MEAN = "Per cent of the mean price, 95 % intervals"
 _A_LINE = "a line with its band."
 
+
+def _pairs_with_the_first(table: pd.DataFrame) -> pd.DataFrame:
+    """Cells of the first attribute with one other; the table has those of all crossings, and merged ones."""
+    is_drawn = table["sensitive"] == table["sensitive"].iloc[0]
+    return table[is_drawn & ~table["other"].str.contains(CROSS, regex=False) & table["middle"].notna()]
+
+
 _price_curve = traces.curve_along_s("mean_price", "gap_allowed")
 _ratio = traces.intervals("ratio", "ci_low", "ci_high", level=1.0)
 _MONEY: dict[str, Any] = {
@@ -133,7 +141,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             subtitle="Cells of 20 rows or more, with 95 % intervals for all cells together",
             height=460,
             alt="points with intervals for each group.",
-            rows=lambda table: table[table["middle"].notna()],
+            rows=_pairs_with_the_first,
             draw=traces.crossed,
         ),
         "dearest_curve": AuditFigure(

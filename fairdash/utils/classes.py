@@ -108,7 +108,7 @@ def classes_of(values: ArrayLike | pd.Series, *, fewest: int = FEWEST_ROWS) -> C
         found = np.append(np.argsort(order), -1)[found]
     names, codes = [str(each) for each in levels], np.asarray(found, dtype=np.intp)
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
-    rare = _rare(counts, fewest)
+    rare = rare_classes(counts, fewest)
     if len(rare) < 2:
         return Classes(codes, tuple(names), {})
     kept = [k for k in range(len(names)) if k not in rare]
@@ -131,8 +131,8 @@ def class_columns(values: ArrayLike | pd.Series, *, as_codes: bool = False) -> A
     return columns[:, 0] if columns.shape[1] == 1 else columns
 
 
-def _rare(counts: NDArray[np.int64], fewest: int) -> set[int]:
-    """Classes to merge; none if only one class would remain."""
+def rare_classes(counts: NDArray[np.int64], fewest: int) -> set[int]:
+    """Return the classes to merge, by their counts of rows (k,); none if only one class would remain."""
     order = [int(k) for k in np.argsort(counts, kind="stable")]
     rare = [k for k in order if counts[k] < fewest][: len(counts) - 1]
     while rare and counts[rare].sum() < fewest and len(rare) < len(counts) - 1:

@@ -11,6 +11,8 @@ from itertools import islice
 #: Categories of characters that show nothing, but steer: controls (of a terminal too), format characters such
 #: as U+202E, which turns what follows around, halves of characters, and ends of lines and paragraphs.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+#: What stands between the attributes in the name of a crossing.
+CROSS = " × "
 
 
 def visible(text: str, *, keep: str = "\t\n\r") -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t as student
 
 import fairdash as fd
 from fairdash.auditing.evidence import AuditResult
@@ -115,6 +116,30 @@ def test_classes_of_too_few_rows_and_numbers_as_text_are_refused() -> None:
         along("id", table.assign(id=[f"p{k}" for k in range(len(table))]))
     with pytest.raises(DataError, match="does not hold numbers only"):
         along("text", table.assign(text=table["age"].astype(str)))
+
+
+def test_many_classes_of_few_rows_have_a_bias_surface() -> None:
+    rng, n = np.random.default_rng(0), 300
+    table = pd.DataFrame(
+        {"region": np.array(list("abcdefghijkl"))[np.arange(n) % 12], "price": rng.gamma(20, 5, n)}
+    )
+    table["claims"] = table["price"] * rng.gamma(2, 0.5, n)
+    found = fd.audit(table, price="price", sensitive="region", outcome="claims", questions=[5])
+    assert (found.tables["bias_surface"]["rows"] >= 20).all()
+    assert found.verdicts.set_index("criterion").loc["sufficiency", "verdict"] != "none"
+
+
+def test_a_class_of_few_rows_is_wider_than_a_normal_law_says() -> None:
+    """The variance of 20 rows is uncertain: Student's quantile of Welch's degrees of freedom, not the normal one."""
+    rng = np.random.default_rng(0)
+    code = np.repeat([0, 1], [20, 2_000])
+    table = pd.DataFrame({"price": rng.normal(100, 10, len(code)), "region": np.array(["a", "b"])[code]})
+    found = fd.audit(table, price="price", sensitive="region", questions=[1])
+    a, b = (table["price"][code == k] for k in (0, 1))
+    error = np.sqrt(a.var(ddof=0) / 20 + b.var(ddof=0) / 2_000) * np.sqrt(2_020 / 2_018)
+    freedom = error**4 / (a.var(ddof=0) ** 2 / 20**2 / 19 + b.var(ddof=0) ** 2 / 2_000**2 / 1_999)
+    upper = abs(a.mean() - b.mean()) + student.ppf(0.95, freedom) * error
+    assert found.details["independence"]["upper"] == pytest.approx(upper / table["price"].mean(), rel=1e-3)
 
 
 @pytest.mark.parametrize("gap", few([0.0, 0.1013]))

@@ -67,7 +67,16 @@ def several():
 
 
 def test_several_attributes_are_answered_each_with_holm_over_them(several):
-    assert [each.plan.columns.sensitive for each in several.along] == ["age", "income", "place"]
+    names = [
+        "age",
+        "income",
+        "place",
+        "age × income",
+        "age × place",
+        "income × place",
+        "age × income × place",
+    ]
+    assert [each.plan.columns.sensitive for each in several.along] == names
     table = several.tables["by_sensitive"]
     primary = table[table["criterion"] == "independence"].set_index("sensitive")
     assert primary["verdict"]["place"] == "above"

@@ -141,6 +141,29 @@ def test_price_and_attribute_are_all_that_a_table_of_ones_own_needs() -> None:
     assert "Another table" in [each.label for each in click(at, "Another audit").button]
 
 
+def test_a_crossing_that_fails_is_in_the_headline() -> None:
+    rng, n = np.random.default_rng(0), 1_000
+    table = pd.DataFrame(
+        {"age": np.repeat(np.linspace(18, 80, n // 2), 2), "sex": np.tile(["F", "M"], n // 2)}
+    )
+    table["claims"] = rng.gamma(2, 50, n).round(2)
+    table["power"] = rng.normal(6, 1.5, n).round(1)
+    sides = np.where(table["sex"] == "M", 1, -1) * np.sign(table["age"] - 49)
+    table["<b>premium</b>"] = (100 + 15 * sides + rng.normal(0, 1, n)).round(2)
+    source = uploaded(table)
+    columns = Columns(price="<b>premium</b>", sensitive="age", also=("sex",))
+    audit = create_audit(source, AuditPlan(columns=columns, questions=(1,), max_gap=0.1), owner=LOCAL)
+    assert worker.main(audit.id) == 0, audit.status
+    at = calm(open_page("audit", audit=audit.id))
+    first, second = at.subheader[0].value, at.subheader[1].value
+    assert safe("Independence: shown above the threshold for “age × sex”") in first
+    assert safe("Along “age”: shown below the threshold") in second
+    assert "Repair this price" in [each.value for each in at.subheader]
+    at = calm(box(at, "Answers for").set_value(2).run())
+    assert safe("Along “age × sex”: shown above the threshold") in at.subheader[1].value
+    assert "Repair this price" not in [each.value for each in at.subheader]
+
+
 def test_an_example_answers_before_anything_is_uploaded() -> None:
     at = calm(open_page("audit"))
     shown = words(at)

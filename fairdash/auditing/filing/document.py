@@ -13,11 +13,18 @@ from markupsafe import Markup
 
 from fairdash.auditing.curve import MOST_LEVELS
 from fairdash.auditing.filing.governance import FIELDS
-from fairdash.auditing.filing.report import blocks_of, decided_of, moved_tables, origin_of, verdicts_of
+from fairdash.auditing.filing.report import (
+    attributes_of,
+    blocks_of,
+    decided_of,
+    moved_tables,
+    origin_of,
+    verdicts_of,
+)
 from fairdash.auditing.filing.rules import template_of
 from fairdash.auditing.models.premiums import PREMIUMS
 from fairdash.auditing.plan import CRITERIA, QUESTIONS
-from fairdash.auditing.result import IN_SHORT, Findings
+from fairdash.auditing.result import Findings
 from fairdash.evaluation.insurance import FEWEST_SHOWN
 from fairdash.figures.blocks import Block, Picture, Table, templates
 from fairdash.figures.svg import svg_of
@@ -96,7 +103,7 @@ def render_filing(result: Findings, template: str, answers: Mapping[str, str], *
             rule=rule,
             price=columns.price,
             sensitive=", ".join((columns.sensitive, *columns.also)),
-            verdict=IN_SHORT[result.verdict],
+            headline=result.headline,
             sections=sections,
             answers=answers,
             fields=FIELDS,
@@ -119,8 +126,8 @@ def _data(result: Findings) -> Iterator[Content]:
     roles = {"Exposure": columns.exposure, "Outcome": columns.outcome, "Expected cost": columns.expected_cost}
     named = {role: name or "none named" for role, name in roles.items()}
     yield origin_of(result) | {"Mean price": f"{result.mean_price:,.4g}"} | named
-    if result.notes:
-        yield list(result.notes)
+    if result.every_note:
+        yield list(result.every_note)
 
 
 def _method(_: Findings) -> Iterator[Content]:
@@ -130,7 +137,7 @@ def _method(_: Findings) -> Iterator[Content]:
         f"{MOST_LEVELS} values, they are plain means. The band contains all of a smooth curve in about 95 % "
         "of samples. It does not cover a jump inside the range, which is smoothed. The verdict says whether "
         "the largest gap is below the threshold, above it or undecided. Each claim is tested at 5 %. Further "
-        "criteria and attributes are tested with Holm's correction."
+        "criteria, attributes and the cells of crossed attributes are tested with Holm's correction."
     )
 
 
@@ -142,6 +149,9 @@ def _thresholds(result: Findings) -> Iterator[Content]:
 def _verdict(result: Findings) -> Iterator[Content]:
     if result.units_remark:
         yield unbroken(result.units_remark)
+    if result.others:
+        yield unbroken(f"{result.headline}. {result.in_words}")
+        yield attributes_of(result)
     for each in result.along:
         yield unbroken(each.in_words)
         yield verdicts_of(each)

@@ -14,13 +14,14 @@ from fairdash.auditing.result import IN_SHORT, MOVED, MOVED_CURVE, Findings
 from fairdash.figures.blocks import Block, Chapters, Picture, Table, plotly_script, templates
 from fairdash.figures.theme import LIGHT, Theme
 from fairdash.utils.extras import has
-from fairdash.utils.text import unbroken, utc_time
+from fairdash.utils.text import few, unbroken, utc_time
 
 Array = NDArray[np.float64]
 
 _ROLES = {
     "Price": "price",
     "Sensitive attribute": "sensitive",
+    "Further sensitive attributes": "also",
     "Exposure": "exposure",
     "Outcome": "outcome",
     "Expected cost": "expected_cost",
@@ -61,14 +62,18 @@ def render_audit(result: Findings, *, hashes: Mapping[str, str], command: str) -
         .get_template("report.html")
         .render(
             result=result,
+            headline=unbroken(result.headline),
             in_words=unbroken(result.in_words),
             answers=[(each.question, each.title, unbroken(each.sentence)) for each in result.answers],
             columns=result.plan.columns,
-            primary=CRITERIA[result.plan.criterion],
-            verdict=IN_SHORT[result.verdict],
-            picture=first_picture(result, theme=LIGHT),
+            sensitive=few((result.plan.columns.sensitive, *result.plan.columns.also)),
+            picture=first_picture(result.decisive, theme=LIGHT),
             decided=decided_of(result),
-            technical=[verdicts_of(result), _details(result), criteria],
+            technical=[
+                *([attributes_of(result)] if result.others else []),
+                *(block for each in result.along for block in (verdicts_of(each), _details(each))),
+                criteria,
+            ],
             chapters=_chapters(result),
             origin=origin_of(result),
             environment=result.made_with,
@@ -81,11 +86,13 @@ def render_audit(result: Findings, *, hashes: Mapping[str, str], command: str) -
 
 
 def _chapters(result: Findings) -> Chapters:
-    """Return the answers, and what has moved, each with all that belongs to it."""
+    """Return the answers for each attribute, and what has moved, each with all that belongs to it."""
     found: dict[str, list[Block]] = {}
-    for answer, tables in result.sections():
-        blocks = blocks_of(tables, result, theme=LIGHT)
-        found[f"{answer.question}. {answer.title}"] = [unbroken(answer.text), *blocks]
+    for k, each in enumerate(result.along, start=1):
+        along, prefix = (f"Along “{each.plan.columns.sensitive}”: ", f"{k}_") if k > 1 else ("", "")
+        for answer, tables in each.sections():
+            blocks = blocks_of(tables, each, theme=LIGHT, prefix=prefix)
+            found[f"{along}{answer.question}. {answer.title}"] = [unbroken(answer.text), *blocks]
     if result.since is not None:
         blocks = blocks_of(moved_tables(result), result, theme=LIGHT)
         found["What has changed since"] = [unbroken(result.since.sentence), *blocks]
@@ -97,13 +104,15 @@ def moved_tables(result: Findings) -> dict[str, pd.DataFrame]:
     return {name: result.tables[name] for name in (MOVED_CURVE, MOVED)}
 
 
-def blocks_of(tables: Mapping[str, pd.DataFrame], result: Findings, *, theme: Theme) -> Iterator[Block]:
-    """Return blocks for each table, preceded by its figure if it has one."""
+def blocks_of(
+    tables: Mapping[str, pd.DataFrame], result: Findings, *, theme: Theme, prefix: str = ""
+) -> Iterator[Block]:
+    """Return blocks for each table, preceded by its figure if it has one; `prefix` begins ids and files."""
     for name in tables:
-        picture = _picture_of(name, tables, result, theme=theme)
+        picture = _picture_of(name, tables, result, theme=theme, id=f"{prefix}{name}")
         if picture is not None:
             yield picture
-        yield Table(name.replace("_", " "), tables[name], file=f"{name}.csv")
+        yield Table(name.replace("_", " "), tables[name], file=f"{prefix}{name}.csv")
 
 
 def first_picture(result: Findings, *, theme: Theme) -> Picture | None:
@@ -122,6 +131,16 @@ def _picture_of(
 
     drawn = audit_figure(name, tables[name], result.view, theme=theme)
     return None if drawn is None else Picture(f"picture-{id or name}", *drawn)
+
+
+def attributes_of(result: Findings) -> Table:
+    """Return the primary verdict for each sensitive attribute and each crossing."""
+    first = pd.DataFrame([each.verdicts.iloc[0] for each in result.along])
+    verdicts = {CRITERIA[result.plan.criterion].title: [IN_SHORT[each] for each in first["verdict"]]}
+    names = [each.plan.columns.sensitive for each in result.along]
+    frame = pd.DataFrame({"sensitive attribute": names, **verdicts, **gaps_of(first)})
+    note = "Holm's method corrects the verdicts for the number of attributes and crossings."
+    return Table("Verdict for each sensitive attribute and crossing", frame, note, shares=tuple(SHARES))
 
 
 def verdicts_of(result: Findings) -> Table:
@@ -144,7 +163,8 @@ def verdicts_of(result: Findings) -> Table:
         "equal, whatever their spread. The other p-value counts the spread, too, and among equals a link "
         "that varies with the factors. These p-values are not corrected."
     )
-    return Table("The criteria, the primary one first", frame, note, shares=tuple(SHARES))
+    title = f"The criteria along “{result.plan.columns.sensitive}”, the primary one first"
+    return Table(title, frame, note, shares=tuple(SHARES))
 
 
 def gaps_of(verdicts: pd.DataFrame) -> dict[str, Array]:
@@ -160,7 +180,8 @@ def _details(result: Findings) -> Table:
         "p below and p above are of the claims that the gap is below and above the threshold. The verdicts "
         "correct them by Holm's method."
     )
-    return Table("Details of the verdicts, as shares of the mean price", frame, note)
+    title = f"Details of the verdicts along “{result.plan.columns.sensitive}”, as shares of the mean price"
+    return Table(title, frame, note)
 
 
 def decided_of(result: Findings) -> dict[str, str]:

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from fairdash.auditing.curve import Basis, basis_of, fit_curve
+from fairdash.auditing.curve import Basis, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Part
-from fairdash.auditing.gaps import LEVEL, Gap, largest_gap, noise_in_words, of_mean, typical_gap, within
+from fairdash.auditing.gaps import LEVEL, Gap, largest_gap, noise_in_words, of_mean, typical_gap
 from fairdash.auditing.questions.decomposition import fixed_decomposition
 from fairdash.auditing.table import AuditTable
-from fairdash.data.columns import as_classes
 from fairdash.dependence.ranks import quantiles
 from fairdash.evaluation.class_probabilities import FEWEST_KNOWN, by_probability, calibration
 from fairdash.evaluation.classes import by_group, pairs_of_groups
-from fairdash.evaluation.insurance import FEWEST_SHOWN, N_BANDS, bands_of
-from fairdash.utils.classes import FEWEST_ROWS, MOST_CLASSES, OTHERS, classes_of
+from fairdash.evaluation.insurance import FEWEST_SHOWN
+from fairdash.utils.classes import FEWEST_ROWS
 from fairdash.utils.text import counted, few, percent
 
 #: The share of the exposure that pays the top prices.
@@ -29,9 +25,6 @@ TOP_SHARE = 0.05
 FOUR_FIFTHS = 0.8
 #: If more than this share of rows has the highest price, there is no top-price group.
 _MOST = 0.2
-#: Bands of a second attribute that is a number, a curve each.
-_CURVES = 3
-_CROSSED = ["other", "group", "band", "middle", "rows", "value", "low", "high"]
 
 
 def does_it_follow(data: AuditData, _: Answered) -> Part:
@@ -144,10 +137,9 @@ def where(data: AuditData, _: Answered) -> Part:
     if top is not None:
         sentences.append(_top_prices_in_words(*top, data.table))
         tables["dearest_curve"] = top[0]
-    if data.also:
-        crossed, more = over_the_crossing(data)
+    if data.crossings:
+        tables["crossed"], more = over_the_crossings(data.crossings)
         sentences.extend(more)
-        tables |= {"crossed": crossed} if len(crossed) else {}
     return Part(sentences=tuple(sentences), tables=tables)
 
 
@@ -184,83 +176,29 @@ def _top_prices_in_words(band: pd.DataFrame, share: float, table: AuditTable) ->
     )
 
 
-class _Groups(NamedTuple):
-    """Classes of a column, or bands of its numbers, in order: codes (n,), −1 if missing; names; middles."""
+def over_the_crossings(crossings: Sequence[AuditData]) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return the price in every cell of crossed attributes, and sentences on each crossing's largest gap.
 
-    codes: NDArray[np.intp]
-    names: tuple[str, ...]
-    middles: tuple[float, ...]
-
-    @classmethod
-    def of(cls, values: pd.Series, weight: pd.Series, count: int) -> _Groups:
-        classes = as_classes(values)
-        if classes is not None:
-            return cls(classes.codes, classes.names, tuple(map(float, range(len(classes.names)))))
-        known = (values.notna() & weight.notna()).to_numpy()
-        numbers, codes = (
-            values.to_numpy(dtype=float, na_value=np.nan),
-            np.full(len(values), -1, dtype=np.intp),
-        )
-        codes[known] = bands_of(numbers[known], weight.to_numpy(dtype=float, na_value=np.nan)[known], count)
-        bands = [numbers[codes == k] for k in range(int(codes.max()) + 1)]
-        names = tuple(f"{each.min():,.4g} to {each.max():,.4g}" for each in bands)
-        return cls(codes, names, tuple(float(each.mean()) for each in bands))
-
-
-def over_the_crossing(data: AuditData) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the price in every cell of two crossed attributes, and sentences on the largest gap.
-
-    Cells of fewer than 20 rows are one. ``low`` and ``high`` hold all cells of a crossing at once in 95 % of
-    samples, and so does the gap's interval all pairs of cells.
+    ``low`` and ``high`` hold all cells of a crossing at once in 95 % of samples, and so does the gap's
+    interval all pairs of cells.
     """
-    frames, said = [pd.DataFrame(columns=_CROSSED)], []
-    for other in data.also:
-        frame, sentences = _crossed(data, other)
-        frames.append(frame)
-        said.extend(sentences)
-    return pd.concat([each for each in frames if len(each)] or frames, ignore_index=True), tuple(said)
-
-
-def _crossed(data: AuditData, other: str) -> tuple[pd.DataFrame, list[str]]:
-    columns, frame = data.table.columns, data.frame
-    name = f"{columns.sensitive} × {other}"
-    weight = pd.Series(1.0, index=frame.index) if columns.exposure is None else frame[columns.exposure]
-    second = _Groups.of(frame[other], weight, _CURVES)
-    first = _Groups.of(frame[columns.sensitive], weight, min(N_BANDS, MOST_CLASSES // len(second.names)))
-    if (count := len(first.names) * len(second.names)) > MOST_CLASSES:
-        return pd.DataFrame(), [
-            f"We left out “{name}”, because it has {count} cells and at most {MOST_CLASSES} are allowed."
-        ]
-    labels = {f"{a} · {b}": (i, j) for j, b in enumerate(second.names) for i, a in enumerate(first.names)}
-    is_known = (first.codes >= 0) & (second.codes >= 0)
-    codes = np.where(is_known, second.codes * len(first.names) + first.codes, -1)
-    cells = classes_of(pd.Series(pd.Categorical.from_codes(codes, pd.Index(list(labels)), ordered=True)))
-    values = np.where(cells.codes < 0, np.nan, cells.codes.astype(float))
-    own = replace(columns, sensitive=name, also=(), features=(), probabilities=(), known_class=None)
-    table = replace(
-        AuditTable.of(frame.assign(**{name: values}), own, random_state=data.seed), classes=cells.names
-    )
-    basis = basis_of(table)
-    if len(basis.at) < 2:
-        return pd.DataFrame(), []
-    gap, band = largest_gap(fit_curve(table.price, table, basis), data.delta, random_state=data.seed)
-    rows = np.bincount(table.sensitive.astype(np.intp), minlength=len(cells.names))
-    found = []
-    for cell in band.to_dict("records"):
-        label = cells.names[int(cell["at"])]
-        i, j = labels.get(label, (-1, -1))
-        of_cell = {"group": second.names[j], "band": first.names[i], "middle": first.middles[i]}
-        if i < 0:
-            of_cell = {"group": OTHERS, "band": OTHERS, "middle": np.nan}
-        ends = {key: cell[key] for key in ("value", "low", "high")}
-        found.append({"other": other, **of_cell, "rows": int(rows[int(cell["at"])]), **ends})
-    lowest, highest = (table.called(basis.at[k]) for k in (gap.lowest, gap.highest))
-    said = [
-        f"Across the {len(found)} cells of “{columns.sensitive}” and “{other}”, the highest average price "
-        f"exceeds the lowest by {within(gap, table.mean_price)} of the mean price, {_or_noise(gap)}. The "
-        f"price is lowest in “{lowest}” and highest in “{highest}”."
-    ]
-    return pd.DataFrame(found, columns=_CROSSED), [*said, *cells.merged_in_words(name)]
+    frames, said = [], []
+    for data in crossings:
+        cells, table, gap, basis = data.cells, data.table, data.independence.found, data.basis
+        assert cells is not None
+        assert isinstance(gap, Gap)
+        at = data.band["at"].astype(np.intp)
+        rows = np.bincount(table.sensitive.astype(np.intp), minlength=len(cells.names))
+        shown = cells.places.iloc[at].reset_index(drop=True)
+        frames.append(shown.assign(rows=rows[at], **data.band[["value", "low", "high"]]))
+        lowest, highest = (table.called(basis.at[k]) for k in (gap.lowest, gap.highest))
+        said.append(
+            f"Across the {len(at)} cells of “{table.columns.sensitive}”, the highest average price exceeds "
+            f"the lowest by {of_mean(gap, table.mean_price)}, {_or_noise(gap)}. The price is lowest in "
+            f"“{lowest}” and highest in “{highest}”."
+        )
+        said.extend([cells.note] if cells.note else [])
+    return pd.concat(frames, ignore_index=True), tuple(said)
 
 
 def along_probabilities(

@@ -169,7 +169,7 @@ def _calibration(found: Surface, mean: float) -> str:
 
 def bias_surface(table: AuditTable, delta: float, *, random_state: int | None = 0) -> Surface:
     """Test sufficiency for a table with an outcome, against a threshold δ in units of the price."""
-    price_band, bands = _price_bands(table)
+    price_band, bands = _price_bands(table, len(table.classes))
     s_band = np.empty_like(price_band)
     for band in range(bands):
         rows = price_band == band
@@ -191,8 +191,15 @@ def autocalibration(table: AuditTable, delta: float, *, random_state: int | None
     return _surface(table, bands, {"price": table.price}, None, delta, random_state=random_state)
 
 
-def _price_bands(table: AuditTable) -> tuple[Index, int]:
-    bands = int(np.clip(np.sqrt(table.n / _ROWS_A_CELL), 2, _MOST_BANDS))
+def _price_bands(table: AuditTable, classes: int = 0) -> tuple[Index, int]:
+    """Band of each row's price, (n,), and how many there are.
+
+    There are fewer with many classes, so that a cell of price and class has rows to be shown.
+    """
+    bands, fewest = np.sqrt(table.n / _ROWS_A_CELL), 2
+    if classes > 2:
+        bands, fewest = min(bands, table.n / (2 * FEWEST_SHOWN * classes)), 1
+    bands = int(np.clip(bands, fewest, _MOST_BANDS))
     return _bands(table.price, table.weight, bands), bands
 
 

@@ -9,10 +9,9 @@ import streamlit as st
 
 from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.filing.report import (
-    SHARES,
+    attributes_of,
     blocks_of,
     first_picture,
-    gaps_of,
     moved_tables,
     verdicts_of,
 )
@@ -61,10 +60,12 @@ def show_audit(audit: AuditJob) -> None:
     status = audit.status
     if status.state == DONE:
         with st.skeleton(height=PICTURES):
-            result = audit.read_result()
-        result = _beside_earlier(audit, choose_attribute(result))
-        show_result(result, title=audit.spec.source.title, audit=audit)
-        _show_repair(audit, result)
+            whole = audit.read_result()
+        whole, result = _beside_earlier(audit, whole, choose_attribute(whole))
+        show_result(result, whole, title=audit.spec.source.title, audit=audit)
+        # A crossing is no column to repair along.
+        if result.plan.columns.sensitive in (whole.plan.columns.sensitive, *whole.plan.columns.also):
+            _show_repair(audit, result)
     else:
         plan = audit.spec.plan
         st.markdown(
@@ -83,9 +84,19 @@ def show_audit(audit: AuditJob) -> None:
     show_go_on(audit)
 
 
-def show_result(result: AuditResult, *, title: str, audit: AuditJob | None = None) -> None:
-    """Show the whole result; `title` names the table, and `audit` is the job, if there is one."""
-    _show_first_screen(result, title)
+def show_result(
+    result: AuditResult, whole: AuditResult, *, title: str, audit: AuditJob | None = None
+) -> None:
+    """Show the result along one attribute, and the downloads of the whole.
+
+    Parameters
+    ----------
+    title
+        Name of the table.
+    audit
+        The job, if there is one.
+    """
+    _show_first_screen(result, whole, title)
     st.subheader("All answers", anchor=False)
     for answer, tables in result.sections():
         with st.expander(f"**{answer.question}.** {safe(answer.title)}"):
@@ -98,7 +109,7 @@ def show_result(result: AuditResult, *, title: str, audit: AuditJob | None = Non
         with st.expander("What has changed since the last audit?", expanded=True):
             st.markdown(unbroken(safe(result.since.sentence)))
             _show_tables(moved_tables(result), result)
-    show_filing(result, audit)
+    show_filing(whole, audit)
 
 
 def _show_repair(audit: AuditJob, result: AuditResult) -> None:
@@ -135,17 +146,16 @@ def _show_repair(audit: AuditJob, result: AuditResult) -> None:
     )
 
 
-def _show_first_screen(result: AuditResult, title: str) -> None:
+def _show_first_screen(result: AuditResult, whole: AuditResult, title: str) -> None:
     primary, columns = CRITERIA[result.plan.criterion], result.plan.columns
     words, picture = st.columns([2, 3], gap="large")
     with words:
         if result.units_remark:
             st.warning(safe(result.units_remark))
-        st.subheader(
-            f"{_ICONS[result.verdict]} {primary.title}: {IN_SHORT[result.verdict]}",
-            anchor=False,
-        )
-        st.markdown(unbroken(safe(result.in_words)))
+        said = result.headline
+        if whole.others:
+            said = f"Along “{columns.sensitive}”: {IN_SHORT[result.verdict]}"
+        _show_verdict(result, said)
         rows = f"{result.n:,} rows" + ("" if columns.groups is None else f" of {result.n_units:,} policies")
         st.caption(
             f"{safe(columns.price)} against {safe(columns.sensitive)} · {safe(title)} · {rows}. "
@@ -153,13 +163,13 @@ def _show_first_screen(result: AuditResult, title: str) -> None:
             f"at most {result.plan.gap_in_words} of the mean price."
         )
         download_file(
-            result.to_zip,
+            whole.to_zip,
             label="Evidence (zip)",
             name="audit.zip",
             mime="application/zip",
             key=KEY("zip"),
         )
-        for note in result.notes:
+        for note in whole.every_note:
             if note != result.units_remark:
                 st.caption(safe(note))
     with picture:
@@ -178,23 +188,28 @@ def _show_tables(tables: dict[str, pd.DataFrame], result: AuditResult) -> None:
 
 
 def choose_attribute(result: AuditResult) -> AuditResult:
-    """Return the result along the attribute that the user looks at; with one attribute, the result."""
+    """Show the verdict for all attributes and crossings, and return the result along the one in view.
+
+    With one attribute, nothing is shown and the result is returned.
+    """
     along = result.along
     if len(along) == 1:
         return result
-    first = pd.DataFrame([each.verdicts.iloc[0] for each in along])
-    names = [each.plan.columns.sensitive for each in along]
-    verdicts = {CRITERIA[result.plan.criterion].title: first["verdict"].to_numpy()}
-    frame = pd.DataFrame({"sensitive attribute": names, **verdicts, **gaps_of(first)})
-    show_table(Table("Verdict for each sensitive attribute", frame, shares=tuple(SHARES)), KEY)
+    _show_verdict(result, result.headline)
+    show_table(attributes_of(result), KEY)
     chosen = st.selectbox(
         "Answers for",
         range(len(along)),
-        format_func=lambda k: safe(names[k]),
+        format_func=lambda k: safe(along[k].plan.columns.sensitive),
         key=KEY("along"),
-        help="Verdicts are corrected for the number of attributes.",
+        help="Across the cells of crossed attributes, questions 1, 2, 5 and 10 are answered.",
     )
     return along[chosen]
+
+
+def _show_verdict(result: AuditResult, headline: str) -> None:
+    st.subheader(f"{_ICONS[result.verdict]} {safe(headline)}", anchor=False)
+    st.markdown(unbroken(safe(result.in_words)))
 
 
 def show_earlier() -> None:
@@ -214,8 +229,10 @@ def show_earlier() -> None:
         )
 
 
-def _beside_earlier(audit: AuditJob, result: AuditResult) -> AuditResult:
-    """Return the result with what has moved since an audit along the same attribute that the user chooses."""
+def _beside_earlier(
+    audit: AuditJob, whole: AuditResult, result: AuditResult
+) -> tuple[AuditResult, AuditResult]:
+    """Return both results with the changes since an audit that the user chooses."""
     name = result.plan.columns.sensitive
     earlier = {
         each.id: each
@@ -223,7 +240,7 @@ def _beside_earlier(audit: AuditJob, result: AuditResult) -> AuditResult:
         if each.id != audit.id and name in (each.spec.plan.columns.sensitive, *each.spec.plan.columns.also)
     }
     if not earlier:
-        return result
+        return whole, result
     chosen = st.selectbox(
         "What has changed since",
         [None, *list(earlier)[:_MOST]],
@@ -232,9 +249,13 @@ def _beside_earlier(audit: AuditJob, result: AuditResult) -> AuditResult:
         help="Each curve is relative to its own mean price, so a uniform rise of all prices is not drift.",
     )
     if chosen is None:
-        return result
-    (other,) = (each for each in earlier[chosen].read_result().along if each.plan.columns.sensitive == name)
-    return result.compare(other)
+        return whole, result
+    before = earlier[chosen].read_result()
+    (other,) = (each for each in before.along if each.plan.columns.sensitive == name)
+    result = result.compare(other)
+    if before.plan.columns.sensitive == whole.plan.columns.sensitive:
+        whole = whole.compare(before)
+    return whole, result
 
 
 def _named(audit: AuditJob) -> str:

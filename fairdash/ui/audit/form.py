@@ -60,7 +60,8 @@ def show_example() -> None:
         "Example: premiums of a GLM without the driver's age, on the French motor policies of a pricing "
         "game (pg15training), audited along age and gender."
     )
-    show_result(choose_attribute(_example()), title=MOTOR.title)
+    whole = _example()
+    show_result(choose_attribute(whole), whole, title=MOTOR.title)
 
 
 def wants_own_table() -> bool:

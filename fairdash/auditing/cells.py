@@ -1,0 +1,145 @@
+"""Cells of crossed sensitive attributes, which the audit judges as the classes of one more attribute.
+
+Classes are crossed as they are, and numbers in bands of about equal exposure. The bands depend on the
+attribute alone, never on the price, and the order of the attributes changes no cell. All numbers of a
+crossing get the same number of bands, so that there are at most 25 cells with 40 rows or policies on average.
+Classes alone may have 50 cells.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.auditing.plan import Columns, crossing_name
+from fairdash.data.columns import as_classes
+from fairdash.evaluation.insurance import N_BANDS, bands_of
+from fairdash.utils.classes import FEWEST_ROWS, OTHERS, Classes, rare_classes
+from fairdash.utils.text import counted
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+#: Cells of numbers, and rows or policies that they have on average, at least.
+_MAX_IN_BANDS, _AIM = 25, 2 * FEWEST_ROWS
+#: Cells of classes, which have no bands to be made wider.
+MAX_CELLS = 50
+#: Digits that tell the ends of bands apart.
+_DIGITS = (4, 6, 9, 17)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Cells:
+    """Cell of each row, and the classes and bands that it combines.
+
+    Attributes
+    ----------
+    codes : (n,) array
+        Place of the row's cell in `names`; NaN where an attribute is missing.
+    names
+        Of the cells, in order.
+    places : frame, a row per cell
+        ``sensitive``, the first attribute, with the cell's ``band`` of it and that band's ``middle``;
+        ``other``, the other attributes, with their ``group``. Both are “all others” for merged cells.
+    note
+        Sentence on merged cells; "" without any.
+    """
+
+    codes: Array
+    names: tuple[str, ...]
+    places: pd.DataFrame
+    note: str
+
+
+class _Groups(NamedTuple):
+    """Classes of a column, or bands of its numbers, in order: codes (n,), −1 if missing; names; middles."""
+
+    codes: Index
+    names: tuple[str, ...]
+    middles: tuple[float, ...]
+
+    @classmethod
+    def of_classes(cls, classes: Classes) -> _Groups:
+        return cls(classes.codes, classes.names, tuple(map(float, range(len(classes.names)))))
+
+    @classmethod
+    def of_numbers(cls, values: pd.Series, weight: Array, count: int) -> _Groups:
+        numbers = values.to_numpy(dtype=float, na_value=np.nan)
+        codes, known = np.full(len(values), -1, dtype=np.intp), ~np.isnan(numbers + weight)
+        codes[known] = bands_of(numbers[known], weight[known], count)
+        bands = [numbers[codes == k] for k in range(int(codes.max()) + 1)]
+        for digits in _DIGITS:
+            names = [f"{each.min():,.{digits}g} to {each.max():,.{digits}g}" for each in bands]
+            if len(set(names)) == len(names):
+                break
+        return cls(codes, tuple(names), tuple(float(np.sort(each).mean()) for each in bands))
+
+
+def cells_of(frame: pd.DataFrame, columns: Columns, names: tuple[str, ...]) -> Cells:
+    """Return the cells of the crossed attributes `names`.
+
+    Cells with fewer than 20 rows, or policies, are merged into one, as are the smallest beyond 50 cells.
+    """
+    n = len(frame)
+    weight = (
+        np.ones(n) if columns.exposure is None else frame[columns.exposure].to_numpy(float, na_value=np.nan)
+    )
+    units = np.arange(n) if columns.groups is None else pd.factorize(frame[columns.groups])[0]
+    classes = {name: found for name in names if (found := as_classes(frame[name])) is not None}
+    room = min(_MAX_IN_BANDS, len(np.unique(units)) // _AIM) / prod(
+        len(each.names) for each in classes.values()
+    )
+    share = 1 / max(len(names) - len(classes), 1)
+    count = int(np.clip(room**share + 1e-9, 2, N_BANDS))
+    groups = [
+        _Groups.of_classes(classes[name])
+        if name in classes
+        else _Groups.of_numbers(frame[name], weight, count)
+        for name in names
+    ]
+    shape = tuple(len(each.names) for each in groups)
+    known = np.all([each.codes >= 0 for each in groups], axis=0)
+    # The first attribute's groups follow each other within those of the others.
+    code = np.ravel_multi_index([each.codes[known] for each in groups], shape, order="F")
+    held, code = np.unique(code, return_inverse=True)
+    policies = pd.DataFrame({"cell": code, "unit": units[known]}).drop_duplicates()["cell"]
+    counts = np.bincount(policies, minlength=len(held))
+    fewest = FEWEST_ROWS
+    if len(held) > MAX_CELLS:
+        fewest = max(fewest, int(np.sort(counts)[-MAX_CELLS]) + 1)
+    small = np.isin(np.arange(len(held)), list(rare_classes(counts, fewest)))
+    if small.sum() < 2:
+        small[:] = False
+    place = np.where(small, (~small).sum(), np.cumsum(~small) - 1)
+    codes = np.full(n, np.nan)
+    codes[known] = place[code]
+    of_each = np.array(np.unravel_index(held[~small], shape, order="F"))
+    said = [[each.names[k] for k in own] for each, own in zip(groups, of_each, strict=True)]
+    labels = [" · ".join(each) for each in zip(*said, strict=True)]
+    places = pd.DataFrame(
+        {
+            "sensitive": names[0],
+            "other": crossing_name(names[1:]),
+            "group": [" · ".join(each) for each in zip(*said[1:], strict=True)],
+            "band": said[0],
+            "middle": [groups[0].middles[k] for k in of_each[0]],
+        }
+    )
+    note = ""
+    if small.any():
+        labels.append(OTHERS)
+        merged = pd.DataFrame(
+            {**places.iloc[0], "group": OTHERS, "band": OTHERS, "middle": np.nan}, index=[0]
+        )
+        places = pd.concat([places, merged], ignore_index=True)
+        note = (
+            f"“{crossing_name(names)}”: the {counted(int(small.sum()), 'smallest cell')}, with "
+            f"{counted(int(small[code].sum()), 'row')} of {len(code):,}, are merged into “{OTHERS}”. A cell "
+            f"has at least {FEWEST_ROWS} rows or policies, and there are at most {MAX_CELLS} cells."
+        )
+    return Cells(codes=codes, names=tuple(labels), places=places, note=note)

@@ -1,0 +1,253 @@
+"""Crossings of sensitive attributes are hypotheses of the verdict: what each alone doesn't show counts."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairdash as fd
+from benchmarks.crossing import CROSSINGS, DELTA, MEAN, counts, drawn
+from fairdash.__main__ import main
+from fairdash.auditing.cells import MAX_CELLS, cells_of
+from fairdash.auditing.filing.document import PARTS
+from fairdash.auditing.plan import Columns
+from fairdash.utils.text import unbroken
+
+TWO = ["age", "sex"]
+
+
+@pytest.fixture(autouse=True)
+def without_links(monkeypatch):
+    """No p-value of any link, to be quick: no verdict depends on it."""
+    monkeypatch.setattr("fairdash.auditing.data.p_of_any_link", lambda *_, **__: 0.5)
+
+
+def people(n: int = 2_000) -> pd.DataFrame:
+    """Ages, each of both sexes, three zones, and prices that follow nothing."""
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "age": np.repeat(np.linspace(18, 80, n // 2), 2),
+            "sex": np.tile(["F", "M"], n // 2),
+            "zone": rng.choice(["a", "b", "c"], n),
+            "income": rng.permutation(n).astype(float),
+            "price": 100 + rng.normal(0, 1, n),
+        }
+    )
+
+
+def sign(values: pd.Series) -> np.ndarray:
+    """−1 for the first class or the lower half, and 1 for the others."""
+    is_low = values < values.median() if pd.api.types.is_numeric_dtype(values) else values == "F"
+    return np.where(is_low, -1, 1)
+
+
+def dear(table: pd.DataFrame, *names: str, by: float = 15.0) -> pd.DataFrame:
+    """The table with prices that are `by` higher or lower in turn over the crossing, and alike along each alone."""
+    return table.assign(price=table["price"] + by * np.prod([sign(table[name]) for name in names], axis=0))
+
+
+def audited(table: pd.DataFrame, sensitive: list[str], **more: object) -> fd.AuditResult:
+    options = {"max_gap": 0.1, "questions": [1], **more}
+    return fd.audit(table, price="price", sensitive=sensitive, **options)
+
+
+def verdicts(result: fd.AuditResult) -> dict[str, str]:
+    return {each.plan.columns.sensitive: each.verdict for each in result.along}
+
+
+@pytest.fixture(scope="module")
+def planted() -> fd.AuditResult:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fairdash.auditing.data.p_of_any_link", lambda *_, **__: 0.5)
+        return audited(dear(people(), *TWO), TWO, questions=[1, 2])
+
+
+def test_a_crossing_fails_where_each_attribute_passes(planted):
+    assert verdicts(planted) == {"age": "below", "sex": "below", "age × sex": "above"}
+    assert planted.verdict == "above"
+    assert planted.headline == "Independence: shown above the threshold for “age × sex”"
+    assert "across the cells of “age × sex” exceeds the lowest by 3" in planted.in_words
+    assert planted.in_words.endswith("Shown below the threshold: “age”, “sex”.")
+    rows = planted.tables["by_sensitive"].set_index(["sensitive", "criterion"])
+    crossing = rows.loc[("age × sex", "independence")]
+    assert crossing["ci_low"] < 0.3 < crossing["ci_high"]
+    assert crossing["verdict"] == "above"
+    # The cells are those of the table that question 2 shows.
+    crossed = planted.tables["crossed"]
+    assert len(crossed) == len(planted.others[-1].curve) == 20
+    assert np.ptp(crossed["value"]) / planted.mean_price == pytest.approx(crossing["value"], rel=1e-9)
+
+
+def test_without_a_crossing_nothing_fails():
+    result = audited(people(), TWO)
+    assert set(verdicts(result).values()) == {result.verdict} == {"below"}
+    assert result.headline == "Independence: shown below the threshold for “age”, “sex”, “age × sex”"
+
+
+def test_evidence_report_and_filing_say_it(planted, tmp_path):
+    path = planted.save(tmp_path / "evidence.zip")
+    again = fd.AuditResult.load(path)
+    assert again.to_dict() == planted.to_dict()
+    assert (again.headline, again.verdict) == (planted.headline, "above")
+    with zipfile.ZipFile(path) as archive:
+        report = archive.read("report.html").decode()
+        assert b"age \xc3\x97 sex,1,independence" in archive.read("by_sensitive.csv")
+        assert b"above" in archive.read("3_verdicts.csv")
+    assert planted.headline in report
+    assert "Along “age × sex”: 1. Does the price follow it?" in report
+    first, table, *_ = PARTS["verdict"](planted)
+    assert first.startswith(f"{unbroken(planted.headline)}. ")
+    assert table.frame["sensitive attribute"].tolist() == ["age", "sex", "age × sex"]
+
+
+@pytest.mark.parametrize(("by", "status"), [(15.0, 1), (0.0, 0)])
+def test_the_exit_status_counts_the_crossing(by, status, tmp_path, capsys):
+    path = tmp_path / "people.csv"
+    dear(people(), *TWO, by=by).to_csv(path, index=False)
+    asked = [
+        "--price",
+        "price",
+        "--sensitive",
+        "age",
+        "--sensitive",
+        "sex",
+        "--max-gap",
+        "10%",
+        "--question",
+        "1",
+    ]
+    assert main(["audit", str(path), *asked]) == status
+    out = capsys.readouterr().out
+    assert ("above the threshold for “age × sex”" in out) == bool(status)
+    assert main(["audit", str(path), *asked, "--json"]) == status
+    assert json.loads(capsys.readouterr().out)["verdict"] == ("above" if status else "below")
+
+
+@pytest.mark.parametrize("names", [["sex", "zone"], ["age", "income"], ["zone", "income"]])
+def test_classes_and_numbers_are_crossed(names):
+    table = people().replace({"zone": {"a": "F", "b": "M", "c": "M"}})
+    for by, verdict in ((15.0, "above"), (0.0, "below")):
+        result = audited(dear(table, *names, by=by), names)
+        assert result.verdict == verdict
+        assert verdicts(result)[" × ".join(names)] == verdict
+
+
+def test_of_three_attributes_all_pairs_and_the_three_at_once_are_judged():
+    three = ["age", "income", "sex"]
+    result = audited(dear(people(), *three), three)
+    pairs = ["age × income", "age × sex", "income × sex"]
+    assert list(verdicts(result)) == [*three, *pairs, "age × income × sex"]
+    assert result.verdict == "above"
+    assert {name for name, verdict in verdicts(result).items() if verdict == "above"} == {
+        "age × income × sex"
+    }
+    # Of more, only the pairs with the first attribute.
+    four = Columns(price="price", sensitive="a", also=("b", "c", "d"))
+    assert four.crossings == (("a", "b"), ("a", "c"), ("a", "d"))
+
+
+def test_below_is_never_said_where_the_lower_limit_of_a_crossing_is_above():
+    for by in (3.0, 5.0, 6.0):
+        result = audited(dear(people(1_000), *TWO, by=by), TWO)
+        lower = result.others[-1].details["independence"]["lower"]
+        assert not (result.verdict == "below" and lower > 0.1)
+
+
+def test_the_gap_of_a_coverage_is_that_of_its_cells():
+    table = people()
+    table = dear(table, *TWO).where(table["zone"] == "a", table).assign(claims=table["price"])
+    table["claims"] *= np.random.default_rng(1).gamma(2, 0.5, len(table))
+    result = audited(table, TWO, questions=[1, 2, 5], outcome="claims", coverage="zone")
+    gaps = result.others[-1].tables["by_coverage"].set_index("level")["gap"]
+    assert gaps["a"] > 0.25
+    assert gaps[["b", "c"]].max() < 0.05
+
+
+def test_changes_since_another_audit_have_the_crossing(planted):
+    moved = audited(people(), TWO, questions=[1, 2]).compare(planted).tables["moved"].set_index("what")
+    row = moved.loc["Independence, “age × sex”"]
+    assert (row["verdict_before"], row["verdict_now"]) == ("above", "below")
+    assert row["ci_high"] < -0.25
+
+
+def test_a_crossing_is_judged_among_equals_where_that_is_the_primary_criterion():
+    table = people(600).drop(columns=["age", "income"]).assign(zone=np.tile(["F", "F", "M", "M"], 150))
+    table["bonus"] = np.random.default_rng(2).normal(size=len(table))
+    options = {"controls": ["bonus"], "criterion": "conditional_independence", "questions": [4]}
+    table["price"] += table["bonus"]
+    result = audited(dear(table, "sex", "zone"), ["sex", "zone"], **options)
+    assert verdicts(result) == {"sex": "below", "zone": "below", "sex × zone": "above"}
+    assert "“bonus”" in result.in_words
+
+
+def test_a_crossing_that_can_not_be_judged_is_said_and_decides_nothing():
+    table = people(220).assign(price=100.0)
+    table["age"] = table["age"].where(table.index >= 70)
+    table["sex"] = table["sex"].where(table.index < 150, None)
+    result = audited(table, TWO)
+    assert verdicts(result) == {"age": "below", "sex": "below"}
+    assert result.verdict == "undecided"
+    (note,) = (each for each in result.notes if "can't judge the crossing" in each)
+    assert "“age × sex”" in note
+
+
+def test_small_cells_are_one_and_rows_that_are_not_judged_are_counted():
+    table = people().assign(sex="F")
+    table.loc[[*range(30), *range(500, 512), *range(1000, 1012)], "sex"] = "M"
+    result = audited(table, TWO)
+    curve = result.others[-1].curve
+    assert curve["class"].iloc[-1] == "all others"
+    assert any("smallest cells" in note and "merged into “all others”" in note for note in result.every_note)
+    # Five rows a policy, and one band of ages with a few policies only.
+    policies = people().assign(policy=np.arange(2000) // 5)
+    policies.loc[policies.index < 200, "policy"] = policies["policy"] % 3
+    found = cells_of(policies, Columns(price="price", sensitive="age", groups="policy"), ("age", "sex"))
+    assert len(found.names) < 20
+
+
+def test_cells_depend_neither_on_the_order_of_attributes_nor_of_rows():
+    table, columns = people(), Columns(price="price", sensitive="age")
+    one = cells_of(table, columns, ("age", "income", "zone"))
+    other = cells_of(table, columns, ("zone", "age", "income"))
+    assert len(one.names) == len(other.names) <= 25
+    assert len(pd.DataFrame({"one": one.codes, "other": other.codes}).drop_duplicates()) == len(one.names)
+    shuffled = table.sample(frac=1, random_state=1)
+    again = cells_of(shuffled, columns, ("age", "income", "zone"))
+    assert pd.Series(again.codes, shuffled.index).sort_index().tolist() == one.codes.tolist()
+    pd.testing.assert_frame_equal(again.places, one.places)
+
+
+@pytest.mark.parametrize(("first", "second", "count"), [(7, 7, 49), (12, 12, MAX_CELLS), (2, 25, 50)])
+def test_classes_have_up_to_fifty_cells(first, second, count):
+    rng, n = np.random.default_rng(0), 6_000
+    table = pd.DataFrame({"a": rng.integers(0, first, n), "b": rng.integers(0, second, n)}).map(
+        "c{:02}".format
+    )
+    found = cells_of(table, Columns(price="price", sensitive="a"), ("a", "b"))
+    assert abs(len(found.names) - count) <= 3
+    assert len(found.names) <= MAX_CELLS
+    assert bool(found.note) == (first * second > MAX_CELLS)
+
+
+def test_bands_of_large_numbers_have_names_of_their_own():
+    table = people().assign(age=lambda table: 1_000_000 + table["age"] / 100)
+    assert len(set(cells_of(table, Columns(price="price", sensitive="age"), ("age", "sex")).names)) == 20
+
+
+@pytest.mark.parametrize("planted", ["all cells", "two cells"])
+def test_the_benchmark_plants_the_gap_that_it_says(planted):
+    for names in CROSSINGS:
+        frame, plan = drawn(names, planted, 4 * DELTA, 1e-6, seed=0)
+        means = frame["price"].groupby(cells_of(frame, plan.columns, names).codes).mean()
+        assert np.ptp(means) / MEAN == pytest.approx(4 * DELTA, rel=1e-4)
+        assert frame["price"].mean() == pytest.approx(MEAN, rel=1e-4)
+
+
+def test_the_benchmark_counts_what_an_audit_says():
+    found = counts(("age", "sex"), "all cells", 4, 0.2, seeds=1)
+    assert (found["any_above"], found["crossing_above"], found["all_below"]) == (1, 1, 0)
