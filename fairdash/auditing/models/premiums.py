@@ -264,9 +264,15 @@ class Costs:
         return explained(self.judged_by, self.premiums["best_estimate"], self.table, self.loss)
 
     @property
+    def fit_to_cost(self) -> Estimate:
+        """The same for the learned cost: your own expected cost has less noise than the outcome."""
+        loss = self.loss if self.cost.min() >= 0 else SQUARED_ERROR
+        return explained(self.cost, self.premiums["best_estimate"], self.table, loss)
+
+    @property
     def is_learned(self) -> bool:
         """Return whether the best estimate explains a detectable part of held-out rows; else it is noise."""
-        return self.fit.ci_low > 0
+        return self.fit_to_cost.ci_low > 0
 
     @property
     def fit_networks(self) -> Estimate | None:
@@ -369,7 +375,7 @@ def nothing_learned(costs: Costs) -> str:
     """Reason why an answer that rests on learned costs has no figures."""
     return (
         f"On held-out rows trees explain no detectable part of the {loss_in_words(costs)} of cost "
-        f"({within(costs.fit)}), so fairdash gives no figures here."
+        f"({within(costs.fit_to_cost)}), so fairdash gives no figures here."
     )
 
 
