@@ -1,0 +1,1 @@
+"""Small portfolios whose answers are known, for every question of an audit."""

@@ -1,0 +1,342 @@
+"""Worlds of a table's make: classes, policies, exposure, missing cells, few values, two prices, a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+
+from tests.auditing.worlds.costs import EARNED
+from tests.auditing.worlds.drawing import (
+    LOSS_RATIO,
+    OTHER,
+    Array,
+    G,
+    Rng,
+    flat,
+    line,
+    mixed,
+    noise,
+    of_age,
+    portfolio,
+    uniform,
+)
+from tests.auditing.worlds.shapes import ALONE, FLAT, LINE, NO_COST, NO_FEATURES
+from tests.auditing.worlds.truths import (
+    World,
+    between,
+    cell,
+    curve,
+    gap,
+    measure,
+    near,
+    never,
+    notes,
+    says,
+    silent,
+    verdict,
+)
+
+_DEAR = 0.15
+
+
+def _regions(n: int, rng: Rng) -> pd.DataFrame:
+    region = rng.choice(["north", "east", "south", "west", "centre"], n, p=[0.3, 0.25, 0.2, 0.15, 0.1])
+    mean = 1 + _DEAR * (region == "west")
+    return portfolio(uniform(n, rng), rng, mean, mean).drop(columns="age").assign(region=region)
+
+
+def _rare(n: int, rng: Rng) -> pd.DataFrame:
+    is_rare = rng.permutation(n) < n // 50
+    frame = portfolio(uniform(n, rng), rng, 1 + 0.2 * is_rare)
+    return frame.drop(columns="age").assign(fuel=np.where(is_rare, "gas", "petrol"))
+
+
+def _policies(n: int, rng: Rng) -> pd.DataFrame:
+    """Ten rows a policy, of one age and about one price."""
+    policy = np.repeat(np.arange(n // 10), 10)
+    u, own = uniform(n // 10, rng), noise(rng, n // 10, 0.05)
+    return portfolio(u[policy], rng, own[policy]).assign(policy=policy)
+
+
+def _with_exposure(n: int, rng: Rng) -> pd.DataFrame:
+    """Premiums are totals of years, of which the young have few."""
+    u = uniform(n, rng)
+    frame = portfolio(u, rng, 1.0)
+    years = (0.2 + 0.8 * u) * rng.uniform(0.5, 1, n)
+    return frame.assign(years=years, price=frame["price"] * years)
+
+
+def _days(n: int, rng: Rng) -> pd.DataFrame:
+    """Prices are of a year, claims of some days."""
+    frame = portfolio(u := uniform(n, rng), rng, line()(u), line()(u))
+    days = rng.integers(100, 366, n)
+    return frame.assign(days=days, claims=frame["claims"] * days / 365)
+
+
+def _no_age(n: int, rng: Rng) -> pd.DataFrame:
+    """Every tenth row has no age, and a price a fifth higher."""
+    u = uniform(n, rng)
+    is_gone = np.arange(n) % 10 == 0
+    frame = portfolio(u, rng, np.where(is_gone, 1.2, line()(u)))
+    return frame.assign(age=frame["age"].where(~is_gone))
+
+
+def _noisy_age(n: int, rng: Rng) -> pd.DataFrame:
+    """Normal s of which 30 % of the variance is error; the price is a line in the true one."""
+    z = rng.normal(size=n)
+    frame = portfolio(uniform(n, rng), rng, 1 + 0.1 * z)
+    return frame.assign(age=45 + 10 * (z + np.sqrt(3 / 7) * rng.normal(size=n)))
+
+
+def _mended(n: int, rng: Rng) -> pd.DataFrame:
+    u = uniform(n, rng)
+    frame = portfolio(u, rng, line()(u))
+    return frame.assign(new=frame["price"] / line()(u))
+
+
+def _modelled(n: int, rng: Rng) -> pd.DataFrame:
+    u = uniform(n, rng)
+    return portfolio(u, rng, 1.0).drop(columns="price").assign(mileage=240 * mixed(u, rng))
+
+
+def _model(rows: pd.DataFrame) -> Array:
+    return 100 * (1 + G / 60 * (rows["age"] - 50) + G / 240 * (rows["mileage"] - 120)).to_numpy()
+
+
+def _tariff(first: int, second: int, *, ages: int, exposure: bool) -> Callable[[int, Rng], pd.DataFrame]:
+    """Tariff of two factors: a policy's price is its expected claims, and age has nothing to do with them."""
+
+    def make(n: int, rng: Rng) -> pd.DataFrame:
+        a, b = rng.integers(first, size=n), rng.integers(second, size=n)
+        rate = 0.4 * line(1.8)((a + 0.5) / first) * line(1.4)((b + 0.5) / second)
+        years = rng.uniform(0.5, 1, n) if exposure else np.ones(n)
+        age = 20 + 60 * np.floor(ages * uniform(n, rng)) / ages
+        frame = pd.DataFrame({"age": age, "a": a, "b": b, "price": 100 * rate})
+        frame["claims"] = 100.0 * rng.poisson(rate * years)
+        return frame.assign(years=years) if exposure else frame
+
+    return make
+
+
+def _of_tariff(values: tuple[int, int], *, ages: int, exposure: bool) -> World:
+    """A line of slope g on k levels has the variance g² (1 − 1/k²) / 12."""
+    more = {"exposure": "years", "totals": ["claims"]} if exposure else {}
+    return World(
+        name=f"tariff of {values[0] * values[1]:,} prices",
+        about=f"a price of two factors, {ages} ages{', rates by exposure' if exposure else ''}; cost is the price",
+        make=_tariff(*values, ages=ages, exposure=exposure),
+        rows=1_200,
+        options={"outcome": "claims", **more},
+        truths=FLAT
+        | {
+            1: (
+                never("independence", "above"),
+                between(gap(column="p_value"), 0.001, 1),
+                near(measure("direction"), 0, 0.05),
+            ),
+            2: (curve(of_age(flat), unit=40.0),),
+            3: (near(measure("left_s10_s90"), 0, 0.3), near(measure("left"), 0, 0.3)),
+            4: NO_COST[4],
+            5: (
+                never("sufficiency", "above"),
+                never("equalized_residuals", "above"),
+                between(gap("equalized_residuals", "p_value"), 0.001, 1),
+                near(measure("loss_ratio"), 1, 0.05),
+            ),
+            7: (near(measure("paid_above_of_all"), 0, 0.04),),
+            8: (
+                near(cell("premiums", "mean", premium="best_estimate"), 1, 0.02),
+                between(measure("proxy_effect"), 0, 0.1),
+            ),
+            9: (says("rows would be needed"),),
+        },
+    )
+
+
+TABLES = (
+    World(
+        name="classes",
+        about="of five regions one pays and costs 15 % more",
+        make=_regions,
+        rows=600,
+        options={"sensitive": "region", "outcome": "claims"},
+        truths={
+            1: (
+                verdict("independence", "above"),
+                near(gap(), _DEAR / (1 + 0.15 * _DEAR), 0.005),
+                says("the smallest share of prices at or below the median"),
+            ),
+            2: (says("highest at west"),),
+            3: (
+                near(measure("gap"), _DEAR / (1 + 0.15 * _DEAR), 0.005),
+                near(measure("left"), 0, 0.009),
+            ),
+            4: NO_COST[4],
+            5: (
+                verdict("sufficiency", "below"),
+                verdict("equalized_residuals", "below"),
+                near(measure("loss_ratio"), LOSS_RATIO, 0.0013),
+            ),
+            6: (between(measure("uses_itself", "ci_low"), 0.3, 1),),
+            # 15 % of all pay 0.15 · 0.85 above the mean.
+            7: (
+                near(measure("paid_above_mean_per_head"), _DEAR * 0.85 / (1 + 0.15 * _DEAR), 0.005),
+                near(measure("paid_above_of_all"), 0, 0.0013),
+            ),
+            8: (
+                near(cell("premiums", "mean", premium="best_estimate"), 1, 0.005),
+                near(cell("premiums", "gap", premium="best_estimate"), _DEAR / (1 + 0.15 * _DEAR), 0.01),
+                between(cell("premiums", "gap", premium="unaware"), 0, 0.05),
+                between(measure("proxy_effect"), 0, 0.03),
+            ),
+            9: (says("The classes of “region” have no order"),),
+            **ALONE,
+        },
+    ),
+    World(
+        name="rare class",
+        about="two cars in a hundred run on gas and pay 20 % more",
+        make=_rare,
+        rows=1_200,
+        options={"sensitive": "fuel"},
+        truths={
+            1: (verdict("independence", "above"), near(gap(), 0.2 / 1.004, 0.006)),
+            2: (says("highest at gas"),),
+            # A half of 24 rows can't be shown.
+            3: (says("too few rows"),),
+            # The class has the variance 0.02 · 0.98 · 0.2².
+            6: (near(measure("share_of_variance"), 0.02 * 0.98 * 0.04 / (0.02 * 0.98 * 0.04 + OTHER), 0.1),),
+            7: (near(measure("paid_above_of_all"), 0.02 * 0.98 * 0.2 / 1.004, 0.00013),),
+            9: (says("have no order"),),
+            **{number: NO_COST[number] for number in (4, 5, 8, 10, 11)},
+        },
+    ),
+    World(
+        name="panel",
+        about="ten rows a policy, of one age and price; no effect",
+        make=_policies,
+        rows=1_500,
+        options={"groups": "policy", **NO_FEATURES},
+        truths={
+            1: (
+                never("independence", "above"),
+                between(gap(column="p_value"), 0.001, 1),
+                near(measure("direction"), 0, 0.013),
+            ),
+            2: (curve(of_age(flat)),),
+            6: (between(measure("share_of_variance"), 0, 0.03), says("no further informative columns")),
+            7: (near(measure("paid_above_of_all"), 0, 0.003),),
+            # 150 policies rule out what 150 rows do.
+            9: (says("policies"),),
+        }
+        | NO_COST,
+    ),
+    World(
+        name="exposure follows the attribute",
+        about="premiums are totals of years, of which the young have fewer; no effect a year",
+        make=_with_exposure,
+        rows=600,
+        options={"exposure": "years", "totals": ["price"]},
+        truths={number: FLAT[number] for number in (1, 2, 6, 7, 9)} | NO_COST,
+    ),
+    World(
+        name="exposure in days",
+        about="earned in full; prices are of a year, claims of some days",
+        make=_days,
+        rows=600,
+        options={"exposure": "days", "outcome": "claims", "totals": ["claims"]},
+        truths=EARNED
+        | {
+            4: NO_COST[4],
+            5: (
+                *EARNED[5][:3],
+                # A day's claims in a year's price.
+                near(measure("loss_ratio"), LOSS_RATIO / 365, 0.002 / 365),
+                notes("units seem to differ.*[Dd]ays"),
+            ),
+        },
+    ),
+    World(
+        name="missing attribute",
+        about="every tenth row has no age and a price a fifth higher",
+        make=_no_age,
+        rows=600,
+        options=NO_FEATURES,
+        truths={number: LINE[number] for number in (1, 2, 7)}
+        | {6: (LINE[6][0], says("no further informative columns"))}
+        | NO_COST
+        | {9: (near(measure("price_without_sensitive"), 0.2, 0.005), says("missing in 60 rows"))},
+    ),
+    World(
+        name="attribute with error",
+        about="30 % of the attribute's variance is error; the price follows the true one",
+        make=_noisy_age,
+        rows=800,
+        options={"reliability": 0.7, **NO_FEATURES},
+        truths={
+            # The tails' means are ± 2.063 standard deviations, those of what is seen √0.7 of that.
+            1: (
+                verdict("independence", "above"),
+                near(measure("direction"), 0.2 * norm.ppf(0.9) * np.sqrt(0.7), 0.01),
+            ),
+            2: (curve(lambda s: 1 + 0.07 * (s - 45) / 10),),
+            6: (
+                near(measure("share_of_variance"), 0.007 / (0.01 + OTHER), 0.03),
+                says("no further informative columns"),
+            ),
+            7: (near(measure("paid_above_of_all"), 0.1 * np.sqrt(0.7) * norm.pdf(0), 0.0011),),
+            9: (
+                near(cell("reliability", "value", reliability=0.7), 0.2 * norm.ppf(0.9), 0.016),
+                near(cell("reliability", "value", reliability=1.0), 0.2 * norm.ppf(0.9) * np.sqrt(0.7), 0.01),
+            ),
+        }
+        | NO_COST,
+    ),
+    World(
+        name="a second price that mends",
+        about="the price rises by 30 % with age, the second one does not",
+        make=_mended,
+        rows=600,
+        options={"candidate": "new"},
+        truths={number: LINE[number] for number in (1, 2, 7, 9)}
+        | {6: LINE[6][:2]}
+        | NO_COST
+        | {
+            10: (
+                near(cell("two_prices", "candidate", measure="direction"), 0, 0.004),
+                near(cell("two_prices", "difference", measure="direction"), -0.8 * G, 0.006),
+                between(cell("two_prices", "ci_high", measure="independence"), -1, -0.2),
+            )
+        },
+    ),
+    World(
+        name="a model of the price",
+        about="a model that rises by 30 % with age and by 30 % with mileage, which is related to age",
+        make=_modelled,
+        rows=600,
+        options={"price": "model", "model": _model, "model_columns": ["age", "mileage"]},
+        truths={
+            1: (verdict("independence", "above"), near(measure("direction"), 0.8 * 1.7 * G, 0.013)),
+            2: (curve(of_age(line(1.7 * G))),),
+            6: (between(measure("uses_itself", "ci_low"), 0.1, 1),),
+            7: (near(measure("paid_above_of_all"), 1.7 * G / 8, 0.0022),),
+            9: (silent("is missing"),),
+        }
+        | NO_COST
+        | {
+            # Means of the outer tenths are 0.9 apart in u; 0.7 of that in mileage.
+            11: (
+                near(cell("flips", "mean_change", column="age"), 0.9 * G, 0.005),
+                near(cell("flips", "mean_change", column="mileage"), 0.7 * 0.9 * G, 0.03),
+                between(cell("flips", "beyond", column="age"), 1, 1),
+            )
+        },
+    ),
+    _of_tariff((5, 2), ages=12, exposure=False),
+    _of_tariff((5, 5), ages=12, exposure=True),
+    _of_tariff((10, 10), ages=240, exposure=False),
+    _of_tariff((25, 40), ages=12, exposure=True),
+)

@@ -1,0 +1,214 @@
+"""Vocabulary of the worlds: what is known of a portfolio, and how an audit's answers are judged by it.
+
+A truth reads one thing from the answer to a question. A number comes with the standard error that it has with
+the world's own rows (``python -m benchmarks.worlds --errors`` measures it) and may miss the truth by
+:data:`TIMES` standard errors, which chance does once in 16,000 samples.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+import fairdash as fd
+from fairdash.auditing.models.model_answers import NUMBER
+from fairdash.auditing.plan import QUESTIONS
+
+Array = NDArray[np.float64]
+TIMES = 4.0
+#: Simultaneous 95 % limits are about three standard errors; so many times wider they are five.
+WIDER = 1.6
+#: The registry's questions, and that of a model.
+NUMBERS = (*QUESTIONS, NUMBER)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Statement about one answer.
+
+    Parameters
+    ----------
+    text
+        The truth in words.
+    read
+        What the result of an audit says, of the question with a number.
+    holds
+        Whether that is right; also given by how much smaller errors are than with the world's own rows.
+    error
+        Standard error of a number with these rows.
+    """
+
+    text: str
+    read: Callable[[fd.AuditResult, int], Any]
+    holds: Callable[[Any, float], bool]
+    error: float = np.nan
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """Portfolio whose answers are known.
+
+    Parameters
+    ----------
+    name, about
+        Its name, and what is true of it.
+    make
+        Rows and a generator to the table.
+    rows
+        The fewest that decide its truths.
+    truths
+        What is known, by the number of the question.
+    options
+        Of :func:`fairdash.audit`, besides the price “price” and the attribute “age”.
+    """
+
+    name: str
+    about: str
+    make: Callable[[int, np.random.Generator], pd.DataFrame]
+    rows: int
+    truths: Mapping[int, Sequence[Truth]]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def audit(self, *, seed: int = 0, times: int = 1, **more: Any) -> fd.AuditResult:
+        """Audit a sample with some times the world's own rows."""
+        frame = self.make(times * self.rows, np.random.default_rng([seed, *self.name.encode()]))
+        return fd.audit(frame, **{"price": "price", "sensitive": "age", **self.options, **more})
+
+    def judge(self, result: fd.AuditResult, *, times: int = 1) -> pd.DataFrame:
+        """Return a row a truth: question, truth, said, ok, error."""
+        made = []
+        for question, truths in self.truths.items():
+            for truth in truths:
+                try:
+                    said = truth.read(result, question)
+                except LookupError as missing:
+                    said, ok = f"nothing: {missing}", False
+                else:
+                    ok = bool(truth.holds(said, times**-0.5))
+                made.append(
+                    {"question": question, "truth": truth.text, "said": said, "ok": ok, "error": truth.error}
+                )
+        return pd.DataFrame(made)
+
+
+def text_of(result: fd.AuditResult, question: int) -> str:
+    """Return the text of an answer, "" where there is none."""
+    return " ".join(each.text for each in result.answers if each.question == question)
+
+
+Read = Callable[[fd.AuditResult, int], Any]
+
+
+def measure(name: str, column: str = "value") -> tuple[str, Read]:
+    """Measure, or a limit of it: a share of the mean price, where it is one."""
+
+    def read(result: fd.AuditResult, question: int) -> float:
+        own = result.measures[result.measures["question"] == question].set_index("measure")
+        return float(own.loc[name, column])
+
+    return name if column == "value" else f"{name} {column}", read
+
+
+def gap(criterion: str = "independence", column: str = "value") -> tuple[str, Read]:
+    """Entry of a criterion in the table of verdicts."""
+
+    def read(result: fd.AuditResult, _: int) -> float:
+        return float(result.verdicts.set_index("criterion").loc[criterion, column])
+
+    return f"{criterion} {column}", read
+
+
+def cell(table: str, column: str, /, **where: Any) -> tuple[str, Read]:
+    """Cell of a table, in the one row in which other columns have these values."""
+
+    def read(result: fd.AuditResult, _: int) -> float:
+        found = result.tables[table]
+        for name, value in where.items():
+            found = found[found[name] == value]
+        if len(found) != 1:
+            raise KeyError(f"{table} has {len(found)} rows with {where}")
+        return float(found[column].iloc[0])
+
+    return " ".join(map(str, (table, *where.values(), column))), read
+
+
+def lowest() -> tuple[str, Read]:
+    """Value of s at which the price is lowest; of a tail, its mean."""
+    return "lowest at", lambda result, _: float(result.curve.loc[result.curve["value"].idxmin(), "at"])
+
+
+def highest() -> tuple[str, Read]:
+    """Value of s at which the price is highest."""
+    return "highest at", lambda result, _: float(result.curve.loc[result.curve["value"].idxmax(), "at"])
+
+
+def near(of: tuple[str, Read], truth: float, error: float) -> Truth:
+    """Truth of a number with its standard error."""
+    name, read = of
+
+    def holds(said: float, closer: float) -> bool:
+        return abs(said - truth) <= TIMES * error * closer
+
+    return Truth(f"{name} {truth:.3g}", read, holds, error)
+
+
+def between(of: tuple[str, Read], low: float, high: float) -> Truth:
+    """Bounds of a number."""
+    name, read = of
+    return Truth(f"{name} {low:g} to {high:g}", read, lambda said, _: low <= said <= high)
+
+
+def verdict(criterion: str, *allowed: str) -> Truth:
+    """Verdicts that are no error."""
+
+    def read(result: fd.AuditResult, _: int) -> str:
+        return str(result.verdicts.set_index("criterion").loc[criterion, "verdict"])
+
+    return Truth(f"{criterion} {' or '.join(allowed)}", read, lambda said, _: said in allowed)
+
+
+def never(criterion: str, forbidden: str) -> Truth:
+    """Verdict that would be an error."""
+    return verdict(criterion, *({"below", "above", "undecided"} - {forbidden}))
+
+
+def says(pattern: str) -> Truth:
+    """Words in the answer."""
+    return Truth(f"says “{pattern}”", text_of, lambda said, _: bool(re.search(pattern, said)))
+
+
+def silent(pattern: str) -> Truth:
+    """Words that would be wrong."""
+    return Truth(f"never “{pattern}”", text_of, lambda said, _: not re.search(pattern, said))
+
+
+def notes(pattern: str) -> Truth:
+    """Words in the notes, which stand beside all answers."""
+    return Truth(
+        f"notes “{pattern}”",
+        lambda result, _: " ".join(result.notes),
+        lambda said, _: bool(re.search(pattern, said)),
+    )
+
+
+def no_answer(why: str = "") -> tuple[Truth, ...]:
+    """Question that can't be answered: the reason, or none where nobody asked."""
+    return (Truth("not answered", text_of, lambda said, _: why in said if why else not said),)
+
+
+def curve(truth: Callable[[Array], Array], table: str = "curve", unit: float = 100.0) -> Truth:
+    """Curve along s, between the tails, in units of the true mean price."""
+
+    def read(result: fd.AuditResult, _: int) -> float:
+        band = result.tables[table]
+        band = band[band["kind"].isin(["curve", "level"])]
+        off = band["value"] - unit * truth(band["at"].to_numpy())
+        return float((off.abs() / ((band["high"] - band["low"]) / 2)).max())
+
+    return Truth(f"{table} within its band", read, lambda said, _: said <= WIDER)
