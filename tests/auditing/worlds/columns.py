@@ -167,7 +167,7 @@ COLUMNS = (
             1: (
                 never("independence", "above"),
                 near(measure("direction"), 0, 0.02),
-                between(gap(column="p_value"), 0, 0.05),
+                between(gap(column="p_any_link"), 0, 0.05),
             ),
             2: (curve(of_age(flat)),),
             6: (between(measure("share_of_variance"), 0, 0.05),),
@@ -178,7 +178,7 @@ COLUMNS = (
         | {
             4: (
                 never("conditional_independence", "above"),
-                between(gap("conditional_independence", "p_value"), 0, 0.01),
+                between(gap("conditional_independence", "p_any_link"), 0, 0.01),
             )
         },
     ),

@@ -231,7 +231,8 @@ SHAPES = (
                 never("independence", "above"),
                 near(measure("direction"), 0, 0.02),
                 # The joint test is of a link of any kind.
-                between(gap(column="p_value"), 0, 0.05),
+                between(gap(column="p_any_link"), 0, 0.05),
+                between(gap(column="p_value"), 0.001, 1),
             ),
             2: (curve(of_age(flat)),),
             6: (between(measure("share_of_variance"), 0, 0.03), says("no further informative columns")),
