@@ -9,7 +9,7 @@ import pytest
 from fairdash.__main__ import main
 from fairdash.auditing import audit as audit_module
 from fairdash.auditing.evidence import AuditResult
-from fairdash.cli import auditing
+from fairdash.cli import UNEXPECTED, auditing
 from fairdash.errors import StorageError
 from tests.auditing.test_audit import policies
 from tests.auditing.test_classes import FOUR, mixed
@@ -47,8 +47,8 @@ def test_answers_are_printed_first_and_files_are_written_all_the_same(tmp_path, 
         raise BrokenPipeError
 
     monkeypatch.setattr(auditing, "say", hang_up)
-    with pytest.raises(BrokenPipeError):
-        main([*command, "--out", str(tmp_path / "out.zip")])
+    # A pipe that broke elsewhere: the reader of the answers is still there.
+    assert main([*command, "--out", str(tmp_path / "out.zip")]) == UNEXPECTED
     assert AuditResult.load(tmp_path / "out.zip").n == 150
 
 
