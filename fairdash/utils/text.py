@@ -42,18 +42,9 @@ def _escape(char: str) -> str:
 
 
 #: What Unicode's own names and decompositions do not give.
-_ASCII = {
-    "λ": "lambda",
-    "€": "EUR",
-    "→": "->",
-    "±": "+/-",
-    "≤": "<=",
-    "≥": ">=",
-    "≈": "~",
-    "×": "x",
-    "·": "*",
-}
-_ASCII |= dict.fromkeys("−–—", "-") | dict.fromkeys("“”„", '"') | dict.fromkeys("‘’", "'")
+_ASCII = {"λ": "lambda", "€": "EUR", "→": "->", "±": "+/-", "≤": "<=", "≥": ">=", "≈": "~"}
+_ASCII |= {"×": "x", "÷": "/", "·": "*"} | dict.fromkeys("−–—", "-")
+_ASCII |= dict.fromkeys("“”„", '"') | dict.fromkeys("‘’", "'")
 
 
 def in_ascii(error: UnicodeError) -> tuple[str, int]:
