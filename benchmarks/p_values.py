@@ -1,6 +1,6 @@
 """Size of every p-value of an audit: how often it is at most 5 % where its own hypothesis is true.
 
-    OMP_NUM_THREADS=1 python -m benchmarks.p_values
+    OMP_NUM_THREADS=1 python -m benchmarks.p_values [--samples 1000]
 
 In these samples the spread follows the attribute, tails are heavy, rows belong to policies or their exposure
 differs. Writes results/p_values.csv, a row a p-value and kind of sample; docs/verdict.md reads it.
@@ -8,6 +8,7 @@ differs. Writes results/p_values.csv, a row a p-value and kind of sample; docs/v
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -30,7 +31,7 @@ from fairdash.evaluation.classes import by_group, pairs_of_groups
 
 RESULTS = Path(__file__).parent / "results" / "p_values.csv"
 Array = NDArray[np.float64]
-ROWS, SAMPLES, DELTA = 2_000, 1_000, 0.05
+ROWS, DELTA = 2_000, 0.05
 #: A p-value, or several by the name of what they test.
 Tested = Callable[[np.random.Generator], "float | dict[str, float]"]
 
@@ -137,29 +138,36 @@ def proxies(rng: np.random.Generator) -> float:
     return float(found.features["p_corrected"].min())
 
 
-def cases() -> Iterator[tuple[str, str, Tested, int]]:
+def cases(most: int) -> Iterator[tuple[str, str, Tested, int]]:
     """What is tested ("" where the test says it), the kind of sample, the test, and how many samples."""
     for kind in ("spread follows s", "heavy tails", "five rows a policy", "exposure follows s", "20 levels"):
-        yield "independence", kind, partial(price, kind=kind), SAMPLES
+        yield "independence", kind, partial(price, kind=kind), most
     for kind in ("spread follows s", "claims of part of a year"):
-        yield "", kind, partial(cost, kind=kind), SAMPLES // 2
+        yield "", kind, partial(cost, kind=kind), most // 2
     yield (
         "independence among equals",
         "spread follows s, one factor",
         partial(among_equals, factors=1),
-        SAMPLES // 2,
+        most // 2,
     )
-    yield "independence among equals", "spread follows s, two factors", partial(among_equals, factors=2), 100
-    yield "", "spread follows s", claims, SAMPLES // 4
+    yield (
+        "independence among equals",
+        "spread follows s, two factors",
+        partial(among_equals, factors=2),
+        most // 10,
+    )
+    yield "", "spread follows s", claims, most // 4
     for kind in ("spread follows the class", "heavy tails"):
-        yield "", kind, partial(classes, kind=kind), SAMPLES
-    yield "", "spread follows the class", probabilities, SAMPLES
-    yield "five features", "independent", proxies, 100
+        yield "", kind, partial(classes, kind=kind), most
+    yield "", "spread follows the class", probabilities, most
+    yield "five features", "independent", proxies, most // 10
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--samples", type=int, default=1_000)
     rows = []
-    for k, (name, kind, test, samples) in enumerate(cases()):
+    for k, (name, kind, test, samples) in enumerate(cases(parser.parse_args().samples)):
         found = [test(np.random.default_rng([k, seed])) for seed in range(samples)]
         each = pd.DataFrame([one if isinstance(one, dict) else {name: one} for one in found])
         for what in each:

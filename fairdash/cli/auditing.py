@@ -14,8 +14,8 @@ from fairdash.auditing.evidence import AuditResult, KeptPlan, command_of, read_p
 from fairdash.auditing.filing.rules import RULES, Rule, template_of
 from fairdash.auditing.models.model_answers import MODEL_PRICE
 from fairdash.auditing.plan import ModelFile, plan_of
-from fairdash.auditing.repeated import compare_repeated
 from fairdash.cli import AsJson, Columns, Seed, Share, say
+from fairdash.cli.repeated import compare_repeated
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.readers.reading import bytes_of, read_content
 from fairdash.data.readers.report import ReadingOptions

@@ -161,7 +161,7 @@ def find_sums(
     look(total, y, half, least)
     if exposure is not None and kind_of(frame[exposure]) in _AMOUNTS:
         w = as_floats(frame[exposure]).to_numpy(dtype=float)
-        w = np.where(w > 0, w, np.nan)
+        w = np.where((w > 0) & (w < np.inf), w, np.nan)
         look(total, y * w, half * w, least)
         look(total, y / w, half / w, least)
     # A part may have parts of its own, or a copy; the list grows while it is read.

@@ -26,8 +26,8 @@ from fairdash.__main__ import main
 from fairdash.auditing.evidence import read_plan
 from fairdash.auditing.filing.report import blocks_of
 from fairdash.auditing.plan import QUESTIONS
-from fairdash.auditing.repeated import compare_repeated
 from fairdash.auditing.schema import TABLES
+from fairdash.cli.repeated import compare_repeated
 from fairdash.errors import FairdashError, OptionError, StorageError
 from fairdash.evaluation.insurance import FEWEST_SHOWN
 from fairdash.figures.theme import LIGHT

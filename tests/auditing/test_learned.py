@@ -170,7 +170,8 @@ def test_values_for_given_models_are_those_of_rows_repeated_by_integer_weights()
     again = frame.loc[frame.index.repeat(frame["w"].astype(int))].assign(w=1.0)
     found = []
     for each in (frame, again):
-        table = table_of(each, exposure="w", outcome="y", groups="policy")
+        columns = columns_of("p", "s", exposure="w", outcome="y", groups="policy", features=("a", "b"))
+        table = AuditTable.of(each, columns)
         a, b, s = table.features["a"].to_numpy(), table.features["b"].to_numpy(), table.sensitive
         shares = shares_of_link(np.column_stack([np.exp(0.2 * a), np.exp(0.2 * b), 0.1 * s]), table)
         nodes, of_nodes = sensitive_nodes(s, sample_weight=table.weight, max_nodes=30)

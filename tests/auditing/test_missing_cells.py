@@ -80,7 +80,7 @@ def test_a_question_without_enough_rows_is_not_answered_and_the_others_are():
     assert result.verdict != "none"
     assert "Not answered: An audit needs 100 rows in which “claims” is known" in result.answers[2].text
     assert "leave out 640 rows" in result.answers[2].text
-    assert result.verdicts.set_index("criterion").loc["sufficiency", "verdict"] == "none"
+    assert result.verdicts.set_index("criterion").loc["sufficiency", "verdict"] == "undecided"
     with pytest.raises(DataError, match="“claims” is known, and there are 60"):
         fd.audit(frame, **roles, criterion="sufficiency", questions=[1])
 

@@ -26,10 +26,11 @@ from tests.ui.test_data_page import choose_upload
 
 ROOT = Path(__file__).parents[2]
 #: The way of the library, from an upload's hash on; and of the page, from the browser's bytes on.
-#: The page also checks every column for what gives the target away: three files.
-MOST_FILES, MOST_ON_THE_PAGE = 12, 19
+#: One file looks for amounts that add up to the target. The page also checks every column for what gives the
+#: target away, three files, and looks for a column that names policies, one file.
+MOST_FILES, MOST_ON_THE_PAGE = 13, 21
 #: Everything that is called on the library's way.
-MOST_CALLED = 26
+MOST_CALLED = 27
 
 
 @dataclass

@@ -370,7 +370,9 @@ def test_the_report_says_how_test_rows_were_chosen_and_what_belongs_together():
     assert content.training_facts(by_time)["Splits"].startswith("2, the same for all methods. By time: ")
     assert "mean of 2 before-and-after splits" in by_time.rows_and_splits
     together = replace(dataset, group=pd.Series(np.arange(500) // 5, name="policy"))
-    assert content.data_facts(found, together)["Group"].startswith("policy: folds keep its rows together")
+    assert content.data_facts(found, together)["Group"].startswith(
+        "policy, with 100 groups: folds keep its rows together"
+    )
     assert "Group" not in content.data_facts(found, dataset)
 
 
