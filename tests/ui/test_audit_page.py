@@ -133,7 +133,7 @@ def test_price_and_attribute_are_all_that_a_table_of_ones_own_needs() -> None:
     roles = load_source(at.query_params["dataset"]).roles
     assert (roles.target, roles.sensitive, roles.group, roles.features) == (
         "total",
-        ("years",),
+        ("old",),
         "no",
         ("zone",),
     )
