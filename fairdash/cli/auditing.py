@@ -166,15 +166,14 @@ def audit(
         options = {name: before[name] if options[name] is None else options[name] for name in before}
     # Files that can't be read are refused before anything is computed.
     evidence = AuditResult.load(plan) if plan is not None and plan.suffix.lower() == ".zip" else None
-    if against is not None:
-        AuditResult.load(against)
+    earlier = None if against is None else AuditResult.load(against)
     if out is not None and out.suffix.lower() == ".zip" and not has("plotly"):
         print(_NO_FIGURES, file=sys.stderr)
     frame, origin = _table(file, kept, whole=model is not None)
     result = carry_out(frame, kept.plan, origin=origin, model=model, **options)
     repeated = "" if evidence is None else compare_repeated(result, evidence)
-    if against is not None:
-        result = result.compare(against)
+    if earlier is not None:
+        result = result.compare(earlier)
     also = {"repeated": repeated} if repeated else {}
     try:
         say(result.to_dict() | also, (*_sentences(result), *also.values()), as_json=as_json)

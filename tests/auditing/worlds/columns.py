@@ -41,6 +41,13 @@ _BY_MILEAGE = SHARE * G
 #: What mileage leaves of a line's variance at one age.
 _LEFT = G**2 / 12 * (1 - SHARE**2)
 
+#: The factors explain all that the price has of the attribute.
+NONE_AMONG_EQUALS: Truths = {
+    4: (
+        verdict("conditional_independence", "below"),
+        between(gap("conditional_independence", "p_value"), 0.001, 1),
+    )
+}
 #: The price is a line in mileage and has nothing else of age.
 PROXY: Truths = {
     1: (
@@ -122,14 +129,7 @@ COLUMNS = (
         make=_mileage("mileage"),
         rows=800,
         options={"controls": ["mileage"]},
-        truths=PROXY
-        | NO_COST
-        | {
-            4: (
-                verdict("conditional_independence", "below"),
-                between(gap("conditional_independence", "p_value"), 0.001, 1),
-            )
-        },
+        truths=PROXY | NO_COST | NONE_AMONG_EQUALS,
     ),
     World(
         name="one allowed factor",
@@ -150,12 +150,7 @@ COLUMNS = (
             9: (silent("is missing"),),
         }
         | NO_COST
-        | {
-            4: (
-                verdict("conditional_independence", "below"),
-                between(gap("conditional_independence", "p_value"), 0.001, 1),
-            )
-        },
+        | NONE_AMONG_EQUALS,
     ),
     World(
         name="only within a factor",

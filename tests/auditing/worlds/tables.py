@@ -122,7 +122,7 @@ def _tariff(first: int, second: int, *, ages: int, exposure: bool) -> Callable[[
 
 
 def _of_tariff(values: tuple[int, int], *, ages: int, exposure: bool) -> World:
-    """A line of slope g on k levels has the variance g² (1 − 1/k²) / 12."""
+    """A tariff of two factors with so many levels each, whose price is the expected cost of its cell."""
     more = {"exposure": "years", "totals": ["claims"]} if exposure else {}
     return World(
         name=f"tariff of {values[0] * values[1]:,} prices",

@@ -1,7 +1,7 @@
 """Vocabulary of the worlds: what is known of a portfolio, and how an audit's answers are judged by it.
 
 A truth reads one thing from the answer to a question. A number comes with the standard error that it has with
-the world's own rows (``python -m benchmarks.worlds --errors`` measures it) and may miss the truth by
+the world's own rows (the column ``deviation`` of ``python -m benchmarks.worlds``) and may miss the truth by
 :data:`TIMES` standard errors, which chance does once in 16,000 samples.
 """
 
