@@ -32,6 +32,7 @@ from scipy.sparse import csr_matrix, hstack, issparse
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.ranks import quantiles
 from fairdash.evaluation.insurance import FEWEST_SHOWN
+from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
 
@@ -48,6 +49,8 @@ _FARTHEST = 0.5
 _MAX_WAVES, _SLOW_WAVES, _DISCOUNT = 24, 4, 1.25
 #: Rows, evenly over s, that the waves are fitted on at most.
 _MAX_WAVE_ROWS = 20_000
+#: Groups of units that a test of a flat curve draws from.
+_MAX_GROUPS = 2_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -247,8 +250,8 @@ class Curve:
         Contribution of each unit to the normal equations at the solution; their sum is close to 0.
     rank_slope : (J,) array
         Derivative of the curve by the share of the exposure at a point.
-    flat : (p,) array, (p, p) array
-        Mean products of y, about its mean, with the basis' functions, and their covariance if it is flat.
+    flat : (G, p) array
+        Products of y, about its mean, with the basis' functions, summed over each of G groups of units.
     lam, edf
         The penalty, and how many free coefficients the curve is worth.
     freedom : (J,) array
@@ -262,7 +265,7 @@ class Curve:
     solve: Array
     scores: Rows
     rank_slope: Array
-    flat: tuple[Array, Array]
+    flat: Array
     lam: float
     edf: float
     freedom: Array
@@ -345,7 +348,7 @@ def fit_curve(
         solve=solve,
         scores=scores,
         rank_slope=slope,
-        flat=_if_flat(by_unit(weighted, about, table)),
+        flat=_in_groups(by_unit(weighted, about, table)),
         lam=lam,
         edf=edf,
         freedom=_freedom(basis, table),
@@ -394,10 +397,15 @@ def _penalties(gram: Array, basis: Basis, moment: Array, square: float, n: int) 
     return min(found)[1:]
 
 
-def _if_flat(scores: Rows) -> tuple[Array, Array]:
-    """Sums over units of scores about the mean, (U, p), and their covariance."""
-    total = np.asarray(scores.sum(axis=0)).ravel()
-    return total, _square(scores) - np.outer(total, total) / scores.shape[0]
+def _in_groups(scores: Rows) -> Array:
+    """Sum scores of units (U, p) in at most 2,000 groups of about one size, drawn at random, (G, p).
+
+    Sums keep the total, and on average its variance and skewness, which is all that a bootstrap needs.
+    """
+    n = scores.shape[0]
+    group = rng_of(Stream.AUDIT_DRAWS, 0, 3).permutation(n) % _MAX_GROUPS
+    summed = csr_matrix((np.ones(n), (group, np.arange(n)))) @ scores
+    return np.asarray(summed.todense() if issparse(summed) else summed)
 
 
 def _square(scores: Rows) -> Array:

@@ -19,6 +19,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 from scipy.special import stdtr, stdtrit
 
 from fairdash.auditing.curve import Basis, Curve, predicted_out_of_fold
@@ -37,6 +38,8 @@ LEVEL = 0.05
 #: With this probability the smallest gap that could be shown is shown.
 POWER = 0.8
 _DRAWS = 2000
+#: Sums that are drawn at once.
+_AT_ONCE = 1000
 #: The share of a level that goes into leaving out pairs that are surely nearer than δ.
 _SCREENED = 0.1
 #: Draws beyond a quantile with which it is read off them.
@@ -187,14 +190,21 @@ def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> 
 def p_of_flat(curve: Curve, *, random_state: int | None = 0) -> float:
     """Return the p-value of a flat curve, in (0, 1]: of the largest |t| along its contrasts.
 
-    It comes from the Gaussian multiplier bootstrap, as in :mod:`fairdash.dependence.conditional`. Errors are
-    those under a flat curve, by unit, so the spread of y may follow s.
+    It comes from the studentized bootstrap (Hall 1992, The Bootstrap and Edgeworth Expansion, chapter 3), which
+    takes the skewness of claims into account. Errors are those under a flat curve, by unit, so that the spread
+    of y may follow s.
     """
-    (total, covariance), contrasts, discount = curve.flat, curve.basis.contrasts, curve.basis.discount
-    error = np.sqrt(np.maximum(((covariance @ contrasts) * contrasts).sum(axis=0), 1e-300))
-    drawn = np.abs(_draw(covariance, random_state) @ contrasts) / error / discount
-    t = np.abs(total @ contrasts) / np.maximum(error, _least(curve)) / discount
-    return _share(drawn.max(axis=1), float(t.max()))
+    scores, discount = curve.flat @ curve.basis.contrasts, curve.basis.discount
+    groups, total = len(scores), scores.sum(axis=0)
+    off = scores - total / groups
+    t = np.abs(total) / np.maximum(np.sqrt((off**2).sum(axis=0)), _least(curve))
+    rng = rng_of(Stream.AUDIT_DRAWS, random_state)
+    counts = np.stack(
+        [np.bincount(rng.integers(groups, size=groups), minlength=groups) for _ in range(_DRAWS)]
+    )
+    drawn = counts @ off
+    error = np.sqrt(np.maximum(counts @ off**2 - drawn**2 / groups, 1e-300))
+    return _share((np.abs(drawn) / error / discount).max(axis=1), float((t / discount).max()))
 
 
 def _least(curve: Curve) -> float:
@@ -315,6 +325,22 @@ def reach_of_all(covariance: Array, random_state: int | None) -> float:
     _, root = root_of(covariance)
     drawn = rng_of(Stream.AUDIT_SEGMENTS, random_state).normal(size=(_DRAWS, len(root))) @ root.T
     return float(np.quantile(np.abs(drawn).max(axis=1), 1 - LEVEL)) if len(root) else np.nan
+
+
+def reach_of_sums(parts: csr_matrix, random_state: int | None) -> float:
+    """Return :func:`reach_of_all` for sums over independent units, parts (U, J).
+
+    Their covariance (J, J) is left out where it would be larger than the parts.
+    """
+    if parts.shape[1] <= parts.shape[0]:
+        return reach_of_all(np.asarray((parts.T @ parts).todense()), random_state)
+    drawn = rng_of(Stream.AUDIT_SEGMENTS, random_state).normal(size=(parts.shape[0], _DRAWS))
+    scale = np.sqrt(np.asarray(parts.multiply(parts).sum(axis=0)).ravel())
+    scale[scale == 0] = 1.0
+    of_sums, most = (parts.multiply(1 / scale)).T.tocsr(), np.zeros(_DRAWS)
+    for start in range(0, parts.shape[1], _AT_ONCE):
+        np.maximum(most, np.abs(of_sums[start : start + _AT_ONCE] @ drawn).max(axis=0), out=most)
+    return float(np.quantile(most, 1 - LEVEL))
 
 
 def _draw(covariance: Array, random_state: int | None) -> Array:

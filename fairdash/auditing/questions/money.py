@@ -20,7 +20,7 @@ from scipy.sparse import csr_matrix
 
 from fairdash.auditing.curve import Basis, fit_curve, predicted_out_of_fold
 from fairdash.auditing.data import Answered, AuditData, Part
-from fairdash.auditing.gaps import Estimate, reach_of_all
+from fairdash.auditing.gaps import Estimate, reach_of_sums
 from fairdash.auditing.table import AuditTable, as_feature
 from fairdash.evaluation.insurance import FEWEST_SHOWN, bands_of
 from fairdash.utils.text import counted, percent
@@ -163,8 +163,7 @@ def amounts(
     )
     frame.insert(1, "code", each - starts[frame["grouping"]])
     own = csr_matrix((weight * (above - frame["per_head"].to_numpy()[group]), (units, group)), shape=shape)
-    gram = np.asarray((own.T @ own).todense())
-    variance = np.diag(gram) * members / np.maximum(members - 1, 1)
+    variance = np.asarray(own.multiply(own).sum(axis=0)).ravel() * members / np.maximum(members - 1, 1)
     spread = np.zeros(count)
     for k, (_, of_rows) in enumerate(groupings):
         ratio = table.error(table.weight * of_rows) / table.error(table.weight)
@@ -172,7 +171,7 @@ def amounts(
     least = spread * np.asarray(of_units.multiply(of_units).sum(axis=0)).ravel()
     error = np.sqrt(np.maximum(variance, least)) / exposure
     kept = members >= FEWEST_SHOWN
-    off = reach_of_all(gram[np.ix_(kept, kept)], random_state) * error
+    off = reach_of_sums(own[:, kept], random_state) * error
     for name, times in (("per_head", np.ones(count)), ("total", exposure)):
         frame[name] = frame["per_head"] * times if name == "total" else frame["per_head"]
         frame[f"{name}_low"] = (frame["per_head"] - off) * times

@@ -6,5 +6,6 @@ from tests.auditing.worlds.columns import COLUMNS
 from tests.auditing.worlds.costs import COSTS
 from tests.auditing.worlds.shapes import SHAPES
 from tests.auditing.worlds.tables import TABLES
+from tests.auditing.worlds.traps import TRAPS
 
-WORLDS = {each.name: each for each in (*SHAPES, *COSTS, *COLUMNS, *TABLES)}
+WORLDS = {each.name: each for each in (*SHAPES, *COSTS, *COLUMNS, *TABLES, *TRAPS)}

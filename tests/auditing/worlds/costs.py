@@ -169,6 +169,7 @@ COSTS = (
                 never("sufficiency", "above"),
                 never("equalized_residuals", "above"),
                 between(gap("sufficiency", "p_value"), 0.001, 1),
+                between(gap("equalized_residuals", "p_value"), 0.001, 1),
                 near(measure("loss_ratio"), 1 / 1.3, 0.03),
                 says("Autocalibration: at no price"),
             ),

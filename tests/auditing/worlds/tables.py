@@ -208,7 +208,10 @@ TABLES = (
             # A half of 24 rows can't be shown.
             3: (says("too few rows"),),
             # The class has the variance 0.02 · 0.98 · 0.2².
-            6: (near(measure("share_of_variance"), 0.02 * 0.98 * 0.04 / (0.02 * 0.98 * 0.04 + OTHER), 0.1),),
+            6: (
+                near(measure("share_of_variance"), 0.02 * 0.98 * 0.04 / (0.02 * 0.98 * 0.04 + OTHER), 0.1),
+                between(measure("uses_itself", "ci_low"), 0.1, 1),
+            ),
             7: (near(measure("paid_above_of_all"), 0.02 * 0.98 * 0.2 / 1.004, 0.00013),),
             9: (says("have no order"),),
             **{number: NO_COST[number] for number in (4, 5, 8, 10, 11)},

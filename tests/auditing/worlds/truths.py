@@ -164,13 +164,18 @@ def between(of: tuple[str, Read], low: float, high: float) -> Truth:
     return Truth(f"{name} {low:g} to {high:g}", read, lambda said, _: low <= said <= high)
 
 
-def verdict(criterion: str, *allowed: str) -> Truth:
-    """Verdicts that are no error."""
+def verdict(criterion: str, *allowed: str, along: str = "") -> Truth:
+    """Verdicts that are no error, along the first attribute or the one named."""
 
     def read(result: fd.AuditResult, _: int) -> str:
-        return str(result.verdicts.set_index("criterion").loc[criterion, "verdict"])
+        verdicts = result.verdicts
+        if along:
+            table = result.tables["by_sensitive"]
+            verdicts = table[table["sensitive"] == along]
+        return str(verdicts.set_index("criterion").loc[criterion, "verdict"])
 
-    return Truth(f"{criterion} {' or '.join(allowed)}", read, lambda said, _: said in allowed)
+    name = f"{criterion} along “{along}”" if along else criterion
+    return Truth(f"{name} {' or '.join(allowed)}", read, lambda said, _: said in allowed)
 
 
 def never(criterion: str, forbidden: str) -> Truth:
