@@ -190,9 +190,9 @@ def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> 
 def p_of_flat(curve: Curve, *, random_state: int | None = 0) -> float:
     """Return the p-value of a flat curve, in (0, 1]: of the largest |t| along its contrasts.
 
-    It comes from the studentized bootstrap (Hall 1992, The Bootstrap and Edgeworth Expansion, chapter 3), which
-    takes the skewness of claims into account. Errors are those under a flat curve, by unit, so that the spread
-    of y may follow s.
+    It comes from the studentized bootstrap (Hall 1992, The Bootstrap and Edgeworth Expansion, chapter 3),
+    which takes the skewness of claims into account. Errors are those under a flat curve, by unit, so that the
+    spread of y may follow s.
     """
     scores, discount = curve.flat @ curve.basis.contrasts, curve.basis.discount
     groups, total = len(scores), scores.sum(axis=0)

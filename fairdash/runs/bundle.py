@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -242,13 +241,10 @@ def card_of(
     figures
         Figures shown to the user, by name: numbers, texts, or None.
     """
-    set_aside = 0
-    if model.patience is not None:
-        set_aside = math.ceil(dataset.n_rows * model.validation_fraction)
     return {
         "fairdash_model": _FORMAT,
         "made_with": _made_with("numpy", "safetensors", "scikit-learn", "torch"),
-        "data": _about_data(dataset, plan, rows_set_aside_to_stop_early=set_aside),
+        "data": _about_data(dataset, plan, rows_set_aside_to_stop_early=model.n_validation_rows_),
         "model": {
             "predicts": dataset.label(dataset.roles.target),
             "method": model.method,

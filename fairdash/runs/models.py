@@ -128,6 +128,7 @@ def refit(
                 dataset.target,
                 sensitive_features=dataset.sensitive,
                 sample_weight=dataset.weight,
+                groups=dataset.groups,
                 on_step=on_step,
             )
         except ConvergenceWarning as error:

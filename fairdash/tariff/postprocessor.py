@@ -35,7 +35,7 @@ from fairdash.training.methods import METHODS, STANDARD
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.references.barycentre import one_column
 from fairdash.training.references.repair import fit_repair
-from fairdash.training.regressor_fit import find_columns, rows_to_fit, rows_to_predict, seed_to_fit
+from fairdash.training.regressor_fit import find_columns, rows_to_fit, rows_to_predict, seed_to_fit, used_rows
 from fairdash.training.splits import folds
 from fairdash.utils.classes import classes_of, holds_text
 from fairdash.utils.registry import get_entry
@@ -186,7 +186,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         raw = self._raw_sensitive(X, sensitive_features)
         seen = self._seen(X)
         if weight is not None:
-            used = np.flatnonzero(np.broadcast_to(np.asarray(sample_weight, dtype=float), len(raw)) > 0)
+            used = used_rows(sample_weight, len(raw))
             raw, seen = raw.iloc[used], _rows(seen, used)
             groups = None if groups is None else np.asarray(groups)[used]
         self.levels_ = tuple(

@@ -88,6 +88,8 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         Settings used, with every ``"auto"`` replaced by its number.
     n_iter_ : int
         Number of epochs trained.
+    n_validation_rows_ : int
+        Rows set aside for `patience`, 0 without it.
     best_epoch_ : int
         Epoch whose weights are used: with `patience` the best on the validation rows, otherwise the last.
     device_ : str
@@ -182,6 +184,7 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         *,
         sensitive_features: Any = None,
         sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Train the network on the rows of X.
 
@@ -197,20 +200,24 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
             no `sensitive_columns`.
         sample_weight : array, shape (n,)
             Row weights, such as exposures: 0 leaves a row out, 2 counts it twice.
+        groups : array, shape (n,)
+            Units, such as policies, whose rows stay together: all of them are validation rows, or none.
 
         Raises
         ------
         OptionError
             An option can't be used, or λ is above 0 and there are no sensitive features.
         DataError
-            X, y or the sensitive features can't be used.
+            X, y, the sensitive features or the groups can't be used.
 
         Warns
         -----
         ConvergenceWarning
             Training diverged to non-finite values; the last finite weights are used.
         """
-        return fit_regressor(self, X, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
+        return fit_regressor(
+            self, X, y, sensitive_features=sensitive_features, sample_weight=sample_weight, groups=groups
+        )
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return predictions (n,) for the rows of X, in the target's units.
@@ -287,7 +294,7 @@ _KIND = "fairdash.FairRegressor"
 #: Counted up when a file can no longer be read by the fairdash before.
 _FORMAT = 2
 #: What fit has learned beside the predictor, and is plain.
-_FITTED = ("n_features_in_", "lam_", "n_iter_", "best_epoch_", "device_")
+_FITTED = ("n_features_in_", "lam_", "n_iter_", "n_validation_rows_", "best_epoch_", "device_")
 #: Arrays of the encoder; the last two only where it has functions of numbers.
 _OF_ENCODER = ("median", "mean", "scale", "knots", "heights")
 

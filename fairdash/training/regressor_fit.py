@@ -32,7 +32,7 @@ from fairdash.training.losses import Loss
 from fairdash.training.methods import METHODS, Method
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.settings import BUDGETED, TrainingSettings, budget_of
-from fairdash.training.single import train_single
+from fairdash.training.single import train_single, validation_rows
 from fairdash.utils.registry import get_entry
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def fit_regressor(
     *,
     sensitive_features: Any,
     sample_weight: ArrayLike | None,
+    groups: ArrayLike | None = None,
     on_step: Callable[[float], None] | None = None,
 ) -> Regressor:
     """Fit `model`, as :meth:`fairdash.training.regressor.FairRegressor.fit` does, and return it.
@@ -67,11 +68,18 @@ def fit_regressor(
         loss=settings.loss_function,
         method=METHODS[model.method],
     )
+    if groups is not None:
+        check_consistent_length(X, groups)
+        groups = np.asarray(groups)[used_rows(sample_weight, len(np.asarray(groups)))]
     model.settings_ = settings = _settings(model, n_rows=len(y))
     device = resolve_device(model.device)
     if device.note:
         warnings.warn(device.note, UserWarning, stacklevel=3)
     lam = 0.0 if METHODS[model.method].penalty is None else float(model.lam)
+    seed = seed_to_fit(model.random_state)
+    share = 0.0 if settings.patience is None else model.validation_fraction
+    validation = validation_rows(len(y), share, seed=seed, groups=groups)
+    model.n_validation_rows_ = len(validation)
     model.predictor_, trained, model.n_iter_ = train_single(
         features,
         y,
@@ -81,9 +89,9 @@ def fit_regressor(
         lam=lam,
         objective=model.objective,
         settings=settings,
-        seed=seed_to_fit(model.random_state),
+        seed=seed,
         device=device.name,
-        validation_share=model.validation_fraction,
+        validation=validation,
         on_step=on_step,
     )
     model.lam_ = lam
@@ -169,6 +177,12 @@ def rows_to_fit(
     if not features.notna().any(axis=None):
         raise DataError.of("X has no feature with values", "Add a column that is not sensitive.")
     return features, y, s, weight
+
+
+def used_rows(sample_weight: Any, n_rows: int) -> NDArray[np.intp]:
+    """Return the numbers of the rows whose weight is above 0."""
+    weight = np.broadcast_to(np.asarray(1.0 if sample_weight is None else sample_weight, dtype=float), n_rows)
+    return np.flatnonzero(weight > 0)
 
 
 def _checked_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fairdash.training.feature_encoder import FeatureEncoder, TargetScale
 from fairdash.training.methods import STANDARD
@@ -47,7 +47,7 @@ def train_single(
     settings: TrainingSettings,
     seed: int,
     device: str,
-    validation_share: float,
+    validation: NDArray[np.int64],
     on_step: Callable[[float], None] | None = None,
 ) -> tuple[Predictor, TrainedStack, int]:
     """Train one model on these rows, after checks; without s, or with λ = 0, the standard network.
@@ -66,11 +66,11 @@ def train_single(
         As in :class:`fairdash.training.settings.StackedModel` and
         :func:`fairdash.training.stack.train_stack`.
     seed
-        Of the initial weights, the mini-batches and the validation rows.
+        Of the initial weights and the mini-batches.
     device
         ``"cpu"``, ``"cuda"`` or ``"mps"``.
-    validation_share
-        Share of the rows that stopping early looks at; not used unless the settings have `patience`.
+    validation
+        Numbers of the rows that stopping early looks at, sorted; see :func:`validation_rows`.
     on_step
         As in :func:`fairdash.training.stack.train_stack`.
 
@@ -83,7 +83,7 @@ def train_single(
     from fairdash.training.stack import StackData, train_stack
 
     loss = settings.loss_function
-    train, validation = _parts(len(y), seed, 0.0 if settings.patience is None else validation_share)
+    train = np.setdiff1d(np.arange(len(y)), validation)
     weight = None if sample_weight is None else sample_weight / sample_weight.mean()
     encoder = FeatureEncoder.fit(
         features,
@@ -122,11 +122,14 @@ def train_single(
     return predictor, trained, len(epochs)
 
 
-def _parts(n_rows: int, seed: int, validation_share: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sorted numbers of the training rows and of the validation rows; at least one of these if any."""
-    n_validation = int(np.ceil(n_rows * validation_share))
-    order = np.random.default_rng(seed_of(Stream.STOPPING_ROWS, seed, 0)).permutation(n_rows)
-    return np.sort(order[n_validation:]), np.sort(order[:n_validation])
+def validation_rows(
+    n_rows: int, share: float, *, seed: int, groups: ArrayLike | None = None
+) -> NDArray[np.int64]:
+    """Draw a share of the rows, in whole groups, at least one if any; return their numbers, sorted."""
+    code = np.arange(n_rows) if groups is None else pd.factorize(np.asarray(groups))[0]
+    n_groups = int(code.max()) + 1
+    order = np.random.default_rng(seed_of(Stream.STOPPING_ROWS, seed, 0)).permutation(n_groups)
+    return np.flatnonzero(np.isin(code, order[: int(np.ceil(n_groups * share))]))
 
 
 _ACTIVATIONS: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = MappingProxyType(

@@ -144,8 +144,8 @@ class Learner:
         return Fitted.of(model, features, y, weight, *more)
 
 
-#: A price follows its features closely, that of a class of 20 rows, too; costs are mostly chance; a mean given
-#: the features is smooth.
+#: A price follows its features closely, even in a class of 20 rows; costs are mostly chance; a mean given the
+#: features is smooth.
 OF_A_PRICE = Learner(options={"max_leaf_nodes": 31, "min_samples_leaf": 10})
 OF_A_COST = Learner(options={"loss": "poisson", "max_iter": 60, "max_leaf_nodes": 8, "min_samples_leaf": 50})
 OF_A_MEAN = Learner(options={"max_iter": 60})
