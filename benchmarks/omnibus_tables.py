@@ -130,7 +130,7 @@ The table gives the processor time on one core.
 
 
 #: Tests by name.
-FLAT = "largest mean product of π − E[π] with functions of s; multiplier bootstrap"
+FLAT = "largest mean product of π − E[π] with functions of s; studentized bootstrap"
 JOINT = "the joint test of this page"
 SHUFFLED = "permutations of v, of whole policies with groups"
 
