@@ -17,7 +17,8 @@ from fairdash.auditing.cells import cells_of
 from fairdash.auditing.data import Answered, AuditData, Measured, Progress
 from fairdash.auditing.evidence import AuditResult, environment, hash_of_rows
 from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED, holm, verdict_at
-from fairdash.auditing.models.model_answers import MODEL_PRICE, ask_model, content_of, priced
+from fairdash.auditing.models.model_answers import MODEL_PRICE, ask_model, priced
+from fairdash.auditing.models.model_file import Link, content_of
 from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, ModelFile, crossing_name, plan_of
 from fairdash.auditing.result import Answer
 from fairdash.auditing.table import AuditTable, only_shown
@@ -48,6 +49,9 @@ def audit(
     sensitive: str | Sequence[str] = (),
     model: Any = None,
     model_columns: Sequence[str] | None = None,
+    model_link: Link = "auto",
+    model_output: str | None = None,
+    check_column: str | None = None,
     customer: Any = None,
     exposure: str | None = None,
     outcome: str | None = None,
@@ -89,6 +93,14 @@ def audit(
         column alone changes, and the mean price along each column.
     model_columns
         Input columns of the model, in order; by default the columns it was fitted on, or all.
+    model_link
+        ``"log"`` if the model gives the logarithm of the price, ``"identity"`` if the price; by default what
+        an ONNX file says of itself.
+    model_output
+        Output of an ONNX file that holds the price, such as ``"probabilities[1]"`` for the second number of
+        each row; by default its only one.
+    check_column
+        Column with the model's price as its owner has it: a note says in how many rows both agree.
     customer
         Label of the row whose price is explained, by a comparison with rows of similar s and by the effect of
         each column. Needs a `model`.
@@ -160,7 +172,10 @@ def audit(
     )  # fmt: skip
     if against is not None and not isinstance(against, AuditResult):
         against = AuditResult.load(against)
-    result = carry_out(frame, plan, model=model, model_columns=model_columns, customer=customer)
+    result = carry_out(
+        frame, plan, model=model, model_columns=model_columns, model_link=model_link,
+        model_output=model_output, check_column=check_column, customer=customer,
+    )  # fmt: skip
     return result if against is None else result.compare(against)
 
 
@@ -172,6 +187,9 @@ def carry_out(
     progress: Progress | None = None,
     model: Any = None,
     model_columns: Sequence[str] | None = None,
+    model_link: Link = "auto",
+    model_output: str | None = None,
+    check_column: str | None = None,
     customer: Any = None,
 ) -> AuditResult:
     """Execute a plan on a frame; see :func:`audit` for results and errors.
@@ -183,17 +201,24 @@ def carry_out(
     progress
         Told what is being done and the share that is, before each step; may raise
         :class:`~fairdash.errors.Cancelled`.
-    model, model_columns, customer
+    model, model_columns, model_link, model_output, check_column, customer
         As in :func:`audit`.
     """
     pricing, origin = None, dict(origin or {})
     if isinstance(model, (str, bytes, PathLike)):
         model = content_of(model)
         label = customer if customer is None or type(customer) is int else str(customer)
-        kept = ModelFile(sha256=sha256(model), columns=tuple(model_columns or ()), customer=label)
+        kept = ModelFile(
+            sha256=sha256(model), columns=tuple(model_columns or ()), customer=label, link=model_link,
+            output=model_output, check_column=check_column,
+        )  # fmt: skip
         origin["model"] = to_plain(kept)
+    on_model: tuple[str, ...] = ()
     if model is not None:
-        frame, pricing = priced(frame, model, columns=model_columns, name=plan.columns.price)
+        frame, pricing, on_model = priced(
+            frame, model, columns=model_columns, name=plan.columns.price, link=model_link,
+            output=model_output, check_column=check_column,
+        )  # fmt: skip
     both = plan.columns.candidate is not None and 10 in plan.asked
     columns = plan.columns
     parts, done = (len(columns.each) + len(columns.crossings)) * (2 if both else 1), 0
@@ -205,7 +230,7 @@ def carry_out(
     tell("Reading the rows", 0.0)
     everyone = frame
     frame, drawn = _drawn(everyone, plan)
-    hypotheses = data_of(frame, plan, tell=tell, notes=drawn)
+    hypotheses = data_of(frame, plan, tell=tell, notes=(*on_model, *drawn))
     firsts, seconds = [], []
     for data in hypotheses:
         pair = data.on("candidate") if both else data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 
@@ -20,7 +21,7 @@ from fairdash.evaluation.class_probabilities import OFF_ONE
 from fairdash.utils.classes import classes_of, why_no_classes
 from fairdash.utils.registry import get_entry
 from fairdash.utils.rounding import varies
-from fairdash.utils.text import counted, few
+from fairdash.utils.text import amount, counted, few
 
 Array = NDArray[np.float64]
 
@@ -40,6 +41,18 @@ _GIVEN_AWAY = {
 }
 #: Line of a file in which the first row stands.
 FIRST_LINE = 2
+#: Begin a note that is shown before the verdict.
+UNITS, DIFFERS = "The units seem to differ", "The model's price differs"
+#: Cost as a share of the price: usual, and beyond what the two hardly have the same unit.
+_LOSS_RATIO, _LOWEST, _HIGHEST = 0.7, 0.05, 10.0
+#: Units to what lies between them; a factor counts as one of these up to 2.5 times of it.
+_BETWEEN = {"Months and years": 12, "Weeks and years": 52, "Days and years": 365}
+_BETWEEN |= {"Hundredths and single amounts": 100, "Single amounts and thousands": 1000}
+_NEAR = 2.5
+#: Logarithms of amounts up to 10^13.
+_MAX_LOG = 30.0
+#: By how much ln price may change per ln exposure if it is a total, and the correlation at least.
+_LIKE_TOTAL, _FOLLOWS = (0.8, 1.2), 0.5
 
 
 def check_names(frame: pd.DataFrame, columns: Columns) -> None:
@@ -263,3 +276,50 @@ def probabilities_of(
             )
         known = said.map(place).to_numpy().astype(np.intp)
     return pd.DataFrame(p / p.sum(axis=1, keepdims=True), columns=list(names)), known
+
+
+def units_in_words(numbers: Mapping[str, Array], weight: Array, columns: Columns) -> list[str]:
+    """Remark that price and cost seem to have different units or scales; [] if they don't."""
+    price, cost = numbers["price"], numbers["outcome"]
+    mass = np.where(np.isfinite(cost), weight, 0.0)
+    paid, held = float(mass @ np.nan_to_num(cost)), float(mass @ price)
+    if not (paid > 0 and held > 0) or _LOWEST <= paid / held <= _HIGHEST:
+        return []
+    said = f"{UNITS}: “{columns.outcome}” is {_rough(paid / held)} of “{columns.price}”."
+    if price.max() <= _MAX_LOG and _LOWEST <= (of_exp := paid / float(mass @ np.exp(price))) <= _HIGHEST:
+        return [
+            f"{said} It is {_rough(of_exp)} of exp(“{columns.price}”), so the price seems to be a "
+            "logarithm. Audit exp of it, or choose the link “log” for a model."
+        ]
+    off = abs(math.log(paid / held / _LOSS_RATIO))
+    name = min(_BETWEEN, key=lambda each: abs(math.log(_BETWEEN[each]) - off))
+    likely = f" {name} differ by a factor of {_BETWEEN[name]:,}."
+    return [
+        f"{said}{likely if abs(math.log(_BETWEEN[name]) - off) < math.log(_NEAR) else ''} "
+        "Give both in the same unit of money and exposure."
+    ]
+
+
+def _rough(share: float) -> str:
+    """Per cent with two digits: 6,600 %."""
+    return f"{float(f'{100 * share:.2g}'):,g} %"
+
+
+def price_in_words(price: Array, weight: Array, columns: Columns) -> list[str]:
+    """Remark that prices are not above 0, or grow with the exposure as totals do; [] if they don't."""
+    said = []
+    if low := int((price <= 0).sum()):
+        said.append(
+            f"“{columns.price}” is 0 or less in {counted(low, 'row')} of {len(price):,}, down to "
+            f"{amount(float(price.min()))}. Logarithms and differences are no prices."
+        )
+    elif columns.exposure is not None and columns.price not in columns.totals and np.ptp(weight) > 0:
+        years, logs = np.log(weight), np.log(price)
+        slope = float(np.cov(years, logs)[0, 1] / years.var(ddof=1))
+        if _LIKE_TOTAL[0] <= slope <= _LIKE_TOTAL[1] and slope * years.std() >= _FOLLOWS * logs.std():
+            said.append(
+                f"{UNITS}: “{columns.price}” grows with the exposure “{columns.exposure}” as a total over it "
+                "does. fairdash treats it as an amount per unit of exposure. If it is a total, name it among "
+                "the totals."
+            )
+    return said

@@ -123,16 +123,24 @@ class ModelFile:
         Its input columns, in order; empty for all of the table's.
     customer
         Label of the row whose price is explained.
+    link, output, check_column
+        As ``model_link``, ``model_output`` and `check_column` of :func:`fairdash.audit`.
     """
 
     sha256: str
     columns: tuple[str, ...] = ()
     customer: int | str | None = None
+    link: str = "auto"
+    output: str | None = None
+    check_column: str | None = None
 
     @property
     def options(self) -> dict[str, Any]:
         """Options of :func:`fairdash.audit`, besides the file."""
-        return {"model_columns": self.columns or None, "customer": self.customer}
+        return {
+            "model_columns": self.columns or None, "customer": self.customer, "model_link": self.link,
+            "model_output": self.output, "check_column": self.check_column,
+        }  # fmt: skip
 
 
 def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Columns:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
+from fairdash.auditing.columns import DIFFERS, UNITS
 from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED
 from fairdash.auditing.plan import CRITERIA, AuditPlan
-from fairdash.auditing.table import UNITS
 from fairdash.errors import OptionError
 from fairdash.utils.records import to_plain
 from fairdash.utils.safe_csv import safe_csv
@@ -177,8 +177,8 @@ class Findings:
 
     @property
     def units_remark(self) -> str:
-        """Note that cost and price seem to have different units, shown before the verdict; "" if none."""
-        return next((note for note in self.notes if note.startswith(UNITS)), "")
+        """Note that the price may not be what it is taken for, shown before the verdict; "" if none."""
+        return next((note for note in self.notes if note.startswith((DIFFERS, UNITS))), "")
 
     @property
     def along(self) -> tuple[Self, ...]:

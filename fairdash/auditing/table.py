@@ -11,7 +11,6 @@ that depend on no other column.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -26,7 +25,9 @@ from fairdash.auditing.columns import (
     check_names,
     check_numbers,
     check_values,
+    price_in_words,
     probabilities_of,
+    units_in_words,
     with_codes,
     without_leaks,
 )
@@ -44,8 +45,6 @@ Index = NDArray[np.intp]
 
 #: Rows, or policies where rows belong together, below which no interval is to be trusted.
 FEWEST = 100
-#: Begins a note that is shown before the verdict.
-UNITS = "The units seem to differ"
 #: A text with more levels than this, and than a tenth of its rows, names rows and describes none.
 _MOST_LEVELS = 50
 MISSING = "missing"
@@ -318,7 +317,7 @@ class AuditTable:
                     "exposure, name it among the totals."
                 )
             if role == "outcome":
-                notes[:0] = _units_in_words(numbers, weight, columns)
+                notes[:0] = units_in_words(numbers, weight, columns)
             if role == "outcome" and (below := int((numbers[role] < 0).sum())):
                 notes.append(
                     f"“{name}” is below zero in {counted(below, 'row')}. fairdash treats these amounts as "
@@ -337,6 +336,7 @@ class AuditTable:
                 f"The rows belong to {n_units:,} policies (“{columns.groups}”), which count as independent."
             )
         check_values(numbers, weight, columns)
+        notes[:0] = price_in_words(numbers["price"], weight, columns)
         keys = _hash_of(pd.DataFrame({"s": numbers["sensitive"], "w": weight}))
         if columns.groups is not None:
             keys = _hash_of(used[[columns.groups]].astype(str))
@@ -394,30 +394,6 @@ def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
         name: table[table["rows"] >= FEWEST_SHOWN].reset_index(drop=True) if "rows" in table else table
         for name, table in tables.items()
     }
-
-
-#: Cost as a share of the price: usual, and beyond what the two hardly have the same unit.
-_LOSS_RATIO, _LOWEST, _HIGHEST = 0.7, 0.05, 10.0
-#: Units to what lies between them; a factor counts as one of these up to 2.5 times of it.
-_BETWEEN = {"Months and years": 12, "Weeks and years": 52, "Days and years": 365}
-_BETWEEN |= {"Hundredths and single amounts": 100, "Single amounts and thousands": 1000}
-_NEAR = 2.5
-
-
-def _units_in_words(numbers: Mapping[str, Array], weight: Array, columns: Columns) -> list[str]:
-    """Remark that cost and price seem to have different units; [] if they don't."""
-    mass = np.where(np.isfinite(numbers["outcome"]), weight, 0.0)
-    price, cost = float(mass @ numbers["price"]), float(mass @ np.nan_to_num(numbers["outcome"]))
-    if not (price > 0 and cost > 0) or _LOWEST <= cost / price <= _HIGHEST:
-        return []
-    off = abs(math.log(cost / price / _LOSS_RATIO))
-    name = min(_BETWEEN, key=lambda each: abs(math.log(_BETWEEN[each]) - off))
-    likely = f" {name} differ by a factor of {_BETWEEN[name]:,}."
-    return [
-        f"{UNITS}: “{columns.outcome}” is {100 * cost / price:,.2g} % of “{columns.price}”."
-        f"{likely if abs(math.log(_BETWEEN[name]) - off) < math.log(_NEAR) else ''} "
-        "Give both in the same unit of money and exposure."
-    ]
 
 
 def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: list[str]) -> Array:

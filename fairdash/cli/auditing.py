@@ -13,6 +13,7 @@ from fairdash.auditing.audit import carry_out
 from fairdash.auditing.evidence import AuditResult, KeptPlan, command_of, read_plan
 from fairdash.auditing.filing.rules import RULES, Rule, template_of
 from fairdash.auditing.models.model_answers import MODEL_PRICE
+from fairdash.auditing.models.model_file import Link
 from fairdash.auditing.plan import ModelFile, plan_of
 from fairdash.cli import AsJson, Columns, Seed, Share, say
 from fairdash.cli.repeated import compare_repeated
@@ -43,6 +44,9 @@ def audit(
     sensitive: Columns = (),
     model: Path | None = None,
     model_column: Columns = (),
+    model_link: Link = "auto",
+    model_output: str | None = None,
+    check_column: str | None = None,
     customer: int | None = None,
     exposure: str | None = None,
     outcome: str | None = None,
@@ -86,6 +90,13 @@ def audit(
         ONNX model of the price; --price then names this price. Pickles are never loaded.
     model_column
         Input column of the model, in its order; repeatable.
+    model_link
+        "log" if the model gives the logarithm of the price, "identity" if the price; by default what the file
+        says.
+    model_output
+        Output of the model that holds the price, such as "probabilities[1]"; by default its only one.
+    check_column
+        Column with the model's price as its owner has it, to compare the file with.
     customer
         Number of the row, from 0, for which the model's price is explained.
     exposure
@@ -158,12 +169,17 @@ def audit(
             probabilities=probability, known_class=known_class, random_state=random_state,
         )  # fmt: skip
         kept = KeptPlan(plan=asked)
-    options: dict[str, Any] = {"model_columns": model_column or None, "customer": customer}
+    options: dict[str, Any] = {
+        "model_columns": model_column or None, "customer": customer, "model_link": model_link,
+        "model_output": model_output, "check_column": check_column,
+    }  # fmt: skip
     if "model" in kept.origin:
         if model is None:
             raise OptionError.of("The plan audits a model", "Name its file, too.", column="model")
         before = from_plain(ModelFile, kept.origin["model"]).options
-        options = {name: before[name] if options[name] is None else options[name] for name in before}
+        options = {
+            name: before[name] if options[name] in (None, "auto") else options[name] for name in before
+        }
     # Files that can't be read are refused before anything is computed.
     evidence = AuditResult.load(plan) if plan is not None and plan.suffix.lower() == ".zip" else None
     earlier = None if against is None else AuditResult.load(against)

@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.auditing.evidence import AuditResult
-from fairdash.auditing.models.model_answers import content_of
+from fairdash.auditing.models.model_file import content_of
 from fairdash.auditing.plan import AuditPlan, ModelFile
 from fairdash.data.dataset import Dataset
 from fairdash.data.roles import Roles
@@ -99,16 +99,22 @@ def create_audit(
     model: bytes | None = None,
     model_columns: Sequence[str] = (),
     customer: int | None = None,
+    model_link: str = "auto",
+    model_output: str | None = None,
+    check_column: str | None = None,
 ) -> AuditJob:
     """Create and queue an audit, which records its plan before any process takes it.
 
-    `model` is an ONNX file; it and the last two are as in :func:`fairdash.audit`. StorageError if it is too
+    `model` is an ONNX file; it and what follows are as in :func:`fairdash.audit`. StorageError if it is too
     large, or can't be kept.
     """
     spec, files = AuditSpec(source=source, plan=plan, owner=owner), {}
     if model is not None:
         files[MODEL] = content_of(model)
-        kept = ModelFile(sha256=sha256(model), columns=tuple(model_columns), customer=customer)
+        kept = ModelFile(
+            sha256=sha256(model), columns=tuple(model_columns), customer=customer, link=model_link,
+            output=model_output, check_column=check_column,
+        )  # fmt: skip
         spec = replace(spec, model=kept)
     spec = replace(spec, plan=replace(plan, written=plan.written or spec.created))
     return AuditJob.create(spec, files=files)

@@ -59,8 +59,10 @@ class RepairJob(Job[RepairSpec]):
         audit = AuditJob(spec.audit, owner=spec.owner)
         frame, model = spec.source.table(owner=spec.owner), audit.model
         if model:
-            columns = model["model_columns"]
-            frame, _ = priced(frame, model["model"], columns=columns, name=spec.plan.columns.price)
+            frame, *_ = priced(
+                frame, model["model"], columns=model["model_columns"], name=spec.plan.columns.price,
+                link=model["model_link"], output=model["model_output"], check_column=model["check_column"],
+            )  # fmt: skip
         table = AuditTable.of(frame, spec.plan.columns, **spec.plan.of_table)
         figures, prices = repaired(table, random_state=spec.plan.random_state, progress=progress)
         card = card_of_repair(table, spec.plan, figures, audit=spec.audit, title=spec.source.title)

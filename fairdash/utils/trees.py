@@ -10,6 +10,6 @@ def boosted_trees(**options: Any) -> Any:
 
     `options` are those of the class, and override these two.
     """
-    from sklearn.ensemble import HistGradientBoostingRegressor
+    from fairdash.utils.boosting import BoostedTrees
 
-    return HistGradientBoostingRegressor(**{"max_leaf_nodes": 15, "early_stopping": False, **options})
+    return BoostedTrees(**{"max_leaf_nodes": 15, "early_stopping": False, **options})

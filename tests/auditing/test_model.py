@@ -15,7 +15,8 @@ from sklearn.linear_model import LinearRegression
 
 import fairdash as fd
 from fairdash.__main__ import main
-from fairdash.auditing.models.model_answers import flips, nodes_of, onnx_model
+from fairdash.auditing.models.model_answers import flips, nodes_of
+from fairdash.auditing.models.model_file import OnnxModel
 from fairdash.errors import OptionError, StorageError
 
 COLUMNS = ["postcode", "power", "age"]
@@ -138,7 +139,7 @@ def test_hostile_files_are_refused_in_words(rows, tmp_path, monkeypatch):
     for content in (b"", b"PK\x03\x04 no model", pickle.dumps(_Planted()), onnx_bytes()[:-40]):
         with pytest.raises(StorageError, match="refused"):
             fd.audit(rows, model=content, **ASKED)
-    monkeypatch.setattr("fairdash.auditing.models.model_answers.LARGEST", 50)
+    monkeypatch.setattr("fairdash.auditing.models.model_file.MAX_BYTES", 50)
     (tmp_path / "large.onnx").write_bytes(onnx_bytes())
     with pytest.raises(StorageError, match="larger"):
         fd.audit(rows, model=tmp_path / "large.onnx", **ASKED)
@@ -165,9 +166,9 @@ def endless_bytes():
 
 
 def test_an_endless_loop_is_ended(rows, monkeypatch):
-    monkeypatch.setattr("fairdash.auditing.models.model_answers.LONGEST", 0.2)
+    monkeypatch.setattr("fairdash.auditing.models.model_file.MAX_SECONDS", 0.2)
     with pytest.raises(StorageError, match="needs more than"):
-        onnx_model(endless_bytes(), COLUMNS)(rows)
+        OnnxModel(endless_bytes(), COLUMNS).predict(rows)
 
 
 def test_what_can_not_be_asked_is_named(rows):

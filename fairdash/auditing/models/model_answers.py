@@ -5,17 +5,14 @@ not exist. For each column two prices are compared: the mean over its values amo
 the mean over its values among rows with the highest s. For s itself this is a flip from one end to the other;
 for a proxy, it is the proxy's own effect as it moves along with s.
 
-A model is a function, an object with ``predict``, or an ONNX file, which contains numbers and operators but
-no program code.
+A model is a function, an object with ``predict``, or an ONNX file
+(:mod:`fairdash.auditing.models.model_file`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from os import PathLike
-from pathlib import Path
-from threading import Timer
 from types import MappingProxyType
 from typing import Any
 
@@ -25,8 +22,9 @@ from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
 from fairdash.auditing.evidence import AuditResult
+from fairdash.auditing.models.model_file import DIFFERS, LINKS, LOG_LOSSES, Link, OnnxModel
 from fairdash.auditing.result import Answer
-from fairdash.errors import Checks, DataError, OptionError, StorageError
+from fairdash.errors import Checks, DataError, FairdashError, OptionError
 from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import amount, percent
 
@@ -44,42 +42,113 @@ MOST_ROWS, END = 2_000, 0.1
 #: Levels of a number's quantiles that stand for its values.
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-#: Bytes of a model's file, columns that it takes, and seconds that it may need each time.
-LARGEST, MOST_INPUTS, LONGEST = 50 * 10**6, 1_000, 60
-_NO_ONNX = (
-    "Export the model as ONNX, for example with skl2onnx. fairdash never loads pickles, because they can "
-    "run any program."
-)
-_TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64}
+#: Prices that differ by less than this share are the same: files hold numbers of 32 bits.
+_SAME = 1e-4
 
 
 def priced(
-    frame: pd.DataFrame, model: Any, *, columns: Sequence[str] | None, name: str
-) -> tuple[pd.DataFrame, Pricing]:
-    """Return the frame with the model's price as a new column, and the model; `columns` are its inputs."""
+    frame: pd.DataFrame,
+    model: Any,
+    *,
+    columns: Sequence[str] | None,
+    name: str,
+    link: Link = "auto",
+    output: str | None = None,
+    check_column: str | None = None,
+) -> tuple[pd.DataFrame, Pricing, tuple[str, ...]]:
+    """Return the frame with the model's price as a new column, the model, and notes on what it was taken for.
+
+    `columns` are the model's inputs. `link` and `output` are as in :func:`fairdash.audit`. The price is
+    compared with `check_column`, which is then no longer in the frame.
+    """
     checks = Checks(OptionError)
     known = getattr(model, "feature_names_in_", None) if columns is None else columns
-    taken = [str(each) for each in (frame.columns if known is None else known)]
+    inputs = [each for each in frame.columns if each != check_column] if known is None else known
+    taken = [str(each) for each in inputs]
     for each in taken:
         what = "The model uses this column, but the table does not contain it"
         checks.require(each in frame.columns, each, what, "Add it, or name the model's columns.")
     hint = "Give the model's price another name."
     checks.require(name not in frame.columns, name, "The table has a column of that name", hint)
-    if isinstance(model, bytes):
-        model = onnx_model(model, taken)
+    what = "The table has no such column to compare the price with"
+    checks.require(check_column is None or check_column in frame, "check_column", what, "Name a column.")
+    what = f"“{link}” is no link"
+    checks.require(link in LINKS, "model_link", what, f"Choose one of {', '.join(LINKS)}.")
     told = getattr(model, "predict", model)
     hint = "Give a function of a frame, an object with predict, or an ONNX file."
-    checks.require(callable(told), "model", "It can't price", hint)
+    checks.require(isinstance(model, bytes) or callable(told), "model", "It can't price", hint)
     checks.finish()
+    notes: list[str] = []
+    own: Link = "log" if _predicts_logs(model) else "identity"
+    if isinstance(model, bytes):
+        file = OnnxModel(model, taken, output=output)
+        told, own = file.predict, file.link
+        notes += [*file.remarks, *file.unknown_levels(frame)]
+    is_log = (own if link == "auto" else link) == "log"
+    if is_log:
+        notes.append("The price is exp of the model's output.")
 
     def price(rows: pd.DataFrame) -> Array:
-        made = np.asarray(told(rows[taken]), dtype=float)
+        try:
+            made = np.asarray(told(rows[taken]), dtype=float)
+        except FairdashError:
+            raise
+        except Exception as error:  # Anything that somebody's model raises; the cause is kept.
+            listed = ", ".join(f"“{each}”" for each in taken)
+            cause = next(iter(str(error).splitlines()), "")
+            why = f"The model can't price the rows ({type(error).__name__}: {cause})"
+            hint = f"Give a function that takes a DataFrame of the columns {listed} and returns prices."
+            raise DataError.of(why, hint) from error
         made = made[:, 0] if made.ndim == 2 and made.shape[1] == 1 else made
+        if is_log and made.shape == (len(rows),):
+            with np.errstate(over="ignore"):
+                made = np.exp(made)
         if made.shape != (len(rows),) or not np.isfinite(made).all():
             raise DataError.of("The model does not give one finite price per row", "Return an array (n,).")
         return made
 
-    return frame.assign(**{name: price(frame)}), price
+    made = price(frame)
+    if check_column is not None:
+        notes.insert(0, compared(made, frame[check_column], check_column))
+        frame = frame.drop(columns=check_column)
+    return frame.assign(**{name: made}), price, tuple(notes)
+
+
+def _predicts_logs(model: Any) -> bool:
+    """Return whether an object is a plain CatBoost model, whose predict gives logarithms for these losses."""
+    return type(model).__name__ == "CatBoost" and (
+        str(model.get_all_params().get("loss_function", "")).partition(":")[0] in LOG_LOSSES
+    )
+
+
+def compared(made: Array, given: pd.Series, name: str) -> str:
+    """Compare the model's prices (n,) with those in a column, and return a sentence on how they differ."""
+    known = given.notna().to_numpy()
+    own, wanted = made[known], given[known].to_numpy(dtype=float)
+    scale = max(float(np.abs(wanted).mean()), 1e-300)
+
+    def alike(values: Array) -> NDArray[np.bool_]:
+        return np.isclose(values, wanted, rtol=_SAME, atol=1e-9 * scale)
+
+    off = ~alike(own)
+    if not off.any():
+        return f"The model's price is “{name}” in all {len(own):,} rows that have it."
+    places = np.flatnonzero(known)
+    worst = int(np.argmax(np.abs(own - wanted)))
+    said = (
+        f"{DIFFERS} from “{name}” in {int(off.sum()):,} of {len(own):,} rows, most in row "
+        f"{places[worst] + 1:,}: {amount(own[worst])} for {amount(wanted[worst])}."
+    )
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        ratio = float(np.median(own / wanted))
+        for is_it, words in (
+            (alike(np.exp(own)), "It is the logarithm of it: choose the link “log”."),
+            (alike(np.log(own)), "It is exp of it: choose the link “identity”."),
+            (alike(own / ratio), f"It is {ratio:.4g} times it in each row."),
+        ):
+            if is_it.all():
+                return f"{said} {words}"
+    return said
 
 
 def nodes_of(column: pd.Series) -> Nodes:
@@ -258,85 +327,3 @@ def _customer(
         told += f" “{moved['column'][0]}” changes this price most: {amount(float(moved['change'][0]))}."
     summary = pd.DataFrame([{**facts, "share_near_that_pays_less": lower, "near": len(near)}])
     return {"customer": summary, "customer_columns": moved}, told
-
-
-def content_of(source: bytes | str | PathLike[str]) -> bytes:
-    """Return a model's file, read whole, so that nothing beside it is opened; StorageError if over 50 MB."""
-    try:
-        if not isinstance(source, bytes):
-            with Path(source).open("rb") as file:
-                source = file.read(LARGEST + 1)
-    except OSError as error:
-        raise _refused("it can't be read") from error
-    if len(source) > LARGEST:
-        raise _refused(f"it is larger than {LARGEST / 1e6:.0f} MB")
-    return source
-
-
-def onnx_model(content: bytes, columns: list[str]) -> Callable[[pd.DataFrame], NDArray[np.float64]]:
-    """Return a function that prices a frame with the bytes of an ONNX file.
-
-    Parameters
-    ----------
-    content
-        As :func:`content_of` returns it.
-    columns
-        What the columns of its single input (n, p) are, in their order. Not looked at where each input has
-        one column, and its name.
-
-    Raises
-    ------
-    StorageError
-        No ONNX, with data in other files or operators of its own, or of other inputs; the function raises it
-        if the model needs more than 60 s.
-    """
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.log_severity_level = 1, 4
-    # Nothing of the file is computed before its time is limited.
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    try:
-        session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # Its errors have no base of their own; the cause is kept.
-        raise _refused("it is not a self-contained ONNX model") from error
-    inputs = session.get_inputs()
-    if not 0 < len(inputs) <= MOST_INPUTS or any(
-        each.type not in (*_TYPES, "tensor(string)") for each in inputs
-    ):
-        raise _refused("its inputs are not numbers or text")
-    single = len(inputs) == 1 and inputs[0].name not in columns
-
-    def price(rows: pd.DataFrame) -> NDArray[np.float64]:
-        wanted = columns if single else [each.name for each in inputs]
-        if missing := [name for name in wanted if name not in rows]:
-            raise _refused(f"it takes the column “{missing[0]}”, which the table lacks")
-        run = onnxruntime.RunOptions()
-        run.log_severity_level = 4
-        timer = Timer(LONGEST, setattr, (run, "terminate", True))
-        timer.start()
-        try:
-            fed = (
-                {inputs[0].name: _values(rows[columns], inputs[0].type)}
-                if single
-                else {each.name: _values(rows[[each.name]], each.type) for each in inputs}
-            )
-            (told, *_) = session.run(None, fed, run)
-        except Exception as error:
-            why = (
-                f"it needs more than {LONGEST} s" if run.terminate else "it does not take the table's columns"
-            )
-            raise _refused(why) from error
-        finally:
-            timer.cancel()
-        return np.asarray(told, dtype=float).reshape(len(rows), -1)[:, 0]
-
-    return price
-
-
-def _values(table: pd.DataFrame, kind: str) -> Any:
-    return table.to_numpy().astype(_TYPES[kind]) if kind in _TYPES else table.astype(str).to_numpy(object)
-
-
-def _refused(why: str) -> StorageError:
-    return StorageError.of(f"The model's file is refused: {why}", _NO_ONNX)

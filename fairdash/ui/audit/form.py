@@ -12,7 +12,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.example import example_audit
-from fairdash.auditing.models.model_answers import LARGEST, LONGEST, MODEL_PRICE
+from fairdash.auditing.models.model_answers import MODEL_PRICE
+from fairdash.auditing.models.model_file import LINKS, MAX_BYTES, MAX_SECONDS
 from fairdash.auditing.plan import CRITERIA, AuditPlan, Columns
 from fairdash.data.catalogue import CATALOGUE
 from fairdash.data.header_words import meanings_of
@@ -183,9 +184,9 @@ def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> 
     file = st.file_uploader(
         "ONNX model of the price",
         type="onnx",
-        max_upload_size=LARGEST // 10**6,
-        help=f"The audit prices every row with the model, in at most {LONGEST} s each time. fairdash never "
-        "loads pickles, because they can run any program. The file is deleted with the table.",
+        max_upload_size=MAX_BYTES // 10**6,
+        help=f"The audit prices every row with the model, in at most {MAX_SECONDS} s each time. fairdash "
+        "never loads pickles, because they can run any program. The file is deleted with the table.",
         key=KEY("model-file", source.id),
     )
     names = [str(name) for name in frame]
@@ -195,6 +196,20 @@ def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> 
         default=[name for name in roles.features if name in names],
         help="A model with one input for each column takes them by name.",
         key=KEY("model-columns", source.id),
+    )
+    left, right = st.columns(2)
+    check_column = left.selectbox(
+        "Compare with the prices you were given (optional)",
+        names,
+        index=None,
+        help="A column with the price as the model's owner has it. The audit says where both agree.",
+        key=KEY("check-column", source.id),
+    )
+    link = right.selectbox(
+        "Output of the model",
+        LINKS,
+        format_func={"auto": "as the file says", "identity": "the price", "log": "its logarithm"}.__getitem__,
+        key=KEY("model-link", source.id),
     )
     customer = st.number_input(
         "Row to explain (optional)",
@@ -206,7 +221,10 @@ def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> 
     )
     if file is None:
         return None
-    return {"model": file.getvalue(), "model_columns": columns, "customer": customer}
+    return {
+        "model": file.getvalue(), "model_columns": [each for each in columns if each != check_column],
+        "customer": customer, "model_link": link, "check_column": check_column,
+    }  # fmt: skip
 
 
 def _ask_for_money(*, has_outcome: bool) -> tuple[float | None, str, str]:

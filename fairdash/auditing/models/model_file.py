@@ -1,0 +1,295 @@
+"""Model of a price in an ONNX file, which holds numbers and operators but no program code.
+
+What a file says of itself is used: names, types and shapes of its inputs and outputs, the levels that it
+knows, and the link where its maker notes the loss. What it leaves open is said, or refused with the cause.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from threading import Timer
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+from fairdash.errors import StorageError
+from fairdash.utils.text import at_lines, counted, few
+
+Array = NDArray[np.float64]
+Link = Literal["auto", "identity", "log"]
+LINKS: tuple[Link, ...] = ("auto", "identity", "log")
+
+#: Begins a note that is shown before the verdict.
+DIFFERS = "The model's price differs"
+#: Bytes of a model's file, columns that it takes, and seconds that it may need each time.
+MAX_BYTES, MAX_INPUTS, MAX_SECONDS = 50 * 10**6, 1_000, 60
+#: Types of inputs, and whether missing cells and fractions can be held.
+_FLOATS = {"tensor(float)": np.float32, "tensor(double)": np.float64}
+_WHOLE = {"tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(bool)": np.bool_}
+_TEXT = "tensor(string)"
+_NO_PICKLE = (
+    "Export the model as ONNX, for example with skl2onnx. fairdash never loads pickles, because they can "
+    "run any program."
+)
+#: How files begin that are no ONNX: what they are, and the next step.
+_OTHER_FILES = (
+    (b"tree\n", "it is a LightGBM model as text", "Convert it to ONNX with onnxmltools.convert_lightgbm."),
+    (b"CBM1", "it is a CatBoost model", 'Save it by model.save_model(file, format="onnx").'),
+    (b"PK\x03\x04", "it is a workbook or a zip archive", "Rate a tariff's tables with fairdash.rate."),
+    (b"{", "it is JSON or UBJSON, as XGBoost writes it", "Convert it with onnxmltools.convert_xgboost."),
+    (b"<", "it is XML, such as PMML", "Export the model as ONNX."),
+    (b"\x80", "it is a pickle", _NO_PICKLE),
+)
+#: Losses of CatBoost whose model predicts the logarithm of the mean.
+LOG_LOSSES = ("Poisson", "Tweedie")
+
+
+def content_of(source: bytes | str | PathLike[str]) -> bytes:
+    """Return a model's file, read whole, so that nothing beside it is opened; StorageError if over 50 MB."""
+    try:
+        if not isinstance(source, bytes):
+            with Path(source).open("rb") as file:
+                source = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise refused("it can't be read") from error
+    if len(source) > MAX_BYTES:
+        raise refused(f"it is larger than {MAX_BYTES / 1e6:.0f} MB")
+    return source
+
+
+def refused(why: str, hint: str = _NO_PICKLE) -> StorageError:
+    """Return the error of a file that can't be used."""
+    return StorageError.of(f"The model's file is refused: {why}", hint)
+
+
+class OnnxModel:
+    """Model in the bytes of an ONNX file.
+
+    Parameters
+    ----------
+    content
+        As :func:`content_of` returns it.
+    columns
+        Columns of its single input (n, p), in their order. Not looked at where each input has one column, and
+        its name.
+    output
+        Output that holds the price, such as ``"probabilities[1]"`` for the second number of each row; by
+        default the only one that holds numbers.
+
+    Attributes
+    ----------
+    link
+        ``"log"`` where the file says that it gives the logarithm of the price, and ``"identity"`` otherwise.
+    remarks
+        Sentences on what was taken for what.
+
+    Raises
+    ------
+    StorageError
+        No ONNX, with data in other files or operators of its own, or of other inputs or outputs.
+    """
+
+    def __init__(self, content: bytes, columns: Sequence[str], *, output: str | None = None) -> None:
+        import onnxruntime
+
+        for start, kind, hint in _OTHER_FILES:
+            if content.startswith(start):
+                raise refused(kind, hint)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads, options.log_severity_level = 1, 4
+        # Nothing of the file is computed before its time is limited.
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        try:
+            self._session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # Its errors have no base of their own; the cause is kept.
+            raise refused(f"it is not a self-contained ONNX model ({_cause(error)})") from error
+        self._content, self._columns = content, list(columns)
+        self._inputs = self._session.get_inputs()
+        if not 0 < len(self._inputs) <= MAX_INPUTS:
+            raise refused(f"it has {len(self._inputs)} inputs")
+        for each in self._inputs:
+            if each.type not in (*_FLOATS, *_WHOLE, _TEXT):
+                raise refused(f"its input “{each.name}” is {each.type}, which is neither numbers nor text")
+            if each.shape and isinstance(each.shape[0], int):
+                rows = counted(each.shape[0], "row")
+                raise refused(f"it prices {rows} at a time", "Export it with a free first dimension.")
+        self._is_single = len(self._inputs) == 1 and self._inputs[0].name not in self._columns
+        self._output, self._place = self._chosen(output)
+        self.link, self.remarks = self._told()
+
+    def _told(self) -> tuple[Link, tuple[str, ...]]:
+        """Link, and remarks on it and on the order of the inputs."""
+        said, link = [], "identity"
+        held = self._session.get_modelmeta()
+        loss = _catboost_loss(held.custom_metadata_map.get("params", ""))
+        if loss in LOG_LOSSES:
+            link = "log"
+            said.append(f"The file holds a CatBoost model of the loss {loss}, whose output is a logarithm.")
+        elif not loss and self._may_have_a_link(held.producer_name):
+            said.append(
+                "The file does not say whether it gives the price or, as with a log link, its logarithm. "
+                "Name the link, or compare it with the model's own prices (check_column)."
+            )
+        if self._is_single:
+            named = ", ".join(f"“{each}”" for each in self._columns)
+            said.append(f"The file does not name its inputs. They are taken in this order: {named}.")
+            wanted = self._inputs[0].shape[-1] if len(self._inputs[0].shape) == 2 else None
+            if isinstance(wanted, int) and wanted != len(self._columns):
+                raise refused(
+                    f"it takes {counted(wanted, 'column')}, and {len(self._columns)} are given ({named})",
+                    "Name the model's columns, in its order.",
+                )
+        return ("log" if link == "log" else "identity"), tuple(said)
+
+    def _may_have_a_link(self, producer: str) -> bool:
+        """Return whether exporters write such a model without its link: trees, and additive models."""
+        held = self._content
+        trees = b"TreeEnsembleRegressor" in held and b"AVERAGE" not in held
+        return (trees and b"\x22\x03Exp" not in held) or producer == "ebm2onnx"
+
+    def _chosen(self, output: str | None) -> tuple[str, int | None]:
+        """Name of the output that holds the price, and the place in each row, None for its only one."""
+        outputs = {each.name: each for each in self._session.get_outputs()}
+        listed = ", ".join(f"“{name}” ({each.type})" for name, each in outputs.items())
+        place = None
+        if output is None:
+            if len(outputs) > 1:
+                raise refused(
+                    f"it has {len(outputs)} outputs: {listed}",
+                    "Name the one that holds the price; “NAME[1]” is the second number of each row.",
+                )
+            output = next(iter(outputs))
+        elif output not in outputs and (found := re.fullmatch(r"(.+)\[(\d+)\]", output)):
+            output, place = found[1], int(found[2])
+        if output not in outputs:
+            raise refused(f"it has no output “{output}”", f"Its outputs: {listed}.")
+        if outputs[output].type not in _FLOATS:
+            hint = "Name an output of decimal numbers, or export the model again (in skl2onnx, zipmap=False)."
+            raise refused(f"its output “{output}” is {outputs[output].type}, which is no price", hint)
+        return output, place
+
+    def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
+        """Return sentences on cells of text that are missing, or whose level the model does not know."""
+        said = []
+        for name, kind in self._taken:
+            if kind != _TEXT or name not in rows:
+                continue
+            if gone := int(rows[name].isna().sum()):
+                said.append(f"“{name}” is missing in {counted(gone, 'row')}, priced as no level.")
+            cells = _as_levels(rows[name])[rows[name].notna().to_numpy()]
+            levels, counts = np.unique(cells.astype(str), return_counts=True)
+            unknown = [not _holds_text(self._content, each) for each in levels.tolist()]
+            if any(unknown):
+                said.append(
+                    f"The model does not know {few(levels[unknown].tolist())} of “{name}”, in "
+                    f"{counted(int(counts[unknown].sum()), 'row')}."
+                )
+        return tuple(said)
+
+    @property
+    def _taken(self) -> list[tuple[str, str]]:
+        """Columns with the types in which they are taken."""
+        if self._is_single:
+            return [(name, self._inputs[0].type) for name in self._columns]
+        return [(each.name, each.type) for each in self._inputs]
+
+    def predict(self, rows: pd.DataFrame) -> Array:
+        """Return the model's output for rows, (n,), without its link.
+
+        Raises
+        ------
+        StorageError
+            A column is missing or can't be taken, the output is not a number per row, or it takes over 60 s.
+        """
+        import onnxruntime
+
+        if missing := [name for name, _ in self._taken if name not in rows]:
+            raise refused(f"it takes the column “{missing[0]}”, which the table lacks")
+        parts = [_values(rows[name], kind) for name, kind in self._taken]
+        if self._is_single:
+            fed = {self._inputs[0].name: np.column_stack(parts)}
+        else:
+            shapes = (each.shape for each in self._inputs)
+            fed = {
+                each.name: part if len(shape) == 1 else part[:, None]
+                for each, part, shape in zip(self._inputs, parts, shapes, strict=True)
+            }
+        run = onnxruntime.RunOptions()
+        run.log_severity_level = 4
+        timer = Timer(MAX_SECONDS, setattr, (run, "terminate", True))
+        timer.start()
+        try:
+            (made,) = self._session.run([self._output], fed, run)
+        except Exception as error:
+            late = f"it needs more than {MAX_SECONDS} s"
+            raise refused(late if run.terminate else f"it can't price the rows ({_cause(error)})") from error
+        finally:
+            timer.cancel()
+        made = np.asarray(made, dtype=float).reshape(len(rows), -1)
+        if self._place is None and made.shape[1] > 1:
+            hint = f"Name one, such as “{self._output}[0]”."
+            raise refused(f"its output “{self._output}” has {made.shape[1]} numbers a row", hint)
+        if (self._place or 0) >= made.shape[1]:
+            raise refused(f"its output “{self._output}” has {made.shape[1]} numbers a row")
+        return np.asarray(made[:, self._place or 0])
+
+
+def _values(cells: pd.Series, kind: str) -> NDArray[Any]:
+    """Cells as an input of a type takes them, (n,); StorageError where that would change their values."""
+    name = cells.name
+    if kind == _TEXT:
+        return _as_levels(cells)
+    if not (is_numeric_dtype(cells) or is_bool_dtype(cells)):
+        hint = "Code the column as for the model's training, or export the model with its encoding."
+        raise refused(f"it takes numbers, and “{name}” holds text, such as “{cells.dropna().iloc[0]}”", hint)
+    numbers = cells.to_numpy(dtype=float, na_value=np.nan)
+    if kind in _FLOATS:
+        return numbers.astype(_FLOATS[kind])
+    for what, bad in (("is missing", np.isnan(numbers)), ("is a fraction", numbers != np.round(numbers))):
+        if bad.any():
+            where = at_lines((np.flatnonzero(bad) + 1).tolist(), int(bad.sum()), word="row")
+            raise refused(
+                f"it takes whole numbers, and “{name}” {what} in {counted(int(bad.sum()), 'row')} ({where})",
+                "Leave these rows out, or fill the cells.",
+            )
+    return numbers.astype(_WHOLE[kind])
+
+
+def _as_levels(cells: pd.Series) -> NDArray[Any]:
+    """Levels as they are written, (n,) of text: whole numbers without a fraction, "" where one is missing."""
+    if is_numeric_dtype(cells) and not is_bool_dtype(cells):
+        known = cells.dropna().astype(float)
+        if (known == np.round(known)).all():
+            cells = cells.astype("Int64")
+    return cells.astype(object).where(cells.notna(), "").astype(str).to_numpy(object)
+
+
+def _holds_text(content: bytes, text: str) -> bool:
+    """Whether a file lists a text: ONNX writes its length before it, and the number of the field before that
+    (AttributeProto.strings, TensorProto.string_data)."""
+    held = text.encode()
+    length = bytes([len(held)]) if len(held) < 128 else bytes([len(held) % 128 + 128, len(held) // 128])
+    return any(field + length + held in content for field in (b"\x4a", b"\x32"))
+
+
+def _catboost_loss(params: str) -> str:
+    """Return the loss that CatBoost notes in a file's metadata; "" for none."""
+    try:
+        return str(json.loads(params)["loss_function"]["type"])
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
+def _cause(error: Exception) -> str:
+    """Return the library's own words, without its codes and paths."""
+    words = str(error).splitlines()[0] if str(error) else type(error).__name__
+    words = re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ", "", words)
+    kept = [each for each in words.split() if "/" not in each and "::" not in each]
+    return " ".join(kept)[:200].rstrip(". ")

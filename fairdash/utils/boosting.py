@@ -1,0 +1,51 @@
+"""scikit-learn's histogram gradient boosting, with a quicker start where rows have weights.
+
+scikit-learn 1.9 bins columns by weighted quantiles, and sorts each column anew for each of 254 of them: a fit
+to 600 rows of 100 columns takes 15 s instead of 0.15 s. Here equal weights are none, and otherwise columns
+come in bins of about as many rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingRegressor
+
+Array = NDArray[np.float64]
+
+
+class BoostedTrees(HistGradientBoostingRegressor):
+    """Histogram gradient boosting; parameters and attributes are those of its class."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the trees to X (n, p) and y (n,), with row weights (n,)."""
+        if sample_weight is not None and np.ptp(sample_weight) == 0:
+            sample_weight = None
+        if sample_weight is not None:
+            X = in_bins(np.array(X, dtype=float), self.max_bins)
+        super().fit(X, y, sample_weight=sample_weight)
+        return self
+
+
+def in_bins(columns: Array, count: int) -> Array:
+    """Replace columns (n, p) of more than `count` values by the middle values of bins of about as many rows.
+
+    The array given is changed, and returned. Missing cells stay missing, and equal cells equal.
+
+    Examples
+    --------
+    >>> in_bins(np.arange(6.0)[:, None], 3).ravel()
+    array([1., 1., 3., 3., 5., 5.])
+    """
+    for column in columns.T:
+        known = np.sort(column[~np.isnan(column)])
+        if len(known) <= count or len(np.unique(known)) <= count:
+            continue
+        ends = np.unique(known[np.arange(1, count + 1) * len(known) // count - 1])
+        starts = np.searchsorted(known, ends, side="right")
+        middles = known[(np.concatenate([[0], starts[:-1]]) + starts) // 2]
+        here = ~np.isnan(column)
+        column[here] = middles[np.searchsorted(ends, column[here])]
+    return columns

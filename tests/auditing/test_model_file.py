@@ -1,0 +1,226 @@
+"""A model's file is what its maker says: link, outputs, shapes, levels, missing cells, or a refusal in words.
+
+The files are those of tests/auditing/exported, as real libraries export them.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairdash as fd
+from benchmarks.model_files import EXP, PRICE, RESULTS, page_lines
+from fairdash.auditing.models.model_answers import priced
+from fairdash.auditing.models.model_file import OnnxModel
+from fairdash.errors import DataError, OptionError, StorageError
+from tests.serving import ROOT
+
+EXPORTED = Path(__file__).parent / "exported"
+NUMBERS = ["age", "power"]
+
+
+@pytest.fixture(scope="module")
+def rows() -> pd.DataFrame:
+    return pd.read_csv(EXPORTED / "portfolio.csv")
+
+
+def file(name: str) -> bytes:
+    return (EXPORTED / f"{name}.onnx").read_bytes()
+
+
+def priced_by(name: str, rows: pd.DataFrame, columns=NUMBERS, **more):
+    frame, _, notes = priced(rows, file(name), columns=columns, name="price", **more)
+    return frame["price"].to_numpy(), " ".join(notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("catboost_rmse", {}),
+        ("catboost_pois", {}),
+        ("catboost_twee", {}),
+        ("glm_poisson", {}),
+        ("lightgbm_poisson", {}),
+        ("trees_poisson", {"link": "log"}),
+        ("by_name", {"columns": ["region", *NUMBERS]}),
+        ("two_targets", {"output": "variable[0]"}),
+    ],
+)
+def test_a_file_gives_what_its_library_predicts_and_says_on_which_scale(rows, name, more):
+    price, notes = priced_by(name, rows, check_column=name, **more)
+    np.testing.assert_allclose(price, rows[name], rtol=2e-6)
+    assert f"The model's price is “{name}” in all 300 rows" in notes
+    is_log = name in ("catboost_pois", "catboost_twee", "trees_poisson")
+    assert ("The price is exp of the model's output" in notes) == is_log
+    assert ("CatBoost model of the loss" in notes) == (is_log and "link" not in more)
+    assert ("in this order: “age”, “power”" in notes) == (name != "by_name")
+
+
+def test_a_price_on_another_scale_is_named_before_the_verdict(rows):
+    for name, more, words in (
+        ("trees_poisson", {}, "It is the logarithm of it: choose the link “log”."),
+        ("glm_poisson", {"link": "log"}, "It is exp of it: choose the link “identity”."),
+    ):
+        _, notes = priced_by(name, rows, check_column=name, **more)
+        assert notes.startswith(f"The model's price differs from “{name}” in 300 of 300 rows, most in row ")
+        assert words in notes
+    _, notes = priced_by("glm_poisson", rows.assign(given=2 * rows["glm_poisson"]), check_column="given")
+    assert "It is 0.5 times it in each row." in notes
+    some = rows.assign(given=rows["glm_poisson"].where(rows.index != 7, 400.0).where(rows.index != 8))
+    _, notes = priced_by("glm_poisson", some, check_column="given")
+    assert "in 1 of 299 rows, most in row 8: " in notes
+    result = fd.audit(
+        rows[["age", "power", "claims", "trees_poisson"]], model=file("trees_poisson"), model_columns=NUMBERS,
+        sensitive="age", outcome="claims", check_column="trees_poisson", questions=[1, 5],
+    )  # fmt: skip
+    assert result.units_remark.startswith("The model's price differs")
+    # Without the insurer's own prices the claims tell of it.
+    assert any("the price seems to be a logarithm" in note for note in result.notes)
+    assert "trees_poisson" not in str(result.tables)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda t: t.assign(region=["east"] * 9 + t["region"].tolist()[9:]), "know “east” of “region”, in 9 rows"),
+        (lambda t: t.assign(region=t["region"].where(t.index > 3)), "“region” is missing in 4 rows"),
+        (lambda t: t.assign(region=t.index % 3), "know “0”, “1”, “2” of “region”, in 300 rows"),
+        (
+            lambda t: t.assign(region=pd.Series(t.index % 3).where(t.index > 0)),
+            "know “0”, “1”, “2” of “region”, in 299 rows",
+        ),
+    ],
+)  # fmt: skip
+def test_levels_that_the_model_does_not_know_are_counted(rows, change, words):
+    assert words in priced_by("by_name", change(rows), columns=None)[1]
+    assert "know" not in priced_by("by_name", rows, columns=None)[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "columns", "words"),
+    [
+        ("by_name", {"age": lambda t: t["age"].where(t.index != 4)}, None, "“age” is missing in 1 row (row 5)"),
+        ("by_name", {"age": lambda t: t["age"] + 0.5}, None, "“age” is a fraction in 300 rows"),
+        ("by_name", {"age": lambda t: t["age"].astype(str)}, None, "“age” holds text, such as “79”"),
+        ("glm_poisson", {}, ["age", "power", "claims"], "it takes 2 columns, and 3 are given"),
+        ("glm_poisson", {}, ["age", "region"], "it takes numbers, and “region” holds text"),
+        ("classifier", {}, NUMBERS, "it has 2 outputs: “output_label” (tensor(int64)), “output_probability”"),
+        ("two_targets", {}, NUMBERS, "its output “variable” has 2 numbers a row"),
+    ],
+)  # fmt: skip
+def test_what_can_not_be_priced_is_refused_with_its_cause(rows, name, change, columns, words):
+    frame = rows.assign(**{column: make(rows) for column, make in change.items()})
+    with pytest.raises(StorageError, match=re.escape(words)):
+        priced_by(name, frame, columns=columns)
+
+
+def test_outputs_are_chosen_by_name(rows):
+    price, _ = priced_by("two_targets", rows, output="variable[0]")
+    other, _ = priced_by("two_targets", rows, output="variable[1]")
+    assert (price > 0).all()
+    assert (other < 0).all()
+    for output, words in (("output_probability", "which is no price"), ("p", "it has no output “p”")):
+        with pytest.raises(StorageError, match=words):
+            OnnxModel(file("classifier"), NUMBERS, output=output)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"tree\nversion=v4", "LightGBM model as text"),
+        (b"CBM1....", "CatBoost model"),
+        (b'{"learner": {}}', "as XGBoost writes it"),
+        (b"PK\x03\x04...", "workbook"),
+        (b"<PMML/>", "PMML"),
+        (b"\x80\x04...", "pickle"),
+        (b"nothing", "not a self-contained ONNX model"),
+    ],
+)
+def test_other_files_are_named(content, words):
+    with pytest.raises(StorageError, match=words) as caught:
+        OnnxModel(content, NUMBERS)
+    assert "onnxruntime" not in str(caught.value).lower()
+
+
+def test_an_object_that_fails_says_why_and_what_to_give(rows):
+    def fails(_):
+        raise TypeError("expects a DMatrix")
+
+    with pytest.raises(DataError, match="TypeError: expects a DMatrix") as caught:
+        priced(rows, fails, columns=NUMBERS, name="price")
+    assert "“age”, “power”" in str(caught.value)
+    for more, words in (({"link": "logit"}, "no link"), ({"check_column": "absent"}, "no such column")):
+        with pytest.raises(OptionError, match=words):
+            priced(rows, fails, columns=NUMBERS, name="price", **more)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda t: {"price": np.log(t["premium"])}, "the price seems to be a logarithm"),
+        (lambda t: {"price": t["premium"] * t["years"]}, "grows with the exposure “years” as a total"),
+        (lambda t: {"price": t["premium"].where(t.index % 9 > 0, -1.0)}, "is 0 or less in 112 rows of 1,000"),
+        # Honest ones: as it is, follows the exposure a little, scatters more than it.
+        (lambda t: {"price": t["premium"]}, ""),
+        (lambda t: {"price": t["premium"] * t["years"] ** 0.3}, ""),
+        (lambda t: {"price": t["premium"] / t["years"]}, ""),
+    ],
+)
+def test_a_price_is_looked_at_before_the_verdict(change, words):
+    rng = np.random.default_rng(0)
+    t = pd.DataFrame({"age": rng.integers(18, 80, 1_000), "years": rng.uniform(0.1, 1, 1_000)})
+    t["premium"] = 400 * np.exp(0.2 * rng.normal(size=1_000))
+    t["claims"] = rng.gamma(0.5, 1.4 * t["premium"])
+    t = t.assign(**change(t))
+    result = fd.audit(t, price="price", sensitive="age", outcome="claims", exposure="years", questions=[1])
+    said = " ".join(result.notes)
+    assert words in said
+    if not words:
+        assert not any(each in said for each in ("logarithm", "as a total over it", "0 or less"))
+    assert bool(result.units_remark) == (words in said and bool(words) and "0 or less" not in words)
+
+
+def summed(*inputs, batch=None):
+    """File that adds its inputs, each (name, type, shape beyond the rows)."""
+    from onnx import TensorProto, helper
+
+    nodes, parts = [], []
+    for name, kind, shape in inputs:
+        nodes.append(helper.make_node("Cast", [name], [f"{name}_cast"], to=TensorProto.DOUBLE))
+        nodes.append(helper.make_node("Reshape", [f"{name}_cast", "flat"], [f"{name}_flat"]))
+        parts.append(helper.make_tensor_value_info(name, getattr(TensorProto, kind), [batch, *shape]))
+    nodes.append(helper.make_node("Sum", [f"{name}_flat" for name, *_ in inputs], ["price"]))
+    graph = helper.make_graph(
+        nodes, "sum", parts, [helper.make_tensor_value_info("price", TensorProto.DOUBLE, [None])],
+        [helper.make_tensor("flat", TensorProto.INT64, [1], [-1])],
+    )  # fmt: skip
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    return model.SerializeToString()
+
+
+def test_inputs_have_the_shapes_and_types_that_the_file_declares(rows):
+    frame = rows.assign(new=rows["age"] < 30)
+    content = summed(("age", "INT32", []), ("power", "DOUBLE", [1]), ("new", "BOOL", []))
+    made = OnnxModel(content, list(frame)).predict(frame)
+    np.testing.assert_allclose(made, rows["age"] + rows["power"] + frame["new"])
+    with pytest.raises(StorageError, match="it prices 1 row at a time"):
+        OnnxModel(summed(("age", "FLOAT", [1]), batch=1), ["age"])
+    with pytest.raises(StorageError, match="its input “age” is tensor"):
+        OnnxModel(summed(("age", "UINT8", [])), ["age"])
+    with pytest.raises(StorageError, match="it takes the column “new”, which the table lacks"):
+        OnnxModel(content, list(rows)).predict(rows)
+
+
+def test_the_page_shows_how_each_export_is_read_and_none_is_silently_wrong():
+    table = pd.read_csv(RESULTS)
+    assert len(table) >= 90
+    assert not table["read"].str.contains("silent").any()
+    right = table[table["read"].isin([PRICE, EXP])]
+    assert right["difference"].max() < 1e-5
+    page = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
+    shown = page.partition("<!-- models -->\n")[2].partition("<!-- /models -->")[0]
+    assert shown.splitlines() == page_lines(table)
