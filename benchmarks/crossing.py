@@ -10,8 +10,8 @@ price is its cell's mean times a gamma factor of mean 1. The factor's coefficien
 at a gap of δ: with more noise these rows would show nothing there, right or wrong.
 
 Each sample is judged by the functions of an audit, by :func:`fairdash.auditing.audit.data_of` and
-:func:`~fairdash.auditing.audit.decide`, without its sentences and tables and without the p-value of any link,
-which no verdict depends on. Writes results/crossing.csv.
+:func:`~fairdash.auditing.audit.decide`, without its sentences and tables and without the p-values of no gap
+and of any link, which no verdict depends on. Writes results/crossing.csv.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ def drawn(
 
 def judged(frame: pd.DataFrame, plan: AuditPlan) -> list[str]:
     """Verdict of each hypothesis, the crossing's last."""
-    with patch("fairdash.auditing.data.p_of_any_link", return_value=np.nan):
+    of_flat = patch("fairdash.auditing.gaps.p_of_flat", return_value=np.nan)
+    with of_flat, patch("fairdash.auditing.data.p_of_any_link", return_value=np.nan):
         hypotheses = data_of(frame, plan, tell=lambda *_: None)
         return [each["independence"] for each in decide([Answered(data=each) for each in hypotheses])]
 
