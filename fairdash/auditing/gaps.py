@@ -198,10 +198,9 @@ def p_of_flat(curve: Curve, *, random_state: int | None = 0) -> float:
     groups, total = len(scores), scores.sum(axis=0)
     off = scores - total / groups
     t = np.abs(total) / np.maximum(np.sqrt((off**2).sum(axis=0)), _least(curve))
-    rng = rng_of(Stream.AUDIT_DRAWS, random_state)
-    counts = np.stack(
-        [np.bincount(rng.integers(groups, size=groups), minlength=groups) for _ in range(_DRAWS)]
-    )
+    picked = rng_of(Stream.AUDIT_DRAWS, random_state).integers(groups, size=(_DRAWS, groups))
+    picked += groups * np.arange(_DRAWS)[:, None]
+    counts = np.bincount(picked.ravel(), minlength=_DRAWS * groups).reshape(_DRAWS, groups).astype(float)
     drawn = counts @ off
     error = np.sqrt(np.maximum(counts @ off**2 - drawn**2 / groups, 1e-300))
     return _share((np.abs(drawn) / error / discount).max(axis=1), float((t / discount).max()))
