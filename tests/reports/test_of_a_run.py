@@ -25,7 +25,7 @@ PLAN = Sweep(
     methods=("standard", "hgr_spline", "pearson"),
     lams=(0.5, 1.0, 4.0),
     n_splits=2,
-    settings=TrainingSettings(hidden=(8,), batch_size=64, n_epochs=8, warm_up_epochs=2),
+    settings=TrainingSettings(hidden=(8,), batch_size=64, n_epochs=4, warm_up_epochs=1),
     device="cpu",
 )
 
@@ -34,7 +34,7 @@ PLAN = Sweep(
 def _trained(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FAIRDASH_HOME", str(tmp_path_factory.mktemp("trained")))
-        run = create_run(CatalogueSource(dataset="household", options={"n": 400}), PLAN)
+        run = create_run(CatalogueSource(dataset="household", options={"n": 250}), PLAN)
         assert worker.main(run.id) == 0
         return run.folder
 
