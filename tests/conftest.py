@@ -30,7 +30,7 @@ from tests.shared import home_of
 from tests.tiers import mark_variants
 
 #: The same examples for everybody; ``make test-all`` draws new ones, and ``make test-long`` many.
-settings.register_profile("same", derandomize=True, deadline=None, database=None)
+settings.register_profile("same", derandomize=True, deadline=None, database=None, max_examples=50)
 settings.register_profile("new", deadline=None, print_blob=True)
 settings.register_profile("long", settings.get_profile("new"), max_examples=5000)
 settings.load_profile("same")

@@ -12,7 +12,7 @@ from fairdash.dependence.grouping import Blocks
 from fairdash.errors import OptionError
 
 
-def alarms(id, *, within, grouped, repeats=100):
+def alarms(id, *, within, grouped, repeats=40):
     count = 0
     for k in range(repeats):
         u, s, policy = policies(k, within=within)
@@ -24,9 +24,9 @@ def alarms(id, *, within, grouped, repeats=100):
 @pytest.mark.parametrize("within", [0.0, 0.3])
 @pytest.mark.parametrize("id", ["pearson", "hgr_rdc"])
 def test_row_permutations_cry_wolf_and_group_exchanges_do_not(id, within):
-    # Half of the rows' alarms would be a disaster; a binomial of 100 and .05 exceeds 10 in 1.1 % of cases.
+    # Half of the rows' alarms would be a disaster; a binomial of 40 and .05 exceeds 6 in .3 % of cases.
     assert alarms(id, within=within, grouped=False) > 0.25
-    assert alarms(id, within=within, grouped=True) <= 0.1
+    assert alarms(id, within=within, grouped=True) <= 0.15
 
 
 def test_a_link_between_policies_is_found():

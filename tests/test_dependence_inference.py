@@ -58,7 +58,7 @@ def test_false_alarms(id, is_long):
     """Independent samples: rejections at 5 % not above 5 % by a one-sided test at 1 % over all measures."""
     one = REGISTRY[id]
     rejected = total = 0
-    for i, (u, v) in enumerate(independent_data(1000 if is_long else 250, 40)):
+    for i, (u, v) in enumerate(independent_data(1000 if is_long else 100, 40)):
         if one.discrete:
             u, v = np.clip(np.round(u), -1, 1), np.clip(np.round(v), -1, 1)
         orders = np.array([np.random.default_rng([i, b]).permutation(40) for b in range(99)])
@@ -119,9 +119,9 @@ def test_intervals_of_gaussians_mostly_cover():
     # The whole study is benchmarks/coverage.py; this guards against a gross fault.
     rng = np.random.default_rng(5)
     covered = 0
-    for seed in range(30):
+    for seed in range(20):
         u = rng.normal(size=1000)
         v = 0.6 * u + 0.8 * rng.normal(size=1000)
         found = assess_dependence("hgr_spline", u, v, n_permutations=19, n_bootstrap=50, random_state=seed)
         covered += found.ci_low <= 0.6 <= found.ci_high
-    assert covered >= 25
+    assert covered >= 16

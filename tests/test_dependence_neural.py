@@ -31,10 +31,10 @@ def gaussians(rho, count, n=2000):
 # Means over 20 data sets, and all values of ρ: benchmarks/estimators.py.
 @pytest.mark.parametrize("rho", few([0, 0.6], 0.6))
 def test_gaussians(rho):
-    u, v = gaussians(rho, 4)
+    u, v = gaussians(rho, 2)
     truth = exact.gaussian(rho)
     assert measure_many("hgr_nn", u, v, random_state=0).mean() == pytest.approx(truth.hgr, abs=0.05)
-    u, v = u[:2], v[:2]
+    u, v = u[:1], v[:1]
     assert measure_many("mi_mine", u, v, random_state=0).mean() == pytest.approx(truth.mi, abs=0.05)
     chi2 = measure_many("chi2_nn", u, v, random_state=0).mean()
     assert chi2 == pytest.approx(truth.chi2, abs=0.02 if rho == 0 else 0.25 * truth.chi2)
@@ -58,16 +58,16 @@ def test_noise_reads_high_in_sample_and_nothing_when_cross_fitted(rng):
 
 @pytest.mark.parametrize("id", few(NEURAL, "hgr_nn"))
 def test_false_alarms(id):
-    """100 independent samples, ties and heavy tails among them; few steps and permutations."""
+    """40 independent samples, ties and heavy tails among them; few steps and permutations."""
     rng = np.random.default_rng(1)
     rejected = 0
-    for i in range(100):
+    for i in range(40):
         u, v = rng.normal(size=(2, 30))
         u = [u, np.round(u), np.exp(2 * u)][i % 3]
         orders = np.stack([np.arange(30), *(rng.permutation(30) for _ in range(19))])
         values = Estimator(REGISTRY[id], {"n_steps": 6}, i).permuted(Pairs(u[None], v[None]), orders)[0]
         rejected += permutation_p_value(values[0], values[1:]) <= 0.05
-    assert binom.sf(rejected - 1, 100, 0.05) > 0.01 / len(REGISTRY)
+    assert binom.sf(rejected - 1, 40, 0.05) > 0.01 / len(REGISTRY)
 
 
 @pytest.mark.parametrize("option", [{"evaluation": "test"}, {"n_steps": 1.5}, {"hidden": (3, 0)}])

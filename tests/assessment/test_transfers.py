@@ -11,12 +11,7 @@ from fairdash.evaluation import common_grid, densities, merged_groups, transfers
 from fairdash.training.splits import random_splits
 
 
-@given(
-    seed=st.integers(0, 1000),
-    n=st.integers(60, 400),
-    distinct=st.integers(1, 40),
-    weighted=st.booleans(),
-)
+@given(seed=st.integers(0, 1000), n=st.integers(60, 400), distinct=st.integers(1, 40), weighted=st.booleans())
 def test_money_moved_adds_up_to_the_change_of_the_whole(seed, n, distinct, weighted):
     rng = np.random.default_rng(seed)
     s = rng.integers(0, distinct, n).astype(float)

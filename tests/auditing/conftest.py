@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -10,6 +10,17 @@ import pytest
 
 import fairdash as fd
 from tests.auditing.test_audit import policies
+from tests.shared import quick_models
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quick(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Small models, but where how well they learn is what a file of tests is about (``LEARNS = True``)."""
+    if getattr(request.module, "LEARNS", False):
+        yield
+    else:
+        with quick_models():
+            yield
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ from fairdash.errors import DataError
 from tests.auditing.test_audit import policies
 
 
-def motor(n: int = 1500, *, days: bool = False) -> pd.DataFrame:
+def motor(n: int = 500, *, days: bool = False) -> pd.DataFrame:
     """Prices a year that rise with age in whole years, and claims of the exposure, in years or in days."""
     rng = np.random.default_rng(0)
     age = rng.integers(18, 81, n)

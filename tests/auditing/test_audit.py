@@ -19,7 +19,7 @@ from tests.tiers import few
 ROLES = {"price": "premium", "sensitive": "age", "exposure": "years", "outcome": "claims"}
 
 
-def policies(n: int = 1500, *, slope: float = 0.1, seed: int = 0, noise: float = 0.1) -> pd.DataFrame:
+def policies(n: int = 800, *, slope: float = 0.1, seed: int = 0, noise: float = 0.1) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     z = rng.normal(size=n)
     zone = rng.choice(["city", "land"], n)
@@ -83,7 +83,7 @@ def test_another_criterion_can_be_the_primary_one(criterion):
 
 def test_point_values_are_those_of_rows_repeated_by_integer_weights():
     # Each half has tails of more than 20 rows either way. Copies of a row are one policy.
-    frame = policies(1200).assign(policy=range(1200))
+    frame = policies(900).assign(policy=range(900))
     # Without features question 6 gives its share of the variance alone, and learns no model.
     asked = {"candidate": "new", "controls": ["zone"], "features": [], "questions": [1, 3, 5, 6, 10]}
     asked["groups"] = "policy"

@@ -61,7 +61,7 @@ def regions() -> AuditResult:
 
 def test_an_audit_of_two_classes_runs_to_the_end() -> None:
     # With the models of questions 6 and 8: tests/browser/test_classes.py.
-    found = along("sex", frame(900), controls=["zone"], candidate="new", questions=QUICK)
+    found = along("sex", frame(500), controls=["zone"], candidate="new", questions=QUICK)
     answers = {each.question: each for each in found.answers}
     assert tuple(answers) == QUICK
     assert found.verdict == "above"

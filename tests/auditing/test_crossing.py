@@ -109,18 +109,7 @@ def test_evidence_report_and_filing_say_it(planted, tmp_path):
 def test_the_exit_status_counts_the_crossing(by, status, tmp_path, capsys):
     path = tmp_path / "people.csv"
     dear(people(), *TWO, by=by).to_csv(path, index=False)
-    asked = [
-        "--price",
-        "price",
-        "--sensitive",
-        "age",
-        "--sensitive",
-        "sex",
-        "--max-gap",
-        "10%",
-        "--question",
-        "1",
-    ]
+    asked = "--price price --sensitive age --sensitive sex --max-gap 10% --question 1".split()
     assert main(["audit", str(path), *asked]) == status
     out = capsys.readouterr().out
     assert ("above the threshold for “age × sex”" in out) == bool(status)

@@ -45,13 +45,14 @@ def audited(frame: pd.DataFrame, **more) -> fd.AuditResult:
     return fd.audit(frame, **COLUMNS, **more)
 
 
-@pytest.fixture
-def result(alone) -> fd.AuditResult:
-    return alone
+@pytest.fixture(scope="module")
+def result() -> fd.AuditResult:
+    """Few answers, whose report is soon drawn."""
+    return audited(policies(150), questions=[1, 5])
 
 
 def test_the_same_bytes_twice_and_in_any_order_of_rows():
-    frame = policies(300)
+    frame = policies(200)
     again = frame.sample(frac=1, random_state=3)
     # Of what questions 6 and 8 learn, tests/auditing/test_learned.py holds it.
     asked = {"controls": ["zone", "new"], "questions": (1, 2, 3, 4, 5, 7, 9)}
@@ -77,7 +78,7 @@ def test_the_zip_says_what_it_rests_on(result, tmp_path):
 
 def test_its_own_plan_makes_it_again_byte_for_byte(frame, tmp_path, capsys):
     table, first, again = tmp_path / "data.csv", tmp_path / "first.zip", tmp_path / "again.zip"
-    frame.head(400).to_csv(table, index=False)
+    frame.head(150).to_csv(table, index=False)
     status = main(["audit", str(table), *NAMED, "--out", str(first)])
     with zipfile.ZipFile(first) as archive:
         inside = Path(archive.extract("plan.json", tmp_path))
@@ -123,13 +124,13 @@ INVISIBLE = "\u202e\u200b\u2066\ufeff\x1b\U000e0041"
 
 def test_the_zip_holds_no_address_no_markup_and_nothing_invisible_of_the_table(tmp_path):
     """U+202E turns around what follows it: a reader sees another name than there is."""
-    frame = policies(400)
+    frame = policies(200)
     named = {name: f"{name}{INVISIBLE}x {HOSTILE}" for name in ("premium", "age", "zone")}
     hostile = frame.rename(columns=named)
     hostile[named["zone"]] += INVISIBLE + HOSTILE
     found = fd.audit(
         hostile, price=named["premium"], sensitive=named["age"], outcome="claims", controls=[named["zone"]],
-        questions=(1, 2, 3, 4, 5, 6),
+        questions=(1, 4, 6),
     )  # fmt: skip
     place = found.save(tmp_path / "evidence.zip")
     with zipfile.ZipFile(place) as archive:
@@ -226,7 +227,7 @@ def test_changed_evidence_is_refused_in_words_or_works(tmp_path):
             assert read_plan(tmp_path / "plan.json").plan, said
         except FairdashError:
             refused["plan"] += 1
-    for said, made in changed(content):
+    for said, made in itertools.islice(changed(content), 0, None, 2):
         tried["audit"] += 1
         (tmp_path / "audit.json").write_bytes(made)
         try:
@@ -268,8 +269,8 @@ def test_a_part_that_swells_is_not_unpacked(tmp_path, monkeypatch):
 
 
 def test_a_planted_drift_is_found_and_none_where_there_is_none(tmp_path):
-    before = audited(policies(2_000, seed=1), questions=[1, 3]).save(tmp_path / "last.zip")
-    drifted = policies(2_000, seed=2)
+    before = audited(policies(1_200, seed=1), questions=[1, 3]).save(tmp_path / "last.zip")
+    drifted = policies(1_200, seed=2)
     drifted["premium"] *= 1 + 0.3 * (drifted["age"] > drifted["age"].quantile(0.8))
     found = audited(drifted, against=before, questions=[1, 3])
     assert found.since.has_moved
@@ -277,10 +278,10 @@ def test_a_planted_drift_is_found_and_none_where_there_is_none(tmp_path):
     off = found.tables["moved_curve"]
     high = off[off["at"] > drifted["age"].quantile(0.9)]
     assert (high["low"] > 0).any()
-    none = audited(policies(2_000, seed=3), against=before, questions=[1, 3])
+    none = audited(policies(1_200, seed=3), against=before, questions=[1, 3])
     assert not none.since.has_moved
     # A rise of all prices is none.
-    dearer = policies(2_000, seed=3).assign(premium=lambda each: each["premium"] * 1.3)
+    dearer = policies(1_200, seed=3).assign(premium=lambda each: each["premium"] * 1.3)
     assert not audited(dearer, against=before, questions=[1, 3]).since.has_moved
 
 
@@ -294,7 +295,7 @@ def test_evidence_with_folds_dealt_by_outcomes_says_what_may_be_wrong(result, tm
     assert "may be wrong" not in result.compare(result).since.sentence
 
 
-def test_what_moved_is_the_difference_of_both(result, frame, tmp_path):
+def test_what_moved_is_the_difference_of_both(result, tmp_path):
     same = result.compare(result)
     moved = same.tables["moved"]
     np.testing.assert_allclose(moved["difference"], 0, atol=1e-12)
@@ -303,6 +304,6 @@ def test_what_moved_is_the_difference_of_both(result, frame, tmp_path):
     assert "Both audits use the same rows" in same.since.sentence
     again = fd.AuditResult.load(same.save(tmp_path / "again.zip"))
     assert again.to_zip() == same.to_zip()
-    other = fd.audit(frame, price="premium", sensitive="claims", questions=[1])
+    other = fd.audit(policies(150), price="premium", sensitive="claims", questions=[1])
     with pytest.raises(OptionError, match="same sensitive attribute"):
         result.compare(other)

@@ -39,10 +39,7 @@ def by_hand(rows):
 def onnx_bytes(*, n=3):
     from onnx import TensorProto, helper, numpy_helper
 
-    made = [
-        numpy_helper.from_array(WEIGHTS[:n, None], "w"),
-        numpy_helper.from_array(np.array([100.0]), "b"),
-    ]
+    made = [numpy_helper.from_array(WEIGHTS[:n, None], "w"), numpy_helper.from_array(np.array([100.0]), "b")]
     graph = helper.make_graph(
         [helper.make_node("MatMul", ["X", "w"], ["m"]), helper.make_node("Add", ["m", "b"], ["price"])],
         "line",

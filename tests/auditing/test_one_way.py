@@ -18,7 +18,7 @@ ROLES["criterion"] = "independence"
 @pytest.fixture(scope="module")
 def frame() -> pd.DataFrame:
     rng = np.random.default_rng(0)
-    n = 1_200
+    n = 600
     cover = rng.choice(["own damage", "third party"], n, p=[0.3, 0.7])
     age = rng.integers(18, 80, n)
     premium = 300 + 200 * (cover == "own damage") * (age < 40)

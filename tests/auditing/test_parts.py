@@ -82,31 +82,17 @@ def test_policies_are_named_and_counted(panel) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ["audit", "FILE", "--price", "total", "--sensitive", "age", "--question", "1"],
-        ["check", "FILE", "--target", "total", "--sensitive", "age"],
-        [
-            "measure",
-            "pearson",
-            "FILE",
-            "--u",
-            "total",
-            "--v",
-            "age",
-            "--permutations",
-            "19",
-            "--bootstrap",
-            "0",
-        ],
-        ["sweep", "--file", "FILE", "--predict", "total", "--sensitive", "age", "--features", "power"],
+        "audit FILE --price total --sensitive age --question 1",
+        "check FILE --target total --sensitive age",
+        "measure pearson FILE --u total --v age --permutations 19 --bootstrap 0",
+        "sweep --file FILE --predict total --sensitive age --features power --methods standard --splits 0",
     ],
-    ids=lambda command: command[0],
+    ids=lambda command: command.split()[0],
 )
 def test_commands_name_the_policies_where_no_group_is_named(command, panel, tmp_path, capsys) -> None:
     path = tmp_path / "panel.csv"
     panel.drop(columns=["nb", "claims"]).to_csv(path, index=False)
-    command = [str(path) if part == "FILE" else part for part in command]
-    if command[0] == "sweep":
-        command += ["--methods", "standard", "--splits", "0"]
+    command = [str(path) if part == "FILE" else part for part in command.split()]
     for group, is_said in (([], True), (["--group", "key"], False)):
         main([*command, *group])
         said = "".join(capsys.readouterr())

@@ -86,8 +86,8 @@ def test_a_straight_line_has_the_value_of_least_squares(effect):
 
 
 def test_nothing_among_equals_needs_no_factor_to_explain_it():
-    shown = [found_in(linear(1_000, effect=0.0, seed=seed)).at_level > 0 for seed in range(8)]
-    assert sum(shown) <= 2
+    shown = [found_in(linear(1_000, effect=0.0, seed=seed)).at_level > 0 for seed in range(4)]
+    assert sum(shown) <= 1
 
 
 def test_the_answer_says_it():

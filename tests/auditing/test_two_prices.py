@@ -61,7 +61,7 @@ def test_a_price_beside_itself_differs_nowhere():
 @pytest.fixture(scope="module")
 def several():
     rng = np.random.default_rng(0)
-    frame = policies().assign(income=rng.normal(size=1500), place=rng.normal(size=1500))
+    frame = policies(600).assign(income=rng.normal(size=600), place=rng.normal(size=600))
     frame["premium"] *= 1 + 0.1 * frame["place"]
     return fd.audit(frame, **(ROLES | {"sensitive": ["age", "income", "place"]}), questions=[1, 5])
 

@@ -57,10 +57,7 @@ def test_importing_the_room_is_light() -> None:
     assert found.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize(
-    ("options", "mean"),
-    [({}, 224), ({"spread": "variance"}, 220), ({"rooms": 5}, 246)],
-)
+@pytest.mark.parametrize(("options", "mean"), [({}, 224), ({"spread": "variance"}, 220), ({"rooms": 5}, 246)])
 def test_mean_cost_is_the_one_the_formula_gives(options: dict, mean: float) -> None:
     # The expectation in closed form, which the notes on the paper round to whole euros.
     age, building = (25, 100) if options.get("spread") != "variance" else (5, 10)

@@ -99,14 +99,13 @@ def test_a_row_cut_off_is_no_note(below: str) -> None:
 
 def test_what_is_being_read_is_told() -> None:
     heard: list[str] = []
-    content = text([HEADER]) + b'40;9,5;"Lyon"\n' * 400_000
+    content = text([HEADER]) + b'40;9,5;"Lyon"\n' * 200_000
     with heard_by(heard.append):
         read_table(content)
     assert heard == [
         "166,666 rows so far",
-        "333,332 rows so far",
-        "400,000 rows so far",
-        *(f"400,000 rows, column {k} of 3" for k in (1, 2, 3)),
+        "200,000 rows so far",
+        *(f"200,000 rows, column {k} of 3" for k in (1, 2, 3)),
     ]
     read_table(text([HEADER, *ROWS]))
-    assert len(heard) == 6, "told to whoever listens, while they do"
+    assert len(heard) == 5, "told to whoever listens, while they do"

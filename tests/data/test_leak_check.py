@@ -22,7 +22,7 @@ from tests.tiers import few
 CASES = list(tables())
 
 
-def motor(n: int = 40_000) -> pd.DataFrame:
+def motor(n: int = 10_000) -> pd.DataFrame:
     """Claims as an insurer's export has them: the mean claim cost is there where a claim is."""
     rng = np.random.default_rng(3)
     expo = rng.choice([1.0, 1.0, 0.5, 0.25], n)
@@ -201,10 +201,11 @@ def test_the_command_checks_a_file(tmp_path, capsys) -> None:
     assert main(["check", str(path), "--target", "cost"]) == 2
 
 
-@pytest.mark.parametrize("target", few(["ClaimAmount", "ClaimInd"], "ClaimAmount"))
+# The committed table of such tables stands below; its file of R takes seconds to read.
+@pytest.mark.parametrize("target", few(["ClaimAmount", "ClaimInd"]))
 def test_a_portfolio_that_was_not_made_here(real_data, target) -> None:
     frame, _ = fd.read_table(real_data / "motor" / "freMPL1.rda")
-    found = fd.check_data(frame, target=target, sensitive="DrivAge", exposure="Exposure")
+    found = fd.check_data(frame.iloc[::3], target=target, sensitive="DrivAge", exposure="Exposure")
     other = {"ClaimAmount": "ClaimInd", "ClaimInd": "ClaimAmount"}[target]
     assert set(found.certain) == {"RecordBeg", "RecordEnd", other}
     assert found.suspect == ()

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fairdash.data import Dataset
-from fairdash.data.proxies import corrected_p_values, rank_proxies
+from fairdash.data.proxies import ProxyRanking, corrected_p_values, rank_proxies
 from fairdash.data.source import CatalogueSource
 from fairdash.dependence import exact, measure
 from fairdash.dependence.spline import hgr_of_bases, scores
@@ -43,8 +43,12 @@ def known() -> Dataset:
     )
 
 
-def test_known_links_are_ranked_with_their_known_strength(known: Dataset) -> None:
-    ranking = rank_proxies(known)
+@pytest.fixture(scope="module")
+def ranking(known: Dataset) -> ProxyRanking:
+    return rank_proxies(known)
+
+
+def test_known_links_are_ranked_with_their_known_strength(ranking: ProxyRanking) -> None:
     found = ranking.features.set_index("feature")
     assert ranking.features["hgr"].is_monotonic_decreasing
     assert found.loc["copy", "hgr"] == pytest.approx(1, abs=1e-3)
@@ -63,8 +67,8 @@ def test_known_links_are_ranked_with_their_known_strength(known: Dataset) -> Non
     assert (ranking.n, ranking.n_used, ranking.sensitive) == (3000, 3000, "s")
 
 
-def test_numbers_are_measured_as_the_library_measures_them(known: Dataset) -> None:
-    found = rank_proxies(known).features.set_index("feature")["hgr"]
+def test_numbers_are_measured_as_the_library_measures_them(known: Dataset, ranking: ProxyRanking) -> None:
+    found = ranking.features.set_index("feature")["hgr"]
     s = known.sensitive["s"].to_numpy()
     for name in ("linear", "even", "noise", "coin"):
         u = known.features[name].to_numpy(dtype=float)

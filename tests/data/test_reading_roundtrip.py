@@ -23,8 +23,6 @@ days = st.dates(datetime.date(1000, 1, 1), datetime.date(9999, 12, 31)).map(pd.T
 # Codes that look like numbers: they come back as they stand.
 codes = st.from_regex(r"0[0-9]{1,6}", fullmatch=True)
 long_ids = st.integers(2**53, 2**90).map(str)
-# 200 examples, and 5,000 under `pytest --hypothesis-profile=long`.
-EXAMPLES = max(200, settings.default.max_examples)
 
 
 @st.composite
@@ -69,7 +67,7 @@ def write(
     return buffer.getvalue().encode(encoding)
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     frame=tables(),
     encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "cp1252"]),

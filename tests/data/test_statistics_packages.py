@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import io
+import json
 import struct
 from pathlib import Path
 
@@ -14,15 +15,31 @@ import pyreadstat
 import pytest
 
 from fairdash.data import read_table
-from fairdash.data.readers import limits, statistics_packages
+from fairdash.data.readers import limits, statistics_child, statistics_packages
 from fairdash.data.readers.reading import file_contents
 from fairdash.errors import OptionError, ReadingError
+from tests.tiers import few
 
 #: Made by SAS, Stata and SPSS, for pyreadstat's tests.
 FILES = Path(__file__).with_name("statistics")
 DAYS = ["2018-05-06", "1880-05-06", "1960-01-01", "1583-01-01", None]
 TIMES = ["10:10:10", "23:10:10", "00:00:00", "16:10:10", np.nan]
 LABELS = {"mylabl": {1: "Male", 2: "Female"}, "myord": {1: "low", 2: "medium", 3: "high"}}
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parser in this process: files that can't crash it need none of their own, which loads pandas again."""
+
+    def child(parser: str, source: Path, target: Path) -> object:
+        bounds = (limits.MOST_COLUMNS, limits.MOST_CELLS, statistics_packages.MOST_CHILD_MEMORY)
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            statistics_child.main(parser, str(source), str(target), *bounds)
+        return json.loads(said.getvalue())
+
+    monkeypatch.setattr(statistics_child, "_limit_memory", lambda _: None)
+    monkeypatch.setattr(statistics_packages, "_child", child)
 
 
 def content_of(name: str) -> bytes:
@@ -47,6 +64,7 @@ def refused(content: bytes) -> str:
     return str(caught.value)
 
 
+@pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize(
     ("name", "format", "labelled"),
     [
@@ -78,6 +96,7 @@ def test_the_same_table_from_each_package(name: str, format: str, labelled: bool
     assert file_contents(content_of(name)) == (format, ())
 
 
+@pytest.mark.usefixtures("at_once")
 def test_what_a_package_declares_as_missing_is_missing() -> None:
     for name in ("missing_test.dta", "missing_test.sas7bdat.gz"):
         got, _ = read_table(FILES / name)
@@ -89,6 +108,7 @@ def test_what_a_package_declares_as_missing_is_missing() -> None:
     assert "Codes that the file declares as missing are missing cells: “mynum”" in " ".join(report.notes)
 
 
+@pytest.mark.usefixtures("at_once")
 def test_codes_stay_where_only_some_have_a_text(tmp_path: Path) -> None:
     frame = pd.DataFrame({"age": [31.0, 52.0, 99.0], "sex": [1.0, 2.0, 1.0]})
     labels = {"age": {99.0: "not told"}, "sex": {1.0: "F", 2.0: "M"}}
@@ -98,6 +118,7 @@ def test_codes_stay_where_only_some_have_a_text(tmp_path: Path) -> None:
     assert "Codes are kept, since the file labels only some of them: “age”." in report.notes
 
 
+@pytest.mark.usefixtures("at_once")
 def test_dates_of_sas_over_seven_centuries() -> None:
     got, report = read_table(FILES / "dates.sas7bdat.gz")
     assert got["date"].iloc[1] == pd.Timestamp("1723-04-21")
@@ -108,6 +129,7 @@ def test_dates_of_sas_over_seven_centuries() -> None:
     assert transport["dates"].equals(day.astype(transport["dates"].dtype))
 
 
+@pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("version", [114, 119])
 def test_releases_of_stata(version: int) -> None:
     frame = pd.DataFrame({"price": [1.5, np.nan, 2.0], "age": [1, 2, 3], "town": ["Köln", "", "Łódź"]})
@@ -128,7 +150,7 @@ def test_options_that_make_no_sense_here() -> None:
 
 # Hostile files: ten ways in which one is not what it says.
 @pytest.mark.parametrize(
-    "name", ["sample.sas7bdat.gz", "sample.xpt", "sample.dta", "sample.sav", "sample.zsav"]
+    "name", few([f"sample.{end}" for end in ("sas7bdat.gz", "xpt", "dta", "sav", "zsav")], "sample.sav")
 )
 def test_a_file_that_was_cut_off(name: str) -> None:
     content = content_of(name)
@@ -137,13 +159,13 @@ def test_a_file_that_was_cut_off(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "start", [statistics_packages._SAS_TABLE, b"<stata_dta>", b"$FL2", b"\x72\x01\x01\x00"]
+    "start", few([statistics_packages._SAS_TABLE, b"<stata_dta>", b"$FL2", b"\x72\x01\x01\x00"], b"$FL2")
 )
 def test_nothing_but_the_first_bytes(start: bytes) -> None:
-    assert "damaged" in refused(start)
     assert "damaged" in refused(start + np.random.default_rng(1).bytes(3000))
 
 
+@pytest.mark.usefixtures("at_once")
 def test_a_header_that_claims_a_thousand_million_rows() -> None:
     content = stata(pd.DataFrame({"a": [1.0, 2.0]}), version=114)
     # Format 114: release, order, type, a byte; then two bytes of columns, four of rows.
@@ -151,6 +173,7 @@ def test_a_header_that_claims_a_thousand_million_rows() -> None:
     assert "1,000,000,000 cells, more than 50,000,000" in refused(lying)
 
 
+@pytest.mark.usefixtures("at_once")
 def test_a_table_beyond_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     content = stata(pd.DataFrame(np.zeros((20, 6))).add_prefix("c"))
     monkeypatch.setattr(limits, "MOST_CELLS", 100)
@@ -185,7 +208,7 @@ def test_a_fault_of_our_own_is_not_called_a_damaged_file(
         read_table(content_of("sample.sav"))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few(range(4), 1, 3))
 def test_bytes_changed_at_random(seed: int) -> None:
     rng = np.random.default_rng(seed)
     content = bytearray(content_of(["sample.sav", "sample.dta", "sample.xpt", "sample.sas7bdat.gz"][seed]))

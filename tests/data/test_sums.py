@@ -87,10 +87,7 @@ def test_parts_of_a_price_are_no_features_wherever_roles_are_chosen(premiums) ->
     why = "“price” is the sum of “liability”, “hull”"
     assert found.certain == ("liability", "hull")
     assert found.sentences() == (f"2 columns give the price away: {why}.",)
-    assert certain_leaks(premiums, "price", ["power", "liability", "hull"]) == {
-        "liability": why,
-        "hull": why,
-    }
+    assert certain_leaks(premiums, "price", ["power", "liability", "hull"]) == {"liability": why, "hull": why}
     roles = Roles(target="claims", sensitive=("age",), features=("power", "hull"), prediction="price")
     notes = build_dataset(premiums, roles, name="t").notes
     assert f"“hull” gives the price away and is still a feature: {why}." in notes

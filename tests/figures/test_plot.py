@@ -20,11 +20,11 @@ from tests.ui.conftest import numbers
 
 @pytest.fixture(scope="module")
 def trained():
-    data = small_dataset(300)
+    data = small_dataset(160)
     result = fd.sweep(
         data,
         methods=["standard", "hgr_spline", "pearson"],
-        lams=[0.5, 2.0],
+        lams=[2.0],
         n_splits=2,
         settings=QUICK,
         measures=["hgr_kde", "hgr_rdc"],

@@ -98,9 +98,10 @@ def audit() -> str:
         return (Path(folder) / "audit" / "audit.json").read_text(encoding="utf-8")
 
 
-def frames() -> Iterator[tuple[str, pd.DataFrame]]:
-    """Name to frame of both runs: models, blends, baselines and references. FAIRDASH_HOME holds the runs."""
-    for name, plan in PLANS.items():
+def frames(*names: str) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Name to frame of these runs or both: models, blends, baselines and references; FAIRDASH_HOME holds them."""
+    for name in names or PLANS:
+        plan = PLANS[name]
         run = create_run(source(), plan)
         assert worker.main(run.id) == 0, run.status
         result = run.read_result()

@@ -62,8 +62,6 @@ def test_a_run_opens(home: Path) -> None:
     assert result.references is not None
     assert result.importance is not None
     assert len(run.curves()) > 0
-    assert main(["report", run.id, "--out", str(home / "report.html")]) == 0
-    assert (home / "report.html").stat().st_size > 1e6
     (home / "runs" / run.id / "result").rename(home / "result")
     assert run.available_plan == run.spec.first
     assert run.read_result().predictions.shape == (2, 120)
@@ -80,7 +78,9 @@ def test_a_run_says_which_defaults_are_others_today(home: Path, capsys: pytest.C
     assert main(["runs", "show", run.id]) == 0
     assert said in capsys.readouterr().out
     assert main(["report", run.id, "--out", str(home / "report.html")]) == 0
-    assert said in (home / "report.html").read_text(encoding="utf-8")
+    report = (home / "report.html").read_text(encoding="utf-8")
+    assert len(report) > 1e6
+    assert said in report
     page = open_page("tradeoff", run=run.id)
     assert any(each.value.startswith("This run was made by an earlier version") for each in page.warning)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -40,18 +42,17 @@ def make_dataset(*, n=500, sensitive="age", target="price", title="Prices", valu
     )
 
 
-def make_comparison(dataset, *, lam=1.0, a=0.0, n_splits=2, objective="demographic_parity", importance=False):
-    """Models of one method that shrink towards the mean as λ grows; `a` is point A's λ."""
+PLAN = Sweep(methods=("standard", "hgr_nn"), lams=LAMS, n_splits=2, validation_share=0.2, device="cpu")
+
+
+def make_result(dataset):
+    """Models of one method that shrink towards the mean as λ grows."""
     y = dataset.target.to_numpy()
-    (sensitive,) = dataset.sensitive.columns
-    plan = Sweep(
-        methods=("standard", "hgr_nn"), lams=LAMS, n_splits=n_splits, validation_share=0.2, device="cpu"
-    )
-    splits = random_splits(len(y), n_splits=n_splits, random_state=0, validation_share=0.2)
+    splits = random_splits(len(y), n_splits=PLAN.n_splits, random_state=0, validation_share=0.2)
     members = pd.DataFrame(
         [
             (method, each, j, False)
-            for j in range(n_splits)
+            for j in range(PLAN.n_splits)
             for method, lams in (("standard", (0.0,)), ("hgr_nn", LAMS))
             for each in lams
         ],
@@ -79,8 +80,8 @@ def make_comparison(dataset, *, lam=1.0, a=0.0, n_splits=2, objective="demograph
         columns=["method", "lam", "split", "feature", "importance", "reliance"],
     )
     roles = dataset.roles
-    result = SweepResult(
-        sweep=plan,
+    return SweepResult(
+        sweep=PLAN,
         frames=frames,
         paths=paths,
         members=members,
@@ -93,16 +94,29 @@ def make_comparison(dataset, *, lam=1.0, a=0.0, n_splits=2, objective="demograph
         units=dict(dataset.units),
         references=None,
         price=None,
-        importance=features if importance else None,
+        importance=features,
         device="cpu",
         seconds=12.3,
         notes=(f"A note on {dataset.title}.",),
         versions={"python": "3.0", "torch": "0.1.2"},
         evaluations={"hgr_spline": "corrected by evidence"},
     )
+
+
+#: Of each data set, which stands beside it so that its id is no other's.
+_MADE = {}
+
+
+def make_comparison(dataset, *, lam=1.0, a=0.0, objective="demographic_parity", importance=False):
+    """A comparison of two of the models; `a` is point A's λ."""
+    if id(dataset) not in _MADE:
+        _MADE[id(dataset)] = dataset, make_result(dataset)
+    result = _MADE[id(dataset)][1]
+    result = result if importance else replace(result, importance=None)
+    (sensitive,) = dataset.sensitive.columns
     return Comparison(
         title=dataset.title,
-        plan=plan,
+        plan=PLAN,
         result=result,
         fronts=fronts_of(result, sensitive=sensitive),
         objective=objective,

@@ -7,53 +7,33 @@ import shutil
 import pytest
 
 from fairdash.__main__ import main
-from fairdash.data.source import CatalogueSource
 from fairdash.errors import OptionError
 from fairdash.evaluation import DEFAULT_MEASURE
 from fairdash.figures.theme import theme_of
 from fairdash.reports import pictures, tables
 from fairdash.reports.comparison import parse_comparison
 from fairdash.reports.fronts import Point
-from fairdash.runs import worker
-from fairdash.runs.store import Run, create_run
+from fairdash.runs.store import Run
 from fairdash.training.baselines import BASELINES, LINEAR, MEAN, TREES
 from fairdash.training.references import REFERENCES
-from fairdash.training.settings import TrainingSettings
-from fairdash.training.sweep import Sweep
-
-PLAN = Sweep(
-    methods=("standard", "hgr_spline", "pearson"),
-    lams=(0.5, 1.0, 4.0),
-    n_splits=2,
-    settings=TrainingSettings(hidden=(8,), batch_size=64, n_epochs=8, warm_up_epochs=2),
-    device="cpu",
-)
-
-
-@pytest.fixture(scope="module")
-def _trained(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FAIRDASH_HOME", str(tmp_path_factory.mktemp("trained")))
-        run = create_run(CatalogueSource(dataset="household", options={"n": 400}), PLAN)
-        assert worker.main(run.id) == 0
-        return run.folder
 
 
 @pytest.fixture
-def run(_trained) -> Run:
-    shutil.copytree(_trained, Run.home() / _trained.name)
-    return Run(_trained.name)
+def run(shared) -> Run:
+    (folder,) = (shared("front") / "runs").iterdir()
+    shutil.copytree(folder, Run.home() / folder.name)
+    return Run(folder.name)
 
 
 def test_what_is_not_named_is_as_the_page_has_it(run):
     found = parse_comparison(run)
-    assert (found.a, found.b) == (Point("standard", 0.0), Point("hgr_spline", 1.0))
-    assert (found.objective, found.measure) == (PLAN.objective, DEFAULT_MEASURE)
+    assert (found.a, found.b) == (Point("standard", 0.0), Point("hgr_nn", 1.0))
+    assert (found.objective, found.measure) == (run.spec.plan.objective, DEFAULT_MEASURE)
 
 
 def test_points_are_found_by_their_names(run):
-    found = parse_comparison(run, method="pearson", lam=4, against="hgr_spline:0.5", measure="fairquant")
-    assert (found.a, found.b) == (Point("hgr_spline", 0.5), Point("pearson", 4.0))
+    found = parse_comparison(run, method="hgr_nn", lam=4, against="hgr_nn:0.5", measure="fairquant")
+    assert (found.a, found.b) == (Point("hgr_nn", 0.5), Point("hgr_nn", 4.0))
     between = parse_comparison(run).front.test["lam"].iloc[15]
     assert parse_comparison(run, lam=float(f"{between:g}")).b.lam == between
 
@@ -77,8 +57,8 @@ def test_benchmarks_stand_in_the_report_with_error_dependence_and_floor(run):
     [
         ({"lam": 3.99}, "λ = 3.99"),
         ({"method": "mine"}, "mine"),
-        ({"against": "hgr_spline"}, "not a weight"),
-        ({"against": "hgr_spline:7"}, "λ = 7"),
+        ({"against": "hgr_nn"}, "not a weight"),
+        ({"against": "hgr_nn:7"}, "λ = 7"),
         ({"measure": "pearson"}, "pearson"),
         ({"objective": "x"}, "x"),
         ({"sensitive": "x"}, "x"),
@@ -94,7 +74,7 @@ def test_a_shell_writes_the_report(run, tmp_path, capsys):
     assert main(["report", run.id, "--lam", "4", "--out", str(place)]) == 0
     page = place.read_text(encoding="utf-8")
     assert f"Run {run.id}" in page
-    assert "Fair spline network, λ = 4" in page
+    assert "Fair HGR network, λ = 4" in page
     # The data set was read again for its features.
     assert f"Features ({len(run.spec.source.load().roles.features)})" in page
     assert f"{place}: " in capsys.readouterr().out

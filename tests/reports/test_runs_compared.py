@@ -9,15 +9,13 @@ import pytest
 from fairdash.evaluation.result import SweepResult
 from fairdash.reports.fronts import Front
 from fairdash.reports.runs_compared import ComparedRun, differences, remarks, shared_measures, table_of
-from fairdash.runs.store import RunSpec
-from tests.runs.finished import PLAN, SOURCE, finished
+from fairdash.runs.store import Run, RunSpec
+from tests.runs.finished import PLAN, SOURCE
 
 
-@pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FAIRDASH_HOME", str(tmp_path_factory.mktemp("compared")))
-        return finished().read_result()
+@pytest.fixture
+def result(done: Run) -> SweepResult:
+    return done.read_result()
 
 
 def compared(result: SweepResult, plan=PLAN, source=SOURCE) -> ComparedRun:

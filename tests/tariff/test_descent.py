@@ -171,10 +171,7 @@ def test_many_rows_begin_nearer_and_end_where_few_do(monkeypatch):
     assert found.n_iter[1:].sum() < slow.n_iter[1:].sum()
 
 
-@pytest.mark.parametrize(
-    "module",
-    ["terms", "choosing", "stack", "relativities", "files", "model", "cap"],
-)
+@pytest.mark.parametrize("module", ["terms", "choosing", "stack", "relativities", "files", "model", "cap"])
 def test_the_examples_of_the_modules_hold(module):
     result = doctest.testmod(
         import_module(f"fairdash.tariff.{module}"), extraglobs={"fd": fd, "np": np, "pd": pd}

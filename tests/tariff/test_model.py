@@ -248,7 +248,7 @@ def test_balanced_premiums_add_up_to_the_target(loss, lam):
             assert abs(ratio[0] - 1) > 1e-6
 
 
-def weak_policies(n=12_000, seed=1):
+def weak_policies(n=8000, seed=1):
     """A claim in twenty years, which the columns hardly predict, and age, which shows in most of them."""
     rng = np.random.default_rng(seed)
     age = rng.uniform(18, 85, size=n)
@@ -276,11 +276,11 @@ def _gap(premium, age, years):
 
 def test_where_claims_are_weak_no_large_lambda_is_worse_than_one_flat_premium():
     table, claims, years, age = weak_policies()
-    train, test = np.arange(6000), np.arange(6000, 12_000)
+    train, test = np.arange(4000), np.arange(4000, 8000)
     flat = np.full(len(test), np.average(claims[train], weights=years[train]))
     loss = find_loss("poisson")
     found = []
-    for lam in (0.3, 3.0, 30.0, 1e4):
+    for lam in (0.3, 3.0, 1e4):
         model = fd.FairTariff(lam=lam, random_state=0)
         model.fit(table.iloc[train], claims[train], sensitive_features=age[train], sample_weight=years[train])
         premium = model.predict(table.iloc[test])

@@ -202,9 +202,6 @@ def test_other_tables_and_files_are_refused(tmp_path):
         (tmp_path / name).write_bytes(b"\xff\xfe\x00garbage")
         with pytest.raises(StorageError, match="can't be read as a tariff"):
             fd.read_tariff(tmp_path / name)
-    (tmp_path / "t.csv").write_text("factor,kind,relativity\n,base,much\n", encoding="utf-8")
-    with pytest.raises(StorageError, match="“relativity”"):
-        fd.read_tariff(tmp_path / "t.csv")
 
 
 #: Reads a tariff with a gigabyte of address space beyond what the imports take.
@@ -232,7 +229,7 @@ def test_a_cell_in_the_last_corner_takes_no_memory(tmp_path):
     book.close()
     assert far.stat().st_size < 10_000
     commas = tmp_path / "commas.csv"
-    commas.write_bytes(b"," * 100_000_000)
+    commas.write_bytes(b"," * 30_000_000)
     for path, says in ((far, "17,179,869,184 cells"), (commas, "5,000,000 cells")):
         done = subprocess.run(
             [sys.executable, "-c", CONFINED, str(path)], capture_output=True, text=True, check=False
