@@ -72,10 +72,18 @@ class Picture:
     @property
     def json(self) -> str:
         """The plotly figure without its titles."""
-        bare = type(self.figure)(self.figure)
-        bare.update_layout(title=None, height=self.height, margin_t=bare.layout.margin.t - self._room)
-        bare.update_xaxes(title_font_size=_AXIS_TITLE).update_yaxes(title_font_size=_AXIS_TITLE)
-        return str(bare.to_json())
+        from plotly.io.json import to_json_plotly
+
+        # A second figure would be checked anew, value by value.
+        bare = self.figure.to_dict()
+        layout = bare["layout"]
+        layout["title"] = {}
+        layout["height"] = self.height
+        layout["margin"]["t"] -= self._room
+        for name in layout:
+            if name.startswith(("xaxis", "yaxis")):
+                layout[name].setdefault("title", {}).setdefault("font", {})["size"] = _AXIS_TITLE
+        return str(to_json_plotly(bare))
 
     @property
     def script(self) -> Markup:
