@@ -36,6 +36,8 @@ from tests.test_canary import PLAN, ROLES, holds_canary, table, upload
 from tests.ui.conftest import button, open_page
 from tests.ui.test_data_page import said, said_in_errors
 
+pytestmark = pytest.mark.usefixtures("light_runs")
+
 #: Goes on until it is stopped.
 ENDLESS = replace(PLAN, settings=replace(PLAN.settings, n_epochs=1_000_000))
 

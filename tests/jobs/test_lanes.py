@@ -33,7 +33,9 @@ if sys.platform != "win32":
     import fcntl
 
 #: A run of several seconds and a dozen units.
-LONGER = replace(PLAN, methods=("standard", "hgr_spline"), n_splits=1, settings=replace(QUICK, n_epochs=60))
+LONGER = replace(
+    PLAN, methods=("standard", "hgr_spline"), lams=(1.0,), n_splits=1, settings=replace(QUICK, n_epochs=20)
+)
 
 
 def processes(lane: str) -> list[int]:
@@ -152,7 +154,8 @@ def test_what_was_stopped_goes_on_from_there(undisturbed: SweepResult) -> None:
 def test_one_run_is_at_work_and_the_next_waits_its_turn_while_first_looks_go_first() -> None:
     first, second = start_run(SOURCE, ENDLESS), start_run(SOURCE, replace(ENDLESS, lams=(2.0,)))
     wait(first, lambda status: status.fraction > 0)
-    third = start_run(SOURCE, LONGER, first=PLAN)
+    least = replace(PLAN, methods=("standard", "pearson"), lams=(1.0,), n_splits=1)
+    third = start_run(SOURCE, least, first=least)
     assert second.status.state == QUEUED
     assert (second.status.before, third.status.before) == (1, 2)
     until(lambda: third.look == "first")

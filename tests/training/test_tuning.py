@@ -97,6 +97,7 @@ def test_test_rows_take_no_part_in_tuning_nor_in_the_baselines(validation_share)
 def test_a_sweep_is_tuned_unless_its_settings_are_given():
     dataset = claims(300)
     options = {"methods": ["standard"], "lams": [], "n_splits": 1, "device": "cpu", "measures": ()}
+    options |= {"references": False, "tariff": False, "importance": False}
     given = sweep(dataset, settings=QUICK, **options)
     assert given.tuning is None
     heard = []

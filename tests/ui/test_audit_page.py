@@ -16,7 +16,7 @@ from fairdash.auditing.filing.governance import FIELDS, kept_governance
 from fairdash.auditing.plan import QUESTIONS, AuditPlan, Columns
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.data.roles import Roles
-from fairdash.data.source import CatalogueSource, UploadSource, load_source, save_source, sources_folder
+from fairdash.data.source import UploadSource, load_source, save_source, sources_folder
 from fairdash.data.uploads import keep_upload
 from fairdash.errors import RunError, StorageError
 from fairdash.reports.fronts import fronts_of
@@ -26,6 +26,7 @@ from fairdash.runs.deletion import delete_made_from, made_from
 from fairdash.runs.listing import finished_audits
 from fairdash.runs.model_card import HEADINGS
 from fairdash.runs.repairs import RepairJob, create_repair, find_repair
+from fairdash.runs.store import Run
 from fairdash.storage import LOCAL
 from fairdash.training.baselines import PRICE
 from fairdash.ui.text import safe
@@ -36,7 +37,7 @@ from tests.ui.conftest import box, button, calm, charts, click, numbers, open_pa
 from tests.ui.test_data_page import csv
 
 
-def policies(n: int = 900) -> pd.DataFrame:
+def policies(n: int = 450) -> pd.DataFrame:
     """Premiums with a surcharge for the young, and claims that don't justify it."""
     rng = np.random.default_rng(0)
     age, power = rng.integers(18, 80, n), rng.normal(6, 1.5, n).round(1)
@@ -81,7 +82,7 @@ def asked(source: UploadSource, *questions: int) -> AuditJob:
 
 
 def test_from_the_form_to_the_answers() -> None:
-    audit = audited(uploaded(policies(450)))
+    audit = audited(uploaded(policies()))
     plan = audit.spec.plan
     assert (plan.columns.price, plan.columns.sensitive, plan.columns.outcome) == (
         "<b>premium</b>",
@@ -302,8 +303,8 @@ def test_a_price_is_repaired_by_one_click(source: UploadSource) -> None:
     assert made.jobs[RepairJob] == (job.folder,)
 
 
-def test_a_run_s_own_price_stands_with_its_front() -> None:
-    run = finished(source=CatalogueSource(dataset="household", options={"n": 600}))
+def test_a_run_s_own_price_stands_with_its_front(done: Run) -> None:
+    run = done
     calm(click(open_page("tradeoff", run=run.id), "Audit this price"))
     kept = [load_source(path.stem, owner=LOCAL) for path in sources_folder(LOCAL).glob("*.json")]
     (made,) = (each for each in kept if isinstance(each, UploadSource))
