@@ -21,6 +21,7 @@ from fairdash.reports import words
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import THE_STANDARD, Point, fronts_of
 from fairdash.reports.stage import four_numbers
+from fairdash.runs.listing import list_runs
 from fairdash.simulations import lesson
 from fairdash.simulations.lesson import SCENES
 from fairdash.training.sweep import Sweep, default_plan
@@ -203,8 +204,10 @@ def said_of_the_error(plan: Sweep, result: SweepResult, method: str) -> dict[str
     return {name: re.findall(error, text)[0] for name, text in texts.items()}
 
 
-def test_home_lesson_and_trade_off_say_the_error_in_the_same_words(done) -> None:
-    said = said_of_the_error(done.spec.plan, done.read_result(), "pearson")
+def test_home_lesson_and_trade_off_say_the_error_in_the_same_words(shared, monkeypatch) -> None:
+    monkeypatch.setenv("FAIRDASH_HOME", str(shared("front")))
+    (run,) = list_runs().runs
+    said = said_of_the_error(run.spec.plan, run.read_result(), "hgr_nn")
     assert said["home"] == said["lesson"]
     assert re.sub(r"[\d.]+", "#", said["trade-off"]) == re.sub(r"[\d.]+", "#", said["home"])
     assert " € to " in said["home"]

@@ -39,7 +39,7 @@ PLAN = Sweep(
 )
 
 
-def policies(n: int = 900) -> pd.DataFrame:
+def policies(n: int = 1500) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     age = rng.integers(18, 80, n)
     bonus = np.round(50 + (age - 50) ** 2 / 20 + rng.normal(0, 10, n))

@@ -309,7 +309,7 @@ def test_references_of_three_classes_are_the_same_for_each():
     features = dataset.features.assign(proxy=is_b + 0.3 * rng.normal(size=900))
     y = 10 * dataset.features["own"] + 20 * is_b
     dataset = dataset_of(features, {"y": y}, region.columns("region"))
-    settings = TrainingSettings(hidden=(8,), n_epochs=80, lr=2e-2)
+    settings = TrainingSettings(hidden=(8,), n_epochs=300)
     options = {"strengths": (0.0, 1.0), "measures": ("pearson",)}
     found = fd.references(dataset, n_splits=1, settings=settings, **options)
     test = found.frame[found.frame["part"] == "test"].set_index(["method", "lam"])
