@@ -294,8 +294,7 @@ def test_measure_counts_by_exposure_and_by_group(policies, capsys):
 
 
 @pytest.mark.parametrize(
-    ("called", "name"),
-    [("fairdash.exe", "fairdash"), ("/x/fairdash/__main__.py", "python -m fairdash")],
+    ("called", "name"), [("fairdash.exe", "fairdash"), ("/x/fairdash/__main__.py", "python -m fairdash")]
 )
 def test_help_names_the_command_as_it_was_called(called, name, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [called])

@@ -37,12 +37,9 @@ def _expected_failures(model):
 
 
 def _with_checks(*methods):
-    small = TINY | {"hidden": (4,), "n_epochs": 6, "warm_up_epochs": 1, "adversary_steps": 1, "lr": 0.1}
-    return parametrize_with_checks(
-        [fd.FairRegressor(method=method, lam=1.0, sensitive_columns=[0], **small) for method in methods],
-        expected_failed_checks=_expected_failures,
-        xfail_strict=True,
-    )
+    options = {"lam": 1.0, "sensitive_columns": [0]} | TINY | {"hidden": (4,), "n_epochs": 40, "lr": 0.05}
+    models = [fd.FairRegressor(method=method, **options) for method in methods]
+    return parametrize_with_checks(models, expected_failed_checks=_expected_failures, xfail_strict=True)
 
 
 @pytest.mark.every_case

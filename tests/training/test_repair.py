@@ -20,7 +20,6 @@ def _with_checks(estimator):
     return parametrize_with_checks(models, expected_failed_checks=lambda _: folds, xfail_strict=True)
 
 
-@pytest.mark.every_case
 @_with_checks(None)
 def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)

@@ -16,7 +16,7 @@ from fairdash.auditing.filing.governance import FIELDS, kept_governance
 from fairdash.auditing.plan import QUESTIONS, AuditPlan, Columns
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.data.roles import Roles
-from fairdash.data.source import UploadSource, load_source, save_source, sources_folder
+from fairdash.data.source import CatalogueSource, UploadSource, load_source, save_source, sources_folder
 from fairdash.data.uploads import keep_upload
 from fairdash.errors import RunError, StorageError
 from fairdash.reports.fronts import fronts_of
@@ -26,7 +26,6 @@ from fairdash.runs.deletion import delete_made_from, made_from
 from fairdash.runs.listing import finished_audits
 from fairdash.runs.model_card import HEADINGS
 from fairdash.runs.repairs import RepairJob, create_repair, find_repair
-from fairdash.runs.store import Run
 from fairdash.storage import LOCAL
 from fairdash.training.baselines import PRICE
 from fairdash.ui.text import safe
@@ -303,8 +302,8 @@ def test_a_price_is_repaired_by_one_click(source: UploadSource) -> None:
     assert made.jobs[RepairJob] == (job.folder,)
 
 
-def test_a_run_s_own_price_stands_with_its_front(done: Run) -> None:
-    run = done
+def test_a_run_s_own_price_stands_with_its_front() -> None:
+    run = finished(source=CatalogueSource(dataset="household", options={"n": 400}))
     calm(click(open_page("tradeoff", run=run.id), "Audit this price"))
     kept = [load_source(path.stem, owner=LOCAL) for path in sources_folder(LOCAL).glob("*.json")]
     (made,) = (each for each in kept if isinstance(each, UploadSource))
