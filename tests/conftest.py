@@ -144,6 +144,16 @@ def done(shared: Callable[[str], Path]) -> Run:
     return Run(folder.name)
 
 
+@pytest.fixture(scope="module")
+def light_runs() -> Iterator[None]:
+    """Runs in a file that asks nothing of their numbers: without references, with few trees and permutations."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fairdash.evaluation.execute_sweep._has_references", lambda _: False)
+        patch.setattr("fairdash.evaluation.execute_sweep.N_PERMUTATIONS", 39)
+        patch.setattr("fairdash.training.baselines.MOST_TREES", 3)
+        yield
+
+
 @pytest.fixture(scope="session")
 def is_long(pytestconfig: pytest.Config) -> bool:
     """Whether these are the long tests (``make test-long``): more samples, more random tables."""

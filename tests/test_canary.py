@@ -23,6 +23,8 @@ from fairdash.training.sweep import Sweep
 from fairdash.utils.safe_csv import safe_csv
 from tests.runs.test_runs import wait
 
+pytestmark = pytest.mark.usefixtures("light_runs")
+
 TEXT, NUMBER = "CANARY-Zoé-7391", 739173.0625
 SMALL = {"hidden": (4,), "adversary_hidden": (4,), "batch_size": 64, "n_epochs": 4, "warm_up_epochs": 1}
 PLAN = Sweep(lams=(1.0,), n_splits=1, settings=TrainingSettings(**SMALL), device="cpu")

@@ -26,8 +26,8 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def prices(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A table of 400 prices in delimited text, with what trees can learn price and cost from."""
-    rng, n = np.random.default_rng(0), 400
+    """A table of prices in delimited text, with what trees can learn price and cost from."""
+    rng, n = np.random.default_rng(0), 250
     age = rng.integers(18, 90, n)
     frame = pd.DataFrame(
         {
@@ -42,9 +42,15 @@ def prices(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_nothing_but_the_core_is_there(core: Path, tmp_path: Path) -> None:
+def test_nothing_but_the_core_is_there_and_it_has_its_help_and_measures(
+    core: Path, prices: Path, tmp_path: Path
+) -> None:
     code = f"from fairdash.utils.extras import has; print([each for each in {[*EXTRA_OF]!r} if has(each)])"
     assert run_core(core, "-c", code, folder=tmp_path).stdout == "[]\n"
+    assert run_core(core, "--help", folder=tmp_path).stdout.startswith("Usage: ")
+    columns = ("--u", "price", "--v", "age", "--permutations", "19", "--bootstrap", "0", "--json")
+    measured = run_core(core, "measure", "hgr_spline", str(prices), *columns, folder=tmp_path)
+    assert json.loads(measured.stdout)["n"] == 250
 
 
 def test_every_extra_brings_what_is_said_of_it() -> None:
@@ -57,14 +63,6 @@ def test_every_extra_brings_what_is_said_of_it() -> None:
     along = {"sqlalchemy": "dbos", "yaml": "pyyaml"}
     for package, extra in EXTRA_OF.items():
         assert {package, along.get(package)} & brought[extra]
-
-
-def test_it_has_its_help_and_measures(core: Path, prices: Path, tmp_path: Path) -> None:
-    assert run_core(core, "--help", folder=tmp_path).stdout.startswith("Usage: ")
-    measured = run_core(
-        core, "measure", "hgr_spline", str(prices), "--u", "price", "--v", "age", "--json", folder=tmp_path
-    )
-    assert json.loads(measured.stdout)["n"] == 400
 
 
 def test_it_audits_by_trees_alone_and_writes_a_zip_without_figures(
@@ -92,28 +90,34 @@ def test_it_audits_by_trees_alone_and_writes_a_zip_without_figures(
     assert "<figure>" not in report
 
 
-@pytest.mark.parametrize(
-    ("asked", "extra"),
-    [
-        (("sweep", *FILE, "--methods", "standard", "--lams", "1"), "train"),
-        (("search", *FILE), "train"),
-        (("find-lam", *FILE, "--target", "error<=+10%"), "train"),
-        (("measure", "hgr_nn", "nowhere.csv", "--u", "price", "--v", "age"), "train"),
-        (("audit", "nowhere.csv", *AUDITED, "--template", "general", "--out", "filing.html"), "report"),
-        (("report", "0123456789ab"), "plot"),
-        (("runs", "list"), None),
-        (("worker",), "jobs"),
-        (("app",), "app"),
-    ],
+#: Commands, and the extra that is missing.
+ASKED = (
+    (("sweep", *FILE, "--methods", "standard", "--lams", "1"), "train"),
+    (("search", *FILE), "train"),
+    (("find-lam", *FILE, "--target", "error<=+10%"), "train"),
+    (("measure", "hgr_nn", "nowhere.csv", "--u", "price", "--v", "age"), "train"),
+    (("audit", "nowhere.csv", *AUDITED, "--template", "general", "--out", "filing.html"), "report"),
+    (("report", "0123456789ab"), "plot"),
+    (("runs", "list"), None),
+    (("worker",), "jobs"),
+    (("app",), "app"),
 )
-@pytest.mark.every_case
-def test_what_is_missing_is_named_before_a_file_is_looked_for(
-    core: Path, tmp_path: Path, asked: tuple[str, ...], extra: str | None
-) -> None:
-    done = run_core(core, *asked, folder=tmp_path)
-    assert "Traceback" not in done.stderr
-    if extra is None:
-        assert done.returncode == 0, done.stderr
-    else:
-        assert done.returncode == 2
-        assert f'pip install "fairdash[{extra}]"' in done.stderr
+#: All of them in one process, which takes a second to start.
+RUN_ALL = """
+import contextlib, io, json, sys
+from fairdash.cli import main
+for asked in json.loads(sys.argv[1]):
+    with contextlib.redirect_stderr(io.StringIO()) as said, contextlib.redirect_stdout(io.StringIO()):
+        status = main(asked)
+    print(json.dumps([status, said.getvalue()]))
+"""
+
+
+def test_what_is_missing_is_named_before_a_file_is_looked_for(core: Path, tmp_path: Path) -> None:
+    done = run_core(core, "-c", RUN_ALL, json.dumps([asked for asked, _ in ASKED]), folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for line, (asked, extra) in zip(done.stdout.splitlines(), ASKED, strict=True):
+        status, said = json.loads(line)
+        assert "Traceback" not in said, asked
+        assert status == (0 if extra is None else 2), (asked, said)
+        assert extra is None or f'pip install "fairdash[{extra}]"' in said, asked

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import subprocess
 import sys
-import time
+import threading
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,6 +21,7 @@ from fairdash.data import UploadSource, keep_upload, list_uploads
 from fairdash.data.source import save_source
 from fairdash.errors import FairdashError, StorageError
 from fairdash.runs import deletion, worker
+from fairdash.runs.deletion import delete_expired, delete_made_from
 from fairdash.runs.launch import start_run
 from fairdash.runs.models import create_model
 from fairdash.runs.searches import create_search
@@ -27,7 +29,7 @@ from fairdash.runs.status import QUEUED, RUNNING
 from fairdash.runs.store import Run, create_run
 from fairdash.runs.studies import StudyJob, create_study
 from fairdash.simulations.studies import PROXIES, Study
-from fairdash.storage import write_whole
+from fairdash.storage import data_folder, write_whole
 from fairdash.ui import cached
 from tests.runs.test_runs import wait
 from tests.runs.test_searches import LAM
@@ -35,6 +37,8 @@ from tests.serving import until
 from tests.test_canary import PLAN, ROLES, holds_canary, table, upload
 from tests.ui.conftest import button, open_page
 from tests.ui.test_data_page import said, said_in_errors
+
+pytestmark = pytest.mark.usefixtures("light_runs")
 
 #: Goes on until it is stopped.
 ENDLESS = replace(PLAN, settings=replace(PLAN.settings, n_epochs=1_000_000))
@@ -90,10 +94,25 @@ def make_everything(source: UploadSource) -> None:
     (kept / ".cut-off.part").write_bytes((kept / f"{source.sha256}.upload").read_bytes()[:5000])
 
 
-def test_no_value_is_found_after_delete_it_now(home: Path) -> None:
-    source, other = upload(table()), keep_upload(b"a,b\n1,2\n", name="other.csv")
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, UploadSource]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAIRDASH_HOME", str(tmp_path_factory.mktemp("deletion") / "home"))
+        source = upload(table())
+        make_everything(source)
+        return data_folder("runs").parent, source
+
+
+@pytest.fixture
+def everything(template: tuple[Path, UploadSource], home: Path) -> UploadSource:
+    """A file from which everything was made, in this test's own home."""
+    shutil.copytree(template[0], home)
+    return template[1]
+
+
+def test_no_value_is_found_after_delete_it_now(home: Path, everything: UploadSource) -> None:
+    source, other = everything, keep_upload(b"a,b\n1,2\n", name="other.csv")
     kept = create_run(UploadSource(sha256=other.sha256, name="other.csv", roles=ROLES), PLAN)
-    make_everything(source)
     running = start_run(source, ENDLESS)
     assert wait(running, lambda status: status.state != QUEUED).state == RUNNING
     assert with_canary(home) == {"uploads", "runs", "models"}
@@ -108,13 +127,12 @@ def test_no_value_is_found_after_delete_it_now(home: Path) -> None:
     assert [each.sha256 for each in list_uploads()] == [other.sha256]
     assert kept.spec.source.sha256 == other.sha256
     # Nobody was left at work who could bring it back.
-    time.sleep(1)
+    until(lambda: not any("_work" in each.name for each in threading.enumerate()))
     assert with_canary(home) == set()
 
 
 def test_a_process_that_does_not_listen_is_ended(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from fairdash.jobs import process as detached
-    from fairdash.runs.deletion import delete_made_from
 
     monkeypatch.setattr(detached.stop, "__kwdefaults__", {"seconds": 0.2})
     source = upload(table())
@@ -131,8 +149,6 @@ def test_a_process_that_does_not_listen_is_ended(home: Path, monkeypatch: pytest
 
 
 def test_a_worker_that_comes_late_brings_nothing_back(home: Path) -> None:
-    from fairdash.runs.deletion import delete_made_from
-
     source = upload(table())
     run = create_run(source, PLAN)
     late = worker.open_job(run.id)
@@ -168,8 +184,6 @@ def test_a_window_that_still_holds_the_file_does_not_bring_it_back() -> None:
     content = table().to_csv(index=False).encode()
     at = at.file_uploader[0].set_value(("policies.csv", content, "text/csv")).run()
     (kept,) = list_uploads()
-    from fairdash.runs.deletion import delete_made_from
-
     delete_made_from(kept.sha256)
     at = at.run()
     assert list_uploads() == ()
@@ -180,11 +194,8 @@ def test_a_window_that_still_holds_the_file_does_not_bring_it_back() -> None:
     assert [each.sha256 for each in list_uploads()] == [kept.sha256]
 
 
-def test_the_end_of_the_term_reaches_as_far(home: Path) -> None:
-    from fairdash.runs.deletion import delete_expired
-
-    source = upload(table())
-    make_everything(source)
+def test_the_end_of_the_term_reaches_as_far(home: Path, everything: UploadSource) -> None:
+    source = everything
     # As a version of before kept a study.
     write_whole(StudyJob.home() / ("a" * 24) / "study.json", source.to_json().encode())
     (kept,) = list_uploads()
@@ -195,9 +206,10 @@ def test_the_end_of_the_term_reaches_as_far(home: Path) -> None:
     assert naming(home, source.sha256) == []
 
 
-def test_what_was_cut_off_is_ended_at_the_next_time(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = upload(table())
-    make_everything(source)
+def test_what_was_cut_off_is_ended_at_the_next_time(
+    home: Path, everything: UploadSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = everything
 
     def cut_off(folder: Path) -> None:
         raise OSError(28, "No space left on device", str(folder))
@@ -205,7 +217,7 @@ def test_what_was_cut_off_is_ended_at_the_next_time(home: Path, monkeypatch: pyt
     with monkeypatch.context() as patch:
         patch.setattr(deletion.shutil, "rmtree", cut_off)
         with pytest.raises(StorageError, match="Not everything can be deleted"):
-            deletion.delete_made_from(source.sha256)
+            delete_made_from(source.sha256)
     assert with_canary(home) == {"runs", "models"}
     deletion.enforce()
     assert with_canary(home) == set()
@@ -213,8 +225,6 @@ def test_what_was_cut_off_is_ended_at_the_next_time(home: Path, monkeypatch: pyt
 
 
 def test_a_file_that_is_uploaded_again_meanwhile_stays(home: Path) -> None:
-    from fairdash.runs.deletion import delete_expired
-
     source = upload(table())
     mark = home / "uploads" / f"{source.sha256}.deleting"
     mark.touch()

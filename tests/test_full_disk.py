@@ -35,6 +35,8 @@ from fairdash.storage import data_folder
 from fairdash.training.search import SettingsSearch
 from tests.runs.test_runs import PLAN, SOURCE
 
+pytestmark = pytest.mark.usefixtures("light_runs")
+
 
 @contextmanager
 def full_disk() -> Iterator[None]:

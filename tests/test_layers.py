@@ -15,42 +15,13 @@ import fairdash
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "fairdash"
 #: From the ground up: a package imports only packages that stand before it in this list.
-LAYERS = [
-    "_version",
-    "errors",
-    "utils",
-    "storage",
-    "jobs",
-    "nets",
-    "dependence",
-    "data",
-    "simulations",
-    "training",
-    "tariff",
-    "losses",
-    "evaluation",
-    "api",
-    "figures",
-    "auditing",
-    "runs",
-    "reports",
-    "ui",
-    "cli",
-    "__main__",
-]
+LAYERS = (
+    "_version errors utils storage jobs nets dependence data simulations training tariff losses evaluation api "
+    "figures auditing runs reports ui cli __main__"
+).split()
 MAY_USE_STREAMLIT = {"ui"}
-WITHOUT_TORCH = {
-    "auditing",
-    "data",
-    "errors",
-    "evaluation",
-    "figures",
-    "reports",
-    "simulations",
-    "storage",
-    "ui",
-    "utils",
-}
+WITHOUT_TORCH = {"auditing", "data", "errors", "evaluation", "figures", "reports", "simulations"}
+WITHOUT_TORCH |= {"storage", "ui", "utils"}
 
 
 def _imports(path: Path) -> set[str]:
@@ -77,26 +48,18 @@ def test_the_list_has_every_package():
     assert parts - {"__init__"} == set(LAYERS)
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("layer", LAYERS)
-def test_a_package_imports_only_those_before_it(layer):
+def test_a_package_imports_only_those_before_it_and_neither_streamlit_nor_torch_unless_it_may(layer):
     before = {*LAYERS[: LAYERS.index(layer) + 1]}
     for path in _files(layer):
-        for name in _imports(path):
+        names = _imports(path)
+        for name in names:
             if name.startswith("fairdash.") and name.split(".")[1] in LAYERS:
                 assert name.split(".")[1] in before, f"{path.relative_to(ROOT)} imports {name}"
-
-
-@pytest.mark.parametrize("layer", LAYERS)
-def test_streamlit_stays_in_the_pages_and_ui(layer):
-    for path in _files(layer):
-        uses = any(name.split(".")[0] == "streamlit" for name in _imports(path))
-        assert not uses or layer in MAY_USE_STREAMLIT, path
-
-
-@pytest.mark.parametrize("layer", sorted(WITHOUT_TORCH))
-def test_packages_that_know_nothing_of_torch(layer):
-    for path in _files(layer):
-        assert not any(name.split(".")[0] == "torch" for name in _imports(path)), path
+        packages = {name.split(".")[0] for name in names}
+        assert "streamlit" not in packages or layer in MAY_USE_STREAMLIT, path
+        assert "torch" not in packages or layer not in WITHOUT_TORCH, path
 
 
 def test_pages_do_not_import_each_other():
@@ -106,17 +69,8 @@ def test_pages_do_not_import_each_other():
 
 PAGES = sorted((ROOT / "pages").rglob("*.py"))
 #: What a page has no need of: whatever computes, repeats or defines is a part of it and has its place in ui/.
-NOT_IN_A_PAGE = (
-    ast.FunctionDef,
-    ast.AsyncFunctionDef,
-    ast.ClassDef,
-    ast.Lambda,
-    ast.For,
-    ast.While,
-    ast.comprehension,
-    ast.Try,
-    ast.BinOp,
-)
+NOT_IN_A_PAGE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.For, ast.While)
+NOT_IN_A_PAGE += (ast.comprehension, ast.Try, ast.BinOp)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
@@ -159,25 +113,21 @@ def test_every_name_of_the_data_package_can_be_had():
         _ = fairdash.data.no_such
 
 
-@pytest.mark.parametrize("measure", ["pearson", "hgr_spline", "hgr_kde", "hgr_rdc"])
-def test_a_closed_form_measure_in_a_shell_needs_neither_torch_nor_the_app(measure, tmp_path):
+def test_a_closed_form_measure_in_a_shell_needs_neither_torch_nor_the_app(tmp_path):
     table = tmp_path / "prices.csv"
     rows = "".join(f"{i % 7},{i * i % 11}\n" for i in range(60))
     table.write_text(f"price,age\n{rows}", encoding="utf-8")
-    command = ["measure", measure, str(table), "--u", "price", "--v", "age", "--permutations", "19"]
-    loaded = _loaded_after(f"from fairdash.cli import main\nassert main({command!r}) == 0")
-    assert not {"torch", "streamlit", "starlette", "plotly"} & loaded
+    options = [str(table), "--u", "price", "--v", "age", "--permutations", "19", "--bootstrap", "0"]
+    code = "from fairdash.cli import main\n"
+    for measure in ("pearson", "hgr_spline", "hgr_kde", "hgr_rdc"):
+        code += f"assert main({['measure', measure, *options]!r}) == 0\n"
+    assert not {"torch", "streamlit", "starlette", "plotly"} & _loaded_after(code)
 
 
-def test_what_the_app_imports_is_free_of_torch():
-    code = "import fairdash.api, fairdash.runs.launch, fairdash.ui.cached, fairdash.figures.front"
-    loaded = _loaded_after(code)
-    assert "torch" not in loaded
-    assert "sklearn" not in loaded
-
-
-def test_every_public_name_can_be_had():
-    code = "import fairdash\nfor name in fairdash.__all__: getattr(fairdash, name)"
+def test_what_the_app_imports_is_free_of_torch_and_every_public_name_can_be_had():
+    code = "import fairdash.api, fairdash.runs.launch, fairdash.ui.cached, fairdash.figures.front\n"
+    code += "assert not {'torch', 'sklearn'} & sys.modules.keys()\n"
+    code += "import fairdash\nfor name in fairdash.__all__: getattr(fairdash, name)"
     assert "torch" not in _loaded_after(code)
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from fairdash.__main__ import main
-from fairdash.data import uploads
+from fairdash.data import build_dataset, uploads
 from fairdash.data.source import UploadSource, load_source, save_source, sources_folder
 from fairdash.errors import RunError, StorageError
 from fairdash.evaluation.execute_sweep import execute_sweep
+from fairdash.evaluation.result import SweepResult
 from fairdash.runs import deletion, log
 from fairdash.runs.deletion import delete_made_from, made_from
 from fairdash.runs.launch import go_on, start_run
@@ -39,12 +41,18 @@ def upload_for(owner: str, *, days: int | None = 30) -> UploadSource:
     return UploadSource(sha256=kept.sha256, name=kept.name, roles=ROLES)
 
 
+@cache
+def found() -> SweepResult:
+    """What a run of everybody's table finds."""
+    return execute_sweep(build_dataset(table(), ROLES, name="table"), PLAN, is_preview=True)
+
+
 def make_for(owner: str) -> tuple[UploadSource, Run, SearchJob, ModelJob]:
     """An upload, its recipe, a run that is done, a search and a model."""
     source = upload_for(owner)
     save_source(source, owner=owner)
     run = Run.create(RunSpec(source=source, plan=PLAN, owner=owner))
-    run.write_result(execute_sweep(source.load(), PLAN))
+    run.write_result(found())
     run.write_status(RunStatus(state=DONE, fraction=1.0))
     search = create_search(source, LAM, owner=owner)
     model = create_model(source, PLAN, run=run.id, method="hgr_nn", lam=1.0, owner=owner)
@@ -81,7 +89,7 @@ def test_what_is_another_s_is_gone_as_if_it_never_was() -> None:
             uploads.set_retention(source.sha256, None, owner=stranger)
 
 
-@pytest.mark.parametrize(("first", "second"), [(ANNE, BEN), (LOCAL, BEN), (ANNE, LOCAL)])
+@pytest.mark.parametrize(("first", "second"), [(ANNE, BEN), (ANNE, LOCAL)])
 def test_the_same_bytes_are_each_one_s_own(first: str, second: str) -> None:
     (source, *jobs), (others, *other_jobs) = make_for(first), make_for(second)
     assert source.sha256 == others.sha256

@@ -14,7 +14,7 @@ from fairdash.evaluation.result import SweepResult
 from fairdash.jobs.steps import Checkpoints, Found
 from fairdash.runs import worker
 from fairdash.runs.store import create_run
-from tests.jobs.test_lanes import LONGER, assert_equal, processes, undisturbed, units
+from tests.jobs.test_lanes import LONGER, assert_equal, processes, source, undisturbed, units
 from tests.runs.test_runs import ENDLESS, SOURCE
 from tests.serving import until
 
@@ -42,9 +42,11 @@ def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "FEWEST_SECONDS", -1.0)
 
 
+# What units that are known come to is held by runs/test_resumed.py, and that the second ends by the test below.
+@pytest.mark.variant
 def test_two_processes_at_a_run_find_what_one_finds(undisturbed: SweepResult) -> None:
-    run = create_run(SOURCE, LONGER)
-    with worker.helper_process(run, SOURCE.load(), LONGER):
+    run = create_run(source(), LONGER)
+    with worker.helper_process(run, run.spec.load(), LONGER):
         until(lambda: len(units(run)) >= 3)
     assert not processes(MODULE), "it ends with what it was started for"
     unit, computed, asked = Checkpoints(run.units), [], []

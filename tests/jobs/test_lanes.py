@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 from fairdash.cli import worker as lane_worker
+from fairdash.data import UploadSource, keep_upload
 from fairdash.errors import StorageError
 from fairdash.evaluation.result import SweepResult
 from fairdash.jobs import queue
@@ -33,7 +34,18 @@ if sys.platform != "win32":
     import fcntl
 
 #: A run of several seconds and a dozen units.
-LONGER = replace(PLAN, methods=("standard", "hgr_spline"), n_splits=1, settings=replace(QUICK, n_epochs=60))
+LONGER = replace(
+    PLAN, methods=("standard", "hgr_spline"), lams=(1.0,), n_splits=1, settings=replace(QUICK, n_epochs=20)
+)
+
+
+def source() -> UploadSource:
+    """A table of two sensitive columns, for which no references are trained: half of a small run's seconds."""
+    rng = np.random.default_rng(0)
+    table = SOURCE.load().table().assign(Income=rng.normal(30, 5, 200).round(2))
+    upload = keep_upload(table.to_csv(index=False).encode(), name="household.csv")
+    roles = replace(SOURCE.load().roles, sensitive=("Age", "Income"))
+    return UploadSource(sha256=upload.sha256, name=upload.name, roles=roles)
 
 
 def processes(lane: str) -> list[int]:
@@ -79,7 +91,7 @@ def assert_equal(one: SweepResult, other: SweepResult) -> None:
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FAIRDASH_HOME", str(tmp_path_factory.mktemp("undisturbed") / "home"))
-        run = create_run(SOURCE, LONGER)
+        run = create_run(source(), LONGER)
         assert worker.main(run.id) == 0
         return run.read_result()
 
@@ -100,7 +112,7 @@ def test_a_run_whose_process_is_killed_is_the_run_that_nobody_disturbed(
     queue.prepare(queue.LONG)
     until(lambda: processes(queue.LONG))
     queue.prepare(queue.LONG)
-    run = start_run(SOURCE, LONGER)
+    run = start_run(source(), LONGER)
     kept: dict[str, tuple[int, int]] = {}
     for n in kills:
         until(lambda n=n: len(units(run)) >= n or run.status.is_over)
@@ -132,7 +144,7 @@ def assert_no_rows_in_the_database() -> None:
 
 
 def test_what_was_stopped_goes_on_from_there(undisturbed: SweepResult) -> None:
-    run = start_run(SOURCE, LONGER)
+    run = start_run(source(), LONGER)
     until(lambda: len(units(run)) >= 3)
     run.ask_to_cancel()
     until(lambda: run.stored_status().is_over)
@@ -152,7 +164,8 @@ def test_what_was_stopped_goes_on_from_there(undisturbed: SweepResult) -> None:
 def test_one_run_is_at_work_and_the_next_waits_its_turn_while_first_looks_go_first() -> None:
     first, second = start_run(SOURCE, ENDLESS), start_run(SOURCE, replace(ENDLESS, lams=(2.0,)))
     wait(first, lambda status: status.fraction > 0)
-    third = start_run(SOURCE, LONGER, first=PLAN)
+    least = replace(PLAN, methods=("standard", "pearson"), lams=(1.0,), n_splits=1)
+    third = start_run(SOURCE, least, first=least)
     assert second.status.state == QUEUED
     assert (second.status.before, third.status.before) == (1, 2)
     until(lambda: third.look == "first")

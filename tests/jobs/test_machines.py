@@ -20,7 +20,7 @@ from fairdash.jobs import queue
 from fairdash.runs.launch import start_run
 from fairdash.runs.status import DONE, RUNNING
 from tests.conftest import missing
-from tests.jobs.test_lanes import LONGER, assert_equal, processes, undisturbed, units
+from tests.jobs.test_lanes import LONGER, assert_equal, processes, source, undisturbed, units
 from tests.runs.test_runs import ENDLESS, PLAN, SOURCE, wait
 from tests.serving import until
 from tests.ui.conftest import open_page
@@ -131,7 +131,7 @@ def test_what_a_machine_that_dies_was_at_the_other_finishes(
         # One machine is busy for good, so that the other takes the run: whichever is ready first.
         other = start_run(SOURCE, ENDLESS)
         until(lambda: at_work(other.id))
-        run = start_run(SOURCE, LONGER)
+        run = start_run(source(), LONGER)
         until(lambda: len(units(run)) >= 2)
         mine, others = at_work(run.id), at_work(other.id)
         assert {mine, others} == {"a-long", "b-long"}
@@ -175,7 +175,7 @@ def test_a_database_that_goes_and_comes_back_ends_no_run_and_changes_nothing(
     monkeypatch.setenv("FAIRDASH_MACHINE", "a")
     try:
         until(lambda: queue.is_locked(queue.lock_of("long")))
-        run = start_run(SOURCE, LONGER)
+        run = start_run(source(), LONGER)
         waiting = start_run(SOURCE, replace(PLAN, random_state=1))
         until(lambda: len(units(run)) >= 2)
         postgres.stop()

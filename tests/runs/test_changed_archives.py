@@ -15,7 +15,8 @@ from fairdash.storage.bundle import open_sealed_text, sealed_text
 from tests.runs.changed_archives import change, look_at, packed, rich, unpacked
 from tests.tiers import few
 
-SEEDS, BATCHES = 200, 8
+SEEDS, BATCHES = 200, 20
+pytestmark = pytest.mark.usefixtures("light_runs")
 
 
 @pytest.fixture(scope="module")

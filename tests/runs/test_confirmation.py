@@ -25,6 +25,7 @@ from fairdash.utils.records import from_plain, to_plain
 from tests.runs.finished import PLAN, SOURCE, finished
 from tests.ui.conftest import click, move, open_page, words
 
+pytestmark = pytest.mark.usefixtures("light_runs")
 SHARED = replace(PLAN, confirmation_share=0.3)
 POINT = {"method": "pearson", "lam": 1.0}
 
@@ -148,6 +149,7 @@ def test_with_many_rows_the_first_splits_models_predict_them(monkeypatch):
 def test_the_verb_opens_them_and_counts():
     data = fd.load_dataset("household", n=300)
     options = {"methods": PLAN.methods, "lams": PLAN.lams, "settings": PLAN.settings, "n_splits": 1}
+    options |= {"tariff": False, "measures": ["pearson"]}
     result = fd.sweep(data, confirmation=0.3, device="cpu", **options)
     first = fd.confirm(result, method="pearson", lam=1.0)
     assert (first.n, first.number, first.is_first) == (90, 1, True)

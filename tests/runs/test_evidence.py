@@ -7,6 +7,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,10 @@ from fairdash.runs.store import Run, create_run
 from fairdash.storage import data_folder, make_private
 from tests.runs.test_runs import PLAN, SOURCE
 
+pytestmark = pytest.mark.usefixtures("light_runs")
+
+LEAST = replace(PLAN, methods=("standard", "pearson"), lams=(1.0,), n_splits=1)
+
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -28,7 +33,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("evidence") / "home"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FAIRDASH_HOME", str(home))
-        assert worker.main(create_run(SOURCE, PLAN, first=PLAN).id) == 0
+        assert worker.main(create_run(SOURCE, LEAST, first=LEAST).id) == 0
     return home
 
 
@@ -95,7 +100,7 @@ def test_a_full_disk_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither while it tells how far it is, nor while it writes what it has found."""
     monkeypatch.setattr(worker, "SECONDS_BETWEEN_TRIES", 0.0)
     monkeypatch.setattr(worker, "SECONDS_BETWEEN_REPORTS", 0.0)
-    run = create_run(SOURCE, PLAN)
+    run = create_run(SOURCE, LEAST)
     told, tell = failing(5, Run.write_status)
     monkeypatch.setattr(Run, "write_status", lambda run, status: tell(run, status))
     wrote, write = failing(3, store.write_result)
@@ -113,7 +118,7 @@ def test_a_full_disk_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_disk_that_stays_full_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "SECONDS_BETWEEN_TRIES", 0.0)
     monkeypatch.setattr(worker, "SECONDS_TO_INSIST", 0.0)
-    run = create_run(SOURCE, PLAN)
+    run = create_run(SOURCE, LEAST)
     _, write = failing(10**6, store.write_result)
     monkeypatch.setattr(store, "write_result", write)
     assert worker.main(run.id) == 1
@@ -162,7 +167,7 @@ def test_ten_that_ask_at_once_share_one_run(monkeypatch: pytest.MonkeyPatch) -> 
     assert start_run(SOURCE, PLAN, first=PLAN).id != again.id, "what is over is trained again"
 
 
-def test_a_wish_to_stop_is_heard_while_references_train() -> None:
+def test_a_wish_to_stop_is_heard_while_references_train(monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[str] = []
 
     def progress(doing: str, _share: float) -> None:
@@ -170,8 +175,9 @@ def test_a_wish_to_stop_is_heard_while_references_train() -> None:
         if sum("references" in each for each in heard) > 20:
             raise Cancelled
 
+    monkeypatch.setattr("fairdash.evaluation.execute_sweep._has_references", lambda _: True)
     with pytest.raises(Cancelled):
-        execute_sweep(SOURCE.load(), PLAN, progress=progress)
+        execute_sweep(SOURCE.load(), LEAST, progress=progress)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such rights")

@@ -33,6 +33,8 @@ from tests.golden.home import source as claims_of_policies
 from tests.serving import until
 from tests.tiers import few
 
+pytestmark = pytest.mark.usefixtures("light_runs")
+
 SOURCE = CatalogueSource(dataset="household", options={"n": 200})
 QUICK = TrainingSettings(hidden=(8,), adversary_hidden=(8,), batch_size=64, n_epochs=4, warm_up_epochs=1)
 PLAN = Sweep(lams=(0.5, 1.0), n_splits=2, settings=QUICK, device="cpu")
@@ -66,18 +68,22 @@ def test_a_run_goes_from_queued_to_done_and_keeps_its_result():
     assert set(run.curves().columns) == {"method", "lam", "epoch", "mse", "dependence"}
     # The worker tells that it is done before it ends.
     until(lambda: not run.is_held())
+    kinds = {path.suffix for path in run.folder.rglob("*") if path.is_file()}
+    assert kinds <= {".json", ".jsonl", ".parquet", ".safetensors", ".lock", ".log"}, "no pickle"
 
 
 @pytest.mark.parametrize("data_set", few(["costs", "claims"], "costs"))
-def test_a_sweep_in_a_notebook_gives_what_a_run_gives(data_set):
+def test_a_sweep_in_a_notebook_gives_what_a_run_gives(data_set, monkeypatch):
     """Number for number: predictions, figures with their floors and verdicts, blends, baselines, references."""
+    monkeypatch.setattr("fairdash.evaluation.execute_sweep._has_references", lambda _: True)
     source = SOURCE if data_set == "costs" else claims_of_policies()
     data = source.load()
     own = default_settings(data)
     few = {
-        "settings": replace(QUICK, loss=own.loss, balance=own.balance),
+        "settings": replace(QUICK, hidden=(4,), n_epochs=2, loss=own.loss, balance=own.balance),
+        "methods": ("standard", "hgr_spline"),
         "lams": (0.5, 2.0),
-        "n_splits": 2,
+        "n_splits": 1,
         "device": "cpu",
     }
     run = create_run(source, default_plan(data, **few))
@@ -221,14 +227,11 @@ def test_a_damaged_run_is_named_and_the_others_list():
             assert found.damaged == (bad.id,)
 
 
-def test_a_damaged_result_is_said_and_nothing_half_written_is_left(monkeypatch):
-    run = create_run(SOURCE, PLAN)
-    worker.main(run.id)
-    result = run.read_result()
-    (run.folder / "result" / "members.parquet").write_bytes(b"PAR1")
+def test_a_damaged_result_is_said_and_nothing_half_written_is_left(done, monkeypatch):
+    result = done.read_result()
+    (done.folder / "result" / "members.parquet").write_bytes(b"PAR1")
     with pytest.raises(RunError, match="damaged"):
-        run.read_result()
-
+        done.read_result()
     other = create_run(SOURCE, PLAN)
 
     def full(*_, **__):
@@ -243,13 +246,6 @@ def test_a_damaged_result_is_said_and_nothing_half_written_is_left(monkeypatch):
 def test_runs_of_one_second_are_in_order_too():
     asked = [create_run(SOURCE, PLAN).id for _ in range(5)]
     assert [run.id for run in list_runs().runs] == asked[::-1]
-
-
-def test_the_store_holds_no_pickle():
-    run = create_run(SOURCE, PLAN)
-    worker.main(run.id)
-    kinds = {path.suffix for path in run.folder.rglob("*") if path.is_file()}
-    assert kinds <= {".json", ".jsonl", ".parquet", ".safetensors", ".lock", ".log"}
 
 
 def test_a_list_of_runs_takes_no_lock_and_parses_each_spec_once(monkeypatch):

@@ -128,7 +128,7 @@ def test_kde_takes_a_row_far_out_for_a_link_and_its_floor_says_so() -> None:
 
 def test_slow_functions_read_less_of_a_jump_in_both_tails() -> None:
     scene = example("top_jump").scene
-    table = scene_estimates(scene, ["hgr_kde", "hgr_rdc", "hgr_spline", "hgr_nn"], n_permutations=5)
+    table = scene_estimates(scene, ["hgr_kde", "hgr_rdc", "hgr_spline", "hgr_nn"], n_permutations=2)
     table = table.set_index("id")
     assert truth_of(scene.shape, noise=scene.noise).hgr > 0.999
     assert table.loc["hgr_rdc", "value"] < 0.6
@@ -157,7 +157,7 @@ def test_cumulative_fairquant_dilutes_the_top() -> None:
 
 
 def test_neural_hgr_read_on_its_own_rows_finds_a_link_in_noise() -> None:
-    table = scene_estimates(example("pure_noise").scene, ["hgr_nn"], n_permutations=9).set_index("id")
+    table = scene_estimates(example("pure_noise").scene, ["hgr_nn"], n_permutations=3).set_index("id")
     assert table.loc["hgr_nn", "published"] > 0.5
     assert abs(table.loc["hgr_nn", "value"]) < 0.15
 

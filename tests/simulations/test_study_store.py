@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -14,7 +15,7 @@ from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING
 from fairdash.runs.studies import create_study, find_study
 from fairdash.simulations.estimates import Progress
 from fairdash.simulations.scene import Scene
-from fairdash.simulations.studies import KINDS, Study
+from fairdash.simulations.studies import KINDS, Study, noise_axis_study
 from fairdash.storage import cache_folder
 from tests.tiers import few
 
@@ -29,7 +30,11 @@ def test_a_study_is_found_again_by_what_it_is() -> None:
     assert STUDY.key != Study("noise_axis", Scene(n=51)).key
 
 
-def test_from_absent_to_done() -> None:
+def test_from_absent_to_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = partial(noise_axis_study, noises=(1.0, 4.0), repeats=2, ids=["pearson", "hgr_spline"])
+    monkeypatch.setattr(
+        "fairdash.simulations.studies.KINDS", {**KINDS, "noise_axis": lambda one: short([one])}
+    )
     assert find_study(STUDY) is None
     job = create_study(STUDY)
     assert (job.status.state, job.tables(), job.spec) == (QUEUED, {}, STUDY)
@@ -75,6 +80,8 @@ def test_a_study_asked_for_again_is_not_stopped(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("name", few(["status.json", "spec.json"], "spec.json"))
 def test_a_damaged_study_is_computed_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = [Progress(1.0, "done", {"table": pd.DataFrame({"x": [1]})})]
+    monkeypatch.setattr("fairdash.simulations.studies.KINDS", {**KINDS, "noise_axis": lambda _: iter(done)})
     job = create_study(STUDY)
     (job.folder / name).write_text("{")
     assert worker.main(job.id) == (0 if name == "status.json" else 1)

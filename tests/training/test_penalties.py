@@ -207,11 +207,9 @@ def test_a_constant_has_no_link_left_by_rounding(weighted):
 
 def _awkward(kind, n, generator):
     s = torch.randn(1, n, 1, generator=generator)
-    return {
-        "mostly zero": torch.where(s > 1.64, s, 0.0),
-        "heavy tail": torch.exp(2 * s),
-        "huge": 1e6 + s,
-    }[kind]
+    return {"mostly zero": torch.where(s > 1.64, s, 0.0), "heavy tail": torch.exp(2 * s), "huge": 1e6 + s}[
+        kind
+    ]
 
 
 @pytest.mark.parametrize("kind", ["mostly zero", "heavy tail", "huge"])

@@ -30,10 +30,7 @@ RNG = np.random.default_rng
 def _built(cls, s):
     v = cls.encode(s, [torch.arange(s.shape[1])] * len(s))
     which_split = torch.arange(len(s))
-    return (
-        cls(seeds=[3] * len(s), s=v, which_split=which_split, settings=TrainingSettings()).to(s.dtype),
-        v,
-    )
+    return (cls(seeds=[3] * len(s), s=v, which_split=which_split, settings=TrainingSettings()).to(s.dtype), v)
 
 
 def _table(n=300, columns=1, seed=0):

@@ -58,7 +58,7 @@ def linked(n=1_500, *, share=0.8, seed=0):
 
 
 def test_weights_are_found_on_rows_that_are_no_test_rows():
-    dataset = linked()
+    dataset = linked(900)
     plan = replace(default_plan(dataset, device="cpu", settings=QUICK), n_splits=1)
     found = with_lams_found(dataset, plan)
     assert found.lams != LAMS
@@ -89,6 +89,7 @@ def test_given_weights_and_a_standard_model_alone_need_no_pilot():
 
 def test_a_result_keeps_the_weights_that_it_found(tmp_path):
     few = {"methods": ["standard", "hgr_spline"], "n_splits": 1, "measures": ["pearson"]}
+    few |= {"references": False, "importance": False, "tariff": False}
     result = fd.sweep(linked(600), settings=QUICK, device="cpu", **few)
     assert result.sweep.find_lams
     assert result.sweep.lams != LAMS
@@ -119,7 +120,7 @@ def test_tariffs_have_weights_of_their_own_dependence():
     from tests.runs.test_tariffs_first import source
 
     for link, is_found in ((0.6, True), (0.0, False)):
-        dataset = source(3000, slope=0.9, link=link).load()
+        dataset = source(3000 if is_found else 1000, slope=0.9, link=link).load()
         plan = default_plan(dataset, methods=["standard", "fair_tariff"])
         (split, *_) = plan.splits(dataset)
         lams = lams_of_tariffs(dataset, plan, split)

@@ -81,7 +81,8 @@ def test_each_split_has_the_decay_that_predicts_its_own_validation_rows_best():
 
 
 @pytest.mark.parametrize("validation_share", [0.0, 0.2])
-def test_test_rows_take_no_part_in_tuning_nor_in_the_baselines(validation_share):
+def test_test_rows_take_no_part_in_tuning_nor_in_the_baselines(validation_share, monkeypatch):
+    monkeypatch.setattr("fairdash.training.baselines.MOST_TREES", 5)
     dataset = claims(400)
     splits = random_splits(400, n_splits=1, random_state=0, validation_share=validation_share)
     other = dataset.target.copy()
@@ -97,6 +98,7 @@ def test_test_rows_take_no_part_in_tuning_nor_in_the_baselines(validation_share)
 def test_a_sweep_is_tuned_unless_its_settings_are_given():
     dataset = claims(300)
     options = {"methods": ["standard"], "lams": [], "n_splits": 1, "device": "cpu", "measures": ()}
+    options |= {"references": False, "tariff": False, "importance": False}
     given = sweep(dataset, settings=QUICK, **options)
     assert given.tuning is None
     heard = []

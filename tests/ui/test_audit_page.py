@@ -36,7 +36,7 @@ from tests.ui.conftest import box, button, calm, charts, click, numbers, open_pa
 from tests.ui.test_data_page import csv
 
 
-def policies(n: int = 900) -> pd.DataFrame:
+def policies(n: int = 450) -> pd.DataFrame:
     """Premiums with a surcharge for the young, and claims that don't justify it."""
     rng = np.random.default_rng(0)
     age, power = rng.integers(18, 80, n), rng.normal(6, 1.5, n).round(1)
@@ -81,7 +81,7 @@ def asked(source: UploadSource, *questions: int) -> AuditJob:
 
 
 def test_from_the_form_to_the_answers() -> None:
-    audit = audited(uploaded(policies(450)))
+    audit = audited(uploaded(policies()))
     plan = audit.spec.plan
     assert (plan.columns.price, plan.columns.sensitive, plan.columns.outcome) == (
         "<b>premium</b>",
@@ -303,7 +303,7 @@ def test_a_price_is_repaired_by_one_click(source: UploadSource) -> None:
 
 
 def test_a_run_s_own_price_stands_with_its_front() -> None:
-    run = finished(source=CatalogueSource(dataset="household", options={"n": 600}))
+    run = finished(source=CatalogueSource(dataset="household", options={"n": 400}))
     calm(click(open_page("tradeoff", run=run.id), "Audit this price"))
     kept = [load_source(path.stem, owner=LOCAL) for path in sources_folder(LOCAL).glob("*.json")]
     (made,) = (each for each in kept if isinstance(each, UploadSource))

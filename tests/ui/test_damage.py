@@ -61,8 +61,7 @@ def test_one_damaged_source_is_named_where_it_is_asked_for_and_nowhere_else(
         assert UNFORESEEN not in errors(at)
         if page != "home":
             assert bad in errors(at)
-        at = open_page(page, dataset=save_source(SOURCE))
-        assert not at.error
+    assert not open_page("data", dataset=save_source(SOURCE)).error
 
 
 def spoiled(folder: Path, file: str, change: Callable[[dict], object]) -> None:

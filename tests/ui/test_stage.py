@@ -38,8 +38,11 @@ def test_each_stop_shows_what_the_comparison_finds_there(finished_run, objective
         assert stops.below[k] == tuple(card[2] for card in cards)
 
 
-def test_what_moves_stands_at_the_chosen_stop_as_the_figures_say(finished_run):
+def test_what_moves_stands_at_the_chosen_stop_as_the_figures_say_and_is_small(finished_run):
     data = stage(open_page("tradeoff", run=finished_run.id, lam="2.3"))
+    own = len((stage_script() + stage_style()).encode())
+    for each in (data, stage(open_page("home"))):
+        assert own + len(json.dumps(each)) < MOST_BYTES
     at = data["slider"]["at"]
     for move in data["moves"]:
         if move["kind"] != "trace":
@@ -47,12 +50,6 @@ def test_what_moves_stands_at_the_chosen_stop_as_the_figures_say(finished_run):
         trace = data["figures"][move["figure"]]["spec"]["data"][move["part"]]
         assert numbers(trace["y"]) == pytest.approx(np.array(move["y"][at]), rel=1e-4)
         assert move.get("name", [trace["name"]] * 99)[at] == trace["name"]
-
-
-def test_what_the_browser_is_given_is_small(finished_run):
-    own = len((stage_script() + stage_style()).encode())
-    for at in (open_page("tradeoff", run=finished_run.id), open_page("home")):
-        assert own + len(json.dumps(stage(at))) < MOST_BYTES
 
 
 def test_an_address_between_two_stops_shows_the_middle_one(finished_run):
