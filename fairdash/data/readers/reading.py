@@ -27,6 +27,7 @@ from fairdash.data.readers import limits
 from fairdash.data.readers.delimited import read_delimited
 from fairdash.data.readers.excel import is_workbook, read_excel, sheet_names
 from fairdash.data.readers.limits import check_file
+from fairdash.data.readers.r_data import frame_names, is_r_data, read_rda
 from fairdash.data.readers.report import (
     EXCEL,
     FORMATS,
@@ -41,7 +42,7 @@ from fairdash.data.readers.report import (
 )
 from fairdash.data.readers.statistics_packages import parser_of, read_statistics
 from fairdash.data.readers.table import empty_file
-from fairdash.data.readers.typed import R_MARKS, frame_names, read_parquet, read_rda
+from fairdash.data.readers.typed import read_parquet
 from fairdash.errors import FairdashError, OptionError, ReadingError
 
 Reader = Callable[[bytes, ReadingOptions], tuple[pd.DataFrame, ReadingReport]]
@@ -56,10 +57,7 @@ READERS: Mapping[str, Reader] = MappingProxyType(
         **dict.fromkeys((SAS, STATA, SPSS), read_statistics),
     }
 )
-_FIRST_BYTES = (
-    (limits.PARQUET_MARK, PARQUET),
-    *((mark, R_DATA) for mark in R_MARKS),
-)
+_FIRST_BYTES = ((limits.PARQUET_MARK, PARQUET),)
 
 _GZIP, _ZIP, _BZIP2, _XZ = b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ\x00"
 _ZIP_ENTRY = b"PK\x01\x02"
@@ -210,6 +208,8 @@ def _kind_of(content: bytes) -> str:
     for first, kind in _FIRST_BYTES:
         if content.startswith(first):
             return kind
+    if is_r_data(content):
+        return R_DATA
     if (found := parser_of(content)) is not None:
         return found[0]
     if content.startswith(_ZIP):
