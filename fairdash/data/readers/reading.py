@@ -23,6 +23,7 @@ from types import MappingProxyType
 
 import pandas as pd
 
+from fairdash.data.codes import said_of_codes
 from fairdash.data.readers import limits
 from fairdash.data.readers.delimited import read_delimited
 from fairdash.data.readers.excel import is_workbook, read_excel, sheet_names
@@ -68,6 +69,8 @@ _AT_ONCE = 2**16
 _XZ_MEMORY = 256 * 2**20
 #: What an Excel workbook, which is a zip archive as well, always holds.
 _OFFICE = "[Content_Types].xml"
+#: What an OpenDocument file holds instead.
+_OPEN_DOCUMENT = "META-INF/manifest.xml"
 
 # What Python's modules raise on damaged and oddly packed archives.
 _DAMAGED = (
@@ -90,6 +93,7 @@ def read_table(
     delimiter: str | None = None,
     decimal: str | None = None,
     missing_values: Sequence[str] | None = None,
+    also_missing: Sequence[str] = (),
     sheet: str | None = None,
     number_names: bool = False,
     header_row: int | None = None,
@@ -109,7 +113,7 @@ def read_table(
         A path, or the bytes of a file.
     name
         Display name; by default the path's last part.
-    encoding, delimiter, decimal, missing_values, sheet, number_names, header_row, keep_below
+    encoding, delimiter, decimal, missing_values, also_missing, sheet, number_names, header_row, keep_below
         See :class:`~fairdash.data.readers.report.ReadingOptions`; options not given are detected and
         reported.
     columns
@@ -144,6 +148,7 @@ def read_table(
         delimiter=delimiter,
         decimal=decimal,
         missing_values=None if missing_values is None else tuple(missing_values),
+        also_missing=tuple(also_missing),
         sheet=sheet,
         number_names=number_names,
         header_row=header_row,
@@ -183,6 +188,7 @@ def read_content(
         frame, report = read_parquet(content, options, columns)
     else:
         frame, report = READERS[kind](content, options)
+    report = replace(report, notes=(*report.notes, *said_of_codes(frame)))
     if packed is not None:
         report = replace(report, notes=(f"Unpacked from {packed}.", *report.notes))
     return frame, report
@@ -226,6 +232,11 @@ def bytes_of(source: str | Path | bytes) -> bytes:
     if isinstance(source, bytes):
         return source
     try:
+        if Path(source).is_dir() and any(Path(source).rglob("*.parquet")):
+            raise ReadingError.of(
+                "this is a folder of Parquet files, whose parts may hold columns in their names",
+                "Write it as one file, such as pandas.read_parquet(folder).to_parquet(file).",
+            )
         with Path(source).open("rb") as file:
             check_file(Path(source).stat().st_size, file.read(len(limits.PARQUET_MARK)))
         return Path(source).read_bytes()
@@ -285,6 +296,11 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
                 members = archive.infolist()
                 if any(member.filename == _OFFICE for member in members):
                     return content, None
+                if any(member.filename == _OPEN_DOCUMENT for member in members):
+                    raise ReadingError.of(
+                        "this is an OpenDocument file (.ods), which fairdash does not read",
+                        "Save the table as .xlsx or CSV.",
+                    )
                 with archive.open(_only(members)) as packed:
                     inside = packed.read(largest + 1)
         # A ReadingError is a ValueError too.

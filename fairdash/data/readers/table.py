@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import median_high
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -70,7 +71,7 @@ class TableBuilder:
         self.names, self.renamed, self.notes = named(header, number=options.number_names)
         self.lines = lines
         marks = default_marks if options.missing_values is None else options.missing_values
-        self.marks = tuple(mark.strip() for mark in marks)
+        self.marks = tuple(mark.strip() for mark in (*marks, *options.also_missing))
         self.problems: list[Problem] = []
         self.decimal_commas: dict[str, int] = {}
         #: Column to the sign of money or percent that its cells are written with.
@@ -130,6 +131,23 @@ class TableBuilder:
         if n_missing:
             self.missing_found[""] = n_missing
 
+    def _take_marked(self) -> None:
+        """Make cells missing that are marked by a number, or in one column: 999 and age=999."""
+        for mark in self.marks:
+            name, _, value = mark.rpartition("=")
+            for column in [name] if name in self._columns else [] if name else list(self._columns):
+                values = self._columns[column]
+                if pd.api.types.is_datetime64_any_dtype(values):
+                    day: Any = pd.to_datetime(value, errors="coerce")
+                    marked = values.eq(day)
+                elif pd.api.types.is_numeric_dtype(values) and LIKE_NUMBER.fullmatch(value):
+                    marked = values.eq(pd.to_numeric(value, errors="coerce"))
+                else:
+                    marked = values.eq(value)
+                if count := int(marked.sum()):
+                    self._columns[column] = values.mask(marked)
+                    self.missing_found[value] += count
+
     def leave_out(self, names: Sequence[str], why: str) -> None:
         """Note columns that are not read, if any."""
         if names:
@@ -153,6 +171,7 @@ class TableBuilder:
         """
         if self.problems:
             raise ReadingError(*self.problems)
+        self._take_marked()
         report = ReadingReport(
             format=format,
             encoding=encoding,
