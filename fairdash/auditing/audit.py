@@ -21,7 +21,9 @@ from fairdash.auditing.models.model_answers import MODEL_PRICE, ask_model, conte
 from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, ModelFile, crossing_name, plan_of
 from fairdash.auditing.result import Answer
 from fairdash.auditing.table import AuditTable, only_shown
+from fairdash.data.columns import as_pandas
 from fairdash.data.dataset import draw_of_groups
+from fairdash.data.frames import plain_frame
 from fairdash.errors import DataError
 from fairdash.evaluation.insurance import FEWEST_SHOWN
 from fairdash.storage import sha256
@@ -192,6 +194,7 @@ def carry_out(
         label = customer if customer is None or type(customer) is int else str(customer)
         kept = ModelFile(sha256=sha256(model), columns=tuple(model_columns or ()), customer=label)
         origin["model"] = to_plain(kept)
+    frame = as_pandas(frame)
     if model is not None:
         frame, pricing = priced(frame, model, columns=model_columns, name=plan.columns.price)
     both = plan.columns.candidate is not None and 10 in plan.asked
@@ -204,8 +207,9 @@ def carry_out(
 
     tell("Reading the rows", 0.0)
     everyone = frame
-    frame, drawn = _drawn(everyone, plan)
-    hypotheses = data_of(frame, plan, tell=tell, notes=drawn)
+    frame, said = plain_frame(frame, named=columns.named, sensitive=(columns.sensitive, *columns.also))
+    frame, drawn = _drawn(frame, plan)
+    hypotheses = data_of(frame, plan, tell=tell, notes=(*drawn, *said))
     firsts, seconds = [], []
     for data in hypotheses:
         pair = data.on("candidate") if both else data

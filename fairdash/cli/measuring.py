@@ -16,6 +16,7 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from fairdash.cli import AsJson, Columns, Seed, say
 from fairdash.cli.reading import Marks, read_file
 from fairdash.data.columns import as_classes
+from fairdash.data.frames import in_order
 from fairdash.data.leak_check import check_data
 from fairdash.data.policies import find_policies
 from fairdash.dependence import (
@@ -90,6 +91,9 @@ def measure(
 
     numbers, groups, alike = named(u, exposure), named(group), named(*given)
     (second,) = named(v)
+    if (bands := in_order(second)) is not None:
+        second, said = bands
+        print(visible(said), file=sys.stderr)
     are_classes = as_classes(second) is not None
     complete = _complete_numbers(
         numbers if are_classes else [*numbers, second], also=[second, *groups, *alike]

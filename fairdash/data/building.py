@@ -105,7 +105,8 @@ def build_dataset(
     remarks = list(notes)
     frame, roles = apply_fixes(frame, roles, fixes, remarks)
     used = [column for part in roles.parts.values() for column in part]
-    remarks += [said for said in said_of_codes(frame, used) if said not in remarks]
+    said_of_used = (said for each in dict.fromkeys(used) for said in said_of_codes(frame[each]))
+    remarks += [said for said in said_of_used if said not in remarks]
     table = _Table(frame, roles, fixes, lines, remarks)
     outcomes, problems = table.outcomes()
     left = ~table.unusable_rows(outcomes, drop_missing)

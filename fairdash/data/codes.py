@@ -12,7 +12,7 @@ several rows far beyond all others. What is only likely is said, and never chang
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
 
 import numpy as np
 import pandas as pd
@@ -42,6 +42,10 @@ _SPECIAL_DAYS = frozenset(np.datetime64(day, "D") for day in _DAYS.split())
 _FEWEST_DAYS_AWAY = 5 * 365
 #: Years that a column of years may hold, and the year that stands for an unknown one before them.
 _YEARS, _BEGINNING = (1905, 2150), 1900
+#: What programs call the numbers of the rows that they write beside the columns.
+ROW_NAMES = re.compile(
+    r"Unnamed: ?0|column 1_*|X|V1|\.\.\.1|index|level_0|row_?names?|row\.names|_N_|obs", re.IGNORECASE
+)
 #: Nobody insured is younger where an age is that of a person.
 _YOUNGEST = 10
 
@@ -161,19 +165,31 @@ def written(code: float | np.datetime64) -> str:
     return f"{code:.0f}" if code == round(code) and abs(code) < 1e16 else amount(code)
 
 
-def said_of_codes(frame: pd.DataFrame, columns: Iterable[str] | None = None) -> list[str]:
-    """Return a sentence for each column, by default of all, with likely codes."""
-    said = []
-    for name in frame.columns if columns is None else dict.fromkeys(columns):
-        codes = special_codes(frame[name])
-        if codes:
-            held = ", ".join(f"{written(code)} in {counted(count, 'row')}" for code, count in codes.items())
-            marks = " ".join(f"--missing {name}={written(code)}" for code in codes)
-            said.append(
-                f"“{name}” holds {held}, apart from all other values. This may be a code for a missing value "
-                f"and is used as a number unless you say so ({marks})."
-            )
-    return said
+def numbers_rows(values: pd.Series, *, gaps: bool = False) -> bool:
+    """Return whether a column holds the numbers of the rows, from 0 or 1 on, in any order.
+
+    Parameters
+    ----------
+    gaps
+        Whether numbers may be left out, as R does where rows were.
+    """
+    if not pd.api.types.is_integer_dtype(values.dtype) or len(values) < 2 or values.isna().any():
+        return False
+    low, high, n = int(values.min()), int(values.max()), len(values)
+    is_whole = low in (0, 1) and high - low == n - 1
+    return bool((is_whole or (gaps and low >= 0 and high < 20 * n)) and values.is_unique)
+
+
+def said_of_codes(values: pd.Series) -> list[str]:
+    """Return a sentence on a column's likely codes, if it has any."""
+    if not (codes := special_codes(values)):
+        return []
+    held = ", ".join(f"{written(code)} in {counted(count, 'row')}" for code, count in codes.items())
+    marks = " ".join(f"--missing {values.name}={written(code)}" for code in codes)
+    return [
+        f"“{values.name}” holds {held}, apart from all other values. This may be a code for a missing value "
+        f"and is used as a number unless you say so ({marks})."
+    ]
 
 
 def without_codes(values: pd.Series) -> tuple[pd.Series, str]:

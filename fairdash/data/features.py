@@ -149,7 +149,7 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
     for name in frame.columns:
         values = frame[name]
         why = exclusion_reason(values)
-        if said := said_of_codes(frame, [name]):
+        if said := said_of_codes(values):
             hint = "Make these cells missing, or leave them if the values are right."
             found.append(
                 Problem(

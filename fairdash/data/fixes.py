@@ -106,7 +106,7 @@ def apply_fixes(
         elif fix.kind == "dash_zero" and sole_mark(values):
             fresh[fix.column], note = _convert(values, zero=sole_mark(values))
         elif fix.kind == "order" and holds_bands(values):
-            fresh[fix.column], note = _in_order(values)
+            fresh[fix.column], note = rank_of_bands(values)
         elif can_use_dates(values, fix.kind):
             fresh[fix.column], note = _from_dates(values, fix.kind)
         else:
@@ -146,8 +146,8 @@ def holds_bands(values: pd.Series) -> bool:
     return kind_of(values) == "text" and bands_in_order(values.dropna().unique().tolist()) is not None
 
 
-def _in_order(values: pd.Series) -> tuple[pd.Series, str]:
-    """Bands as their place in their order, from 1; NaN where a cell is missing."""
+def rank_of_bands(values: pd.Series) -> tuple[pd.Series, str]:
+    """Return bands as their place in their order, from 1, NaN where a cell is missing, with a note."""
     order = bands_in_order(values.dropna().unique().tolist())
     assert order is not None
     place = {band: float(k) for k, band in enumerate(order, start=1)}

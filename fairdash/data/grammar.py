@@ -347,7 +347,7 @@ def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
         return None
     ends, n_bands = [], 0
     for level in levels:
-        found = _ends(str(level))
+        found = band_ends(str(level))
         if found is None:
             return None
         ends.append((found[:2], str(level)))
@@ -355,8 +355,8 @@ def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
     return tuple(level for _, level in sorted(ends)) if n_bands else None
 
 
-def _ends(text: str) -> tuple[float, float, bool] | None:
-    """Where a band starts and ends, and whether it is one rather than a number; None if it is neither."""
+def band_ends(text: str) -> tuple[float, float, bool] | None:
+    """Return where a band starts and ends, and whether it is one or a number; None if it is neither."""
     text = " ".join(folded(text.replace("≤", "<=").replace("≥", ">=")).split())
     match, is_band = _ALONE.fullmatch(text), False
     if match is None:

@@ -22,9 +22,10 @@ from fairdash.data.readers.texts import as_text
 from fairdash.errors import OptionError, ReadingError
 from fairdash.utils.text import few
 
-#: How an unpacked .rda begins, in binary form or as text, and an .rds, with the versions of R in its text.
+#: How an unpacked .rda begins, in binary form or as text.
 _RDA = (b"RDX2\nX\n", b"RDX3\nX\n", b"RDA2\nA\n", b"RDA3\nA\n")
-_RDS = re.compile(rb"X\n\0\0\0[\x02\x03]|A\n[23]\n\d{6}\n(?:131840|197888)\n")
+#: How any file of R begins; an .rds that is written as text names the versions of R that write and read it.
+R_FILE = re.compile(rb"RD(?:X[23]\nX|A[23]\nA)\n|X\n\0\0\0[\x02\x03]|A\n[23]\n\d{6}\n(?:131840|197888)\n")
 #: What the table of an .rds is called, which has no name there.
 _ALONE = "table"
 #: Missing in R's whole numbers of 64 bits.
@@ -48,11 +49,6 @@ class _Frame(NamedTuple):
     """Columns of a data frame by name, as they were converted."""
 
     columns: Mapping[str, Any]
-
-
-def is_r_data(content: bytes) -> bool:
-    """Return whether an unpacked file is R's."""
-    return content.startswith(_RDA) or _RDS.match(content[:40]) is not None
 
 
 def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:

@@ -28,7 +28,7 @@ from fairdash.data.readers import limits
 from fairdash.data.readers.delimited import read_delimited
 from fairdash.data.readers.excel import is_workbook, read_excel, sheet_names
 from fairdash.data.readers.limits import check_file
-from fairdash.data.readers.r_data import frame_names, is_r_data, read_rda
+from fairdash.data.readers.r_data import R_FILE, frame_names, read_rda
 from fairdash.data.readers.report import (
     EXCEL,
     FORMATS,
@@ -188,7 +188,8 @@ def read_content(
         frame, report = read_parquet(content, options, columns)
     else:
         frame, report = READERS[kind](content, options)
-    report = replace(report, notes=(*report.notes, *said_of_codes(frame)))
+    doubts = (said for name in frame for said in said_of_codes(frame[name]))
+    report = replace(report, notes=(*report.notes, *doubts))
     if packed is not None:
         report = replace(report, notes=(f"Unpacked from {packed}.", *report.notes))
     return frame, report
@@ -214,7 +215,7 @@ def _kind_of(content: bytes) -> str:
     for first, kind in _FIRST_BYTES:
         if content.startswith(first):
             return kind
-    if is_r_data(content):
+    if R_FILE.match(content[:40]):
         return R_DATA
     if (found := parser_of(content)) is not None:
         return found[0]

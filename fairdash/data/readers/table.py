@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fairdash.data.codes import numbers_rows
 from fairdash.data.grammar import LIKE_NUMBER, folded
 from fairdash.data.readers.report import ReadingOptions, ReadingReport, Renamed
 from fairdash.data.readers.texts import as_text
@@ -69,6 +70,7 @@ class TableBuilder:
         default_marks: Sequence[str] = (),
     ) -> None:
         self.names, self.renamed, self.notes = named(header, number=options.number_names)
+        self.blank = [each for each in self.renamed if _is_blank(header[each[0] - 1])]
         self.lines = lines
         marks = default_marks if options.missing_values is None else options.missing_values
         self.marks = tuple(mark.strip() for mark in (*marks, *options.also_missing))
@@ -148,6 +150,17 @@ class TableBuilder:
                     self._columns[column] = values.mask(marked)
                     self.missing_found[value] += count
 
+    def _leave_out_row_numbers(self) -> None:
+        """Leave out a column without a name that numbers the rows, as R and pandas write them."""
+        for position, name in self.blank:
+            if len(self._columns) > 1 and numbers_rows(self._columns[name], gaps=True):
+                del self._columns[name]
+                self.renamed = tuple(each for each in self.renamed if each[0] != position)
+                self.notes.append(
+                    f"Column {position} has no name and numbers the rows. It is left out: give it a name to "
+                    "keep it."
+                )
+
     def leave_out(self, names: Sequence[str], why: str) -> None:
         """Note columns that are not read, if any."""
         if names:
@@ -172,6 +185,7 @@ class TableBuilder:
         if self.problems:
             raise ReadingError(*self.problems)
         self._take_marked()
+        self._leave_out_row_numbers()
         report = ReadingReport(
             format=format,
             encoding=encoding,
@@ -190,6 +204,10 @@ class TableBuilder:
             units=MappingProxyType(self.units),
         )
         return pd.DataFrame(self._columns), report
+
+
+def _is_blank(cell: object) -> bool:
+    return cell is None or not str(cell).strip()
 
 
 def empty_file(what: str = "the file", hint: str = "Choose another file.") -> ReadingError:
@@ -230,7 +248,7 @@ def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str],
     ReadingError
         A name stands over several columns and is not to be numbered; each such name is a problem.
     """
-    names = ["" if cell is None else str(cell).strip() for cell in header]
+    names = ["" if _is_blank(cell) else str(cell).strip() for cell in header]
     for position, column in enumerate(names, start=1):
         if not column:
             fresh = f"column {position}"
