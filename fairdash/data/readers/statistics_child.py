@@ -26,7 +26,7 @@ _SAS_DATES = re.compile(
 _SAS_TIMES = re.compile(r"(?:NLDATM|EURDFDT|DT(?!DATE)|[BE]8601D[XZ])")
 _SPSS_PERIODS = re.compile(r"(?:MO|Q|WK)YR")
 #: What the name of a format of dates or times holds.
-_OF_TIME = re.compile(r"DATE|DATM|TIME|MON|YEAR|YR|WEEK|%-?t")
+_OF_TIME = re.compile(r"DATE|DATM|TIME|MON|YEAR|YR|WEEK|%-?t[^y]")
 _EPOCHS = {
     "read_dta": np.datetime64("1960-01-01"),
     "read_sav": np.datetime64("1582-10-14"),
@@ -96,7 +96,7 @@ def _convert(parser: str, source: str, target: str, most_columns: int, most_cell
             values = _without_letters(values, letters, notes)
         labels = meta.variable_value_labels.get(name, {})
         form = str(meta.original_variable_types.get(name, ""))
-        if pd.api.types.is_float_dtype(values) and _OF_TIME.search(f"{form} YR" if _is_date(form) else form):
+        if pd.api.types.is_float_dtype(values) and (_is_date(form) or _OF_TIME.search(form)):
             values = _as_dates(values, form, parser, notes)
         elif labels and values.notna().any():
             values = _with_labels(values, labels, labelled, partly, notes)
@@ -118,10 +118,10 @@ def _convert(parser: str, source: str, target: str, most_columns: int, most_cell
 def _without_letters(values: pd.Series, letters: list[str], notes: list[str]) -> pd.Series:
     """A column in which Stata's or SAS's codes of missing cells, such as .a, are missing."""
     coded = values.isin(letters)
-    notes.append(
-        f"“{values.name}”: {int(coded.sum()):,} cells with a code of missing cells "
-        f"({', '.join(f'.{each}' for each in sorted(letters)[:5])}) are missing."
-    )
+    count = f"{coded.sum():,} cells" if coded.sum() != 1 else "1 cell"
+    shown = ", ".join(f".{each}" for each in sorted(letters)[:5])
+    verb = "is" if coded.sum() == 1 else "are"
+    notes.append(f"“{values.name}”: {count} with a code of missing cells ({shown}) {verb} missing.")
     rest = values.mask(coded)
     if all(hasattr(each, "year") for each in rest.dropna()):
         return pd.to_datetime(rest) if rest.notna().any() else rest.astype(float)
