@@ -378,8 +378,8 @@ def test_a_reader_that_closes_the_pipe_ends_every_command_quietly(command, unbuf
     ("verb", "command"),
     [
         ("auditing.bytes_of", "audit prices.csv --price a --sensitive b"),
-        ("measuring.read_table", "check prices.csv --target a"),
-        ("measuring.read_table", "measure pearson prices.csv --u a --v b"),
+        ("measuring.read_file", "check prices.csv --target a"),
+        ("measuring.read_file", "measure pearson prices.csv --u a --v b"),
         ("running.list_runs", "runs list"),
         ("training.load_dataset", "sweep --dataset household"),
     ],
