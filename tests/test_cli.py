@@ -402,7 +402,7 @@ def test_an_unexpected_error_has_a_status_of_its_own(verb, command, fault, monke
 
 def test_an_unexpected_error_is_logged_on_stderr(prices):
     code = (
-        "import sys, fairdash.cli.measuring as verbs; verbs.read_table = None\n"
+        "import sys, fairdash.cli.measuring as verbs; verbs.read_file = None\n"
         "from fairdash.cli import main; sys.exit(main())"
     )
     command = [sys.executable, "-c", code, "measure", "pearson", str(prices), "--u", "age", "--v", "price"]
