@@ -1,6 +1,6 @@
 """The book of worlds: every answer of an audit beside the truth, over several samples of each portfolio.
 
-    OMP_NUM_THREADS=1 python -m benchmarks.worlds --seeds 5 --times 2
+    OMP_NUM_THREADS=1 python -m benchmarks.worlds
 
 The worlds are those of tests/auditing/worlds, with so many times their rows. Writes results/worlds.csv, a row
 a truth: what was said (the mean of numbers, else what was said most often), their standard deviation, and in
@@ -73,7 +73,7 @@ def page_lines(table: pd.DataFrame) -> list[str]:
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=5, help="samples of each world")
+    parser.add_argument("--seeds", type=int, default=3, help="samples of each world")
     parser.add_argument("--times", type=int, default=2, help="how many times a world's own rows")
 
     def work(options: argparse.Namespace) -> parts.Work:

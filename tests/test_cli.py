@@ -379,8 +379,8 @@ def test_a_reader_that_closes_the_pipe_ends_every_command_quietly(command, unbuf
     ("verb", "command"),
     [
         ("auditing.bytes_of", "audit prices.csv --price a --sensitive b"),
-        ("measuring.read_table", "check prices.csv --target a"),
-        ("measuring.read_table", "measure pearson prices.csv --u a --v b"),
+        ("measuring.read_file", "check prices.csv --target a"),
+        ("measuring.read_file", "measure pearson prices.csv --u a --v b"),
         ("running.list_runs", "runs list"),
         ("training.load_dataset", "sweep --dataset household"),
     ],
@@ -403,7 +403,7 @@ def test_an_unexpected_error_has_a_status_of_its_own(verb, command, fault, monke
 
 def test_an_unexpected_error_is_logged_on_stderr(prices):
     code = (
-        "import sys, fairdash.cli.measuring as verbs; verbs.read_table = None\n"
+        "import sys, fairdash.cli.measuring as verbs; verbs.read_file = None\n"
         "from fairdash.cli import main; sys.exit(main())"
     )
     command = [sys.executable, "-c", code, "measure", "pearson", str(prices), "--u", "age", "--v", "price"]

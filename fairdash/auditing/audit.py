@@ -22,7 +22,9 @@ from fairdash.auditing.models.model_file import Link, content_of
 from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, ModelFile, crossing_name, plan_of
 from fairdash.auditing.result import Answer
 from fairdash.auditing.table import AuditTable, only_shown
+from fairdash.data.columns import as_pandas
 from fairdash.data.dataset import draw_of_groups
+from fairdash.data.frames import plain_frame
 from fairdash.errors import DataError
 from fairdash.evaluation.insurance import FEWEST_SHOWN
 from fairdash.storage import sha256
@@ -213,6 +215,7 @@ def carry_out(
             output=model_output, check_column=check_column,
         )  # fmt: skip
         origin["model"] = to_plain(kept)
+    frame = as_pandas(frame)
     on_model: tuple[str, ...] = ()
     if model is not None:
         frame, pricing, on_model = priced(
@@ -229,8 +232,9 @@ def carry_out(
 
     tell("Reading the rows", 0.0)
     everyone = frame
-    frame, drawn = _drawn(everyone, plan)
-    hypotheses = data_of(frame, plan, tell=tell, notes=(*on_model, *drawn))
+    frame, said = plain_frame(frame, named=columns.named, sensitive=(columns.sensitive, *columns.also))
+    frame, drawn = _drawn(frame, plan)
+    hypotheses = data_of(frame, plan, tell=tell, notes=(*on_model, *drawn, *said))
     firsts, seconds = [], []
     for data in hypotheses:
         pair = data.on("candidate") if both else data

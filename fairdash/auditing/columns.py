@@ -231,9 +231,11 @@ def with_codes(
 
 
 def probabilities_of(
-    frame: pd.DataFrame, columns: Columns, rows: NDArray[np.bool_]
+    frame: pd.DataFrame, columns: Columns, rows: NDArray[np.bool_], notes: list[str]
 ) -> tuple[pd.DataFrame, NDArray[np.intp]]:
     """Return class probabilities (m, k) of the m rows marked in `rows` (n,), and known class codes (m,).
+
+    Per cent become shares, and rows of zeros, which know no class, are missing; the notes say so.
 
     Raises
     ------
@@ -250,7 +252,8 @@ def probabilities_of(
             column="probabilities",
         )
     p = frame[list(chosen)].to_numpy(dtype=float, na_value=np.nan)
-    wrong = rows & ((p < 0).any(axis=1) | (np.abs(p.sum(axis=1) - 1) > OFF_ONE))
+    p = _as_shares(p, rows, few(chosen), notes)
+    wrong = rows & ((p < 0).any(axis=1) | (np.abs(p.sum(axis=1) - 1) > _off_one(p)))
     if wrong.any():
         raise DataError(
             Problem(
@@ -323,3 +326,29 @@ def price_in_words(price: Array, weight: Array, columns: Columns) -> list[str]:
                 "the totals."
             )
     return said
+
+
+def _as_shares(p: Array, rows: NDArray[np.bool_], names: str, notes: list[str]) -> Array:
+    """Probabilities (n, k) as shares of 1; rows of zeros are missing."""
+    nothing = (p == 0).all(axis=1)
+    if (count := int((nothing & rows).sum())) and count < rows.sum():
+        notes.append(
+            f"In {counted(count, 'row')} all of {names} are 0: no class is known there, and figures by class "
+            "leave these rows out."
+        )
+        p = np.where(nothing[:, None], np.nan, p)
+    sums = p[rows].sum(axis=1)
+    sums = sums[np.isfinite(sums)]
+    if len(sums) and np.nanmin(p[rows]) >= 0 and abs(float(np.median(sums)) - 100) < 1:
+        notes.append(f"{names} add up to 100: fairdash reads them as per cent.")
+        p = p / 100
+    return p
+
+
+def _off_one(p: Array) -> float:
+    """How far rows (n, k) may be off 1: as far as rounding takes them, where all cells are rounded."""
+    known = p[np.isfinite(p)]
+    rounding = next(
+        (10.0**-d for d in (1, 2, 3, 4) if np.allclose(known * 10**d, np.rint(known * 10**d))), 0.0
+    )
+    return max(OFF_ONE, rounding * p.shape[1] / 2 if rounding < 0.1 else 0.0) + 1e-9

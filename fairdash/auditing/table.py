@@ -288,7 +288,7 @@ class AuditTable:
         check_names(frame, columns)
         check_numbers(frame, columns)
         complete, notes = complete_rows(frame, columns)
-        probabilities, known = probabilities_of(frame, columns, complete)
+        probabilities, known = probabilities_of(frame, columns, complete, notes)
         made_of, on_leaks = without_leaks(frame, columns, feature_names(frame, columns))
         notes += on_leaks
         features = pd.DataFrame({name: as_feature(frame[name]) for name in made_of}, index=frame.index)

@@ -16,9 +16,10 @@ from fairdash.auditing.models.model_answers import MODEL_PRICE
 from fairdash.auditing.models.model_file import Link
 from fairdash.auditing.plan import ModelFile, plan_of
 from fairdash.cli import AsJson, Columns, Seed, Share, say
+from fairdash.cli.reading import Marks, chosen_reading, read_file
 from fairdash.cli.repeated import compare_repeated
 from fairdash.data.catalogue import load_dataset
-from fairdash.data.readers.reading import bytes_of, read_content
+from fairdash.data.readers.reading import bytes_of
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.errors import OptionError
 from fairdash.storage import sha256, write_whole
@@ -66,6 +67,8 @@ def audit(
     max_gap: Share = 0.05,
     question: tuple[int, ...] = (),
     reliability: tuple[float, ...] = (),
+    sheet: str | None = None,
+    missing: Marks = (),
     random_state: Seed = 0,
     against: Path | None = None,
     out: Path | None = None,
@@ -135,6 +138,10 @@ def audit(
         Question to answer; all by default; repeatable.
     reliability
         Share of the sensitive column's variance that is not error. Adds the corrected curve; repeatable.
+    sheet
+        Sheet of a workbook, or data frame of an R file.
+    missing
+        Cells that count as missing, besides the usual marks: 999, or age=999 for one column; repeatable.
     random_state
         Seed of all random draws.
     against
@@ -185,7 +192,7 @@ def audit(
     earlier = None if against is None else AuditResult.load(against)
     if out is not None and out.suffix.lower() == ".zip" and not has("plotly"):
         print(_NO_FIGURES, file=sys.stderr)
-    frame, origin = _table(file, kept, whole=model is not None)
+    frame, origin = _table(file, kept, whole=model is not None, sheet=sheet, missing=missing)
     result = carry_out(frame, kept.plan, origin=origin, model=model, **options)
     repeated = "" if evidence is None else compare_repeated(result, evidence)
     if earlier is not None:
@@ -232,7 +239,9 @@ def _rule_in_words(rule: Rule) -> str:
     return f"{rule.id}: {rule.title} ({rule.version}). Looked up {rule.looked_up}. {what}."
 
 
-def _table(file: Path | None, kept: KeptPlan, *, whole: bool) -> tuple[pd.DataFrame, dict[str, Any]]:
+def _table(
+    file: Path | None, kept: KeptPlan, *, whole: bool, sheet: str | None, missing: tuple[str, ...]
+) -> tuple[pd.DataFrame, dict[str, Any]]:
     """The table to audit, or its named columns if they are all named, and where it came from."""
     before = kept.origin
     if file is None:
@@ -241,10 +250,10 @@ def _table(file: Path | None, kept: KeptPlan, *, whole: bool) -> tuple[pd.DataFr
         dataset, options = str(before["dataset"]), dict(before.get("options", {}))
         return load_dataset(dataset, **options).table(), {"dataset": dataset, "options": options}
     content = bytes_of(file)
-    reading = from_plain(ReadingOptions, before.get("reading", {}))
+    reading = chosen_reading(from_plain(ReadingOptions, before.get("reading", {})), sheet, missing)
     origin = {"sha256": sha256(content), "reading": to_plain(reading)}
     columns = None if whole or kept.plan.columns.features is None else kept.plan.columns.named
-    return read_content(content, reading, columns)[0], origin
+    return read_file(content, reading=reading, columns=columns)[0], origin
 
 
 def _sentences(result: AuditResult) -> Iterator[str]:

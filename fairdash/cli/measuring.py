@@ -14,10 +14,11 @@ from cyclopts import Parameter
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from fairdash.cli import AsJson, Columns, Seed, say
+from fairdash.cli.reading import Marks, read_file
 from fairdash.data.columns import as_classes
+from fairdash.data.frames import in_order
 from fairdash.data.leak_check import check_data
 from fairdash.data.policies import find_policies
-from fairdash.data.readers.reading import read_table
 from fairdash.dependence import (
     REGISTRY,
     DependenceEstimate,
@@ -44,6 +45,8 @@ def measure(
     exposure: str | None = None,
     group: str | None = None,
     given: Columns = (),
+    sheet: str | None = None,
+    missing: Marks = (),
     permutations: int = 199,
     bootstrap: int = 100,
     random_state: Seed = 0,
@@ -67,6 +70,10 @@ def measure(
         Column that groups rows, such as a policy number.
     given
         Column to condition on in a further test; repeatable.
+    sheet
+        Sheet of a workbook, or data frame of an R file.
+    missing
+        Cells that count as missing, besides the usual marks: 999, or age=999 for one column; repeatable.
     permutations
         Number of permutations for floor and p-value.
     bootstrap
@@ -76,7 +83,7 @@ def measure(
     """
     # A package that the measure lacks is named before anything is read.
     get_entry(REGISTRY, measure, option="measure").load()
-    frame, _ = read_table(file)
+    frame, _ = read_file(file, sheet=sheet, missing=missing)
     columns = {str(name): frame[name] for name in frame.columns}
 
     def named(*names: str | None) -> list[pd.Series]:
@@ -84,6 +91,9 @@ def measure(
 
     numbers, groups, alike = named(u, exposure), named(group), named(*given)
     (second,) = named(v)
+    if (bands := in_order(second)) is not None:
+        second, said = bands
+        print(visible(said), file=sys.stderr)
     are_classes = as_classes(second) is not None
     complete = _complete_numbers(
         numbers if are_classes else [*numbers, second], also=[second, *groups, *alike]
@@ -130,6 +140,8 @@ def check(
     exposure: str | None = None,
     price: str | None = None,
     group: str | None = None,
+    sheet: str | None = None,
+    missing: Marks = (),
     as_json: AsJson = False,
 ) -> int:
     """Check a file for columns that give the target away.
@@ -148,8 +160,12 @@ def check(
         Existing prediction.
     group
         Column that groups rows, such as a policy number.
+    sheet
+        Sheet of a workbook, or data frame of an R file.
+    missing
+        Cells that count as missing, besides the usual marks: 999, or age=999 for one column; repeatable.
     """
-    frame, _ = read_table(file)
+    frame, _ = read_file(file, sheet=sheet, missing=missing)
     columns = {str(name): name for name in frame.columns}
     for each in (target, *sensitive, exposure, price, group):
         if each is not None:

@@ -15,11 +15,11 @@ from cyclopts import Parameter
 from fairdash import api
 from fairdash.cli import AsJson, Columns, Numbers, Seed, Words, rows, say
 from fairdash.cli.measuring import note_policies
+from fairdash.cli.reading import Marks, read_file
 from fairdash.data.building import build_dataset
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset
 from fairdash.data.rate import looks_like_total
-from fairdash.data.readers.reading import read_table
 from fairdash.data.roles import Roles
 from fairdash.data.suggestion import NAMES_POLICIES, suggest_roles
 from fairdash.data.suspects import find_suspects
@@ -71,6 +71,10 @@ class DataOptions:
         For a file: column to leave out of the features; repeatable.
     below_zero
         For a file: use amounts below zero (recoveries) unchanged, count them as 0, or leave their rows out.
+    sheet
+        For a file: sheet of a workbook, or data frame of an R file.
+    missing
+        For a file: cells that count as missing, besides the usual marks: 999, or age=999 for one column.
     """
 
     dataset: str | None = None
@@ -86,6 +90,8 @@ class DataOptions:
     features: Annotated[Columns, Parameter(consume_multiple=1)] = ()
     leave_out: Columns = ()
     below_zero: Literal["as-they-are", "floor", "drop"] | None = None
+    sheet: str | None = None
+    missing: Marks = ()
 
     def load(self) -> Dataset:
         """The data set that is named.
@@ -110,7 +116,7 @@ class DataOptions:
                 "A file needs a target and a sensitive column",
                 "Add --predict and --sensitive.",
             )
-        frame, report = read_table(self.file)
+        frame, report = read_file(self.file, sheet=self.sheet, missing=self.missing)
         single = (self.predict, self.exposure, self.price, self.row_id, self.group, self.time)
         named = [*(each for each in single if each is not None), *self.sensitive, *self.leave_out]
         columns = {str(name): name for name in frame.columns}

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from fairdash.data.codes import said_of_codes
 from fairdash.data.column_profile import NUMBERS, as_floats, kind_of
 from fairdash.data.columns import (
     as_classes,
@@ -23,9 +24,9 @@ from fairdash.data.features import choose_features, leakage_problems, truth_note
 from fairdash.data.fixes import (
     apply_fixes,
     as_year,
-    can_convert,
     can_use_dates,
     check_fixes,
+    conversions,
     date_fixes,
     holds_bands,
     use_of_dates,
@@ -103,6 +104,9 @@ def build_dataset(
     check_fixes(frame, fixes)
     remarks = list(notes)
     frame, roles = apply_fixes(frame, roles, fixes, remarks)
+    used = [column for part in roles.parts.values() for column in part]
+    said_of_used = (said for each in dict.fromkeys(used) for said in said_of_codes(frame[each]))
+    remarks += [said for said in said_of_used if said not in remarks]
     table = _Table(frame, roles, fixes, lines, remarks)
     outcomes, problems = table.outcomes()
     left = ~table.unusable_rows(outcomes, drop_missing)
@@ -343,7 +347,7 @@ def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Se
     elif kind != "text":
         what, hint = f"{must} this column holds other values", "Choose a column of numbers."
     else:
-        fixes = (Fix("convert", name),) if can_convert(values) else ()
+        fixes = conversions(values)
         cells = values.astype(object)
         wrong = (pd.to_numeric(cells, errors="coerce").isna() & values.notna()).to_numpy()
         what = f"{must} some of these cells are not"

@@ -184,6 +184,10 @@ def as_pandas(table: Any) -> Any:
     import narwhals as nw
 
     known = nw.from_native(table, pass_through=True, eager_only=True, allow_series=True)
+    if isinstance(known, nw.DataFrame):
+        # Whole numbers of 128 bits have no type in pandas.
+        wide = [name for name, kind in known.schema.items() if kind in (nw.Int128, nw.UInt128)]
+        known = known.with_columns(*(nw.col(name).cast(nw.Float64) for name in wide)) if wide else known
     return known.to_pandas() if isinstance(known, (nw.DataFrame, nw.Series)) else table
 
 
@@ -304,6 +308,9 @@ def as_classes(values: pd.Series) -> Classes | None:
     if kind_of(values) != "text" or not holds_text(values):
         return None
     counts = values.value_counts()
+    if getattr(values.dtype, "ordered", False):
+        # Whoever gave levels an order knows what they are.
+        return classes_of(values)
     if len(counts) > _MOST_TEXTS or date_fixes(values) or holds_bands(values) or can_convert(values):
         return None
     is_number = pd.to_numeric(pd.Series(counts.index.astype(object)), errors="coerce").notna().to_numpy()

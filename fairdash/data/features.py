@@ -17,9 +17,10 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
+from fairdash.data.codes import said_of_codes
 from fairdash.data.column_profile import as_floats, kind_of
 from fairdash.data.columns import infinite_problem
-from fairdash.data.fixes import can_convert, date_fixes, use_of_dates
+from fairdash.data.fixes import can_convert, conversions, date_fixes, use_of_dates
 from fairdash.data.grammar import DATE_LIKE, bands_in_order, date_orders
 from fairdash.errors import Fix, Problem
 from fairdash.utils.text import counted, few
@@ -148,6 +149,16 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
     for name in frame.columns:
         values = frame[name]
         why = exclusion_reason(values)
+        if said := said_of_codes(values):
+            hint = "Make these cells missing, or leave them if the values are right."
+            found.append(
+                Problem(
+                    what=said[0].partition("” ")[2].partition(".")[0],
+                    hint=hint,
+                    column=name,
+                    fixes=(Fix("codes", name),),
+                )
+            )
         if can_convert(values):
             # Of two levels, such as a factor of 0 and 1, a category and a number say the same.
             if values.nunique() <= 2:
@@ -159,7 +170,7 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
             if pd.to_numeric(values.astype(object), errors="coerce")[values.notna()].notna().all():
                 what = "the feature holds numbers that are kept as categories"
                 hint = "Convert it if their size has meaning, or leave it if they are codes."
-            ways = (Fix("convert", name),)
+            ways = conversions(values)
         elif why in (DATES, TEXT_DATES) and (ways := date_fixes(values)):
             doubt, hint = use_of_dates(ways)
             what = f"the dates are left out{doubt and ': '}{doubt}"

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairdash.data.codes import special_codes, without_codes
 from fairdash.data.column_profile import NUMBERS, as_floats, kind_of
 from fairdash.data.grammar import (
     DAY_FIRST,
@@ -18,9 +19,11 @@ from fairdash.data.grammar import (
     bands_in_order,
     date_orders,
     holds_numbers,
+    n_open_ends,
     to_dates,
     to_numbers,
 )
+from fairdash.data.grammar import sole_mark as mark_among
 from fairdash.data.rate import OF_NEGATIVES
 from fairdash.data.roles import Roles
 from fairdash.errors import Checks, DataError, Fix
@@ -37,7 +40,17 @@ _OF_DATES = {
     "age_day_first": ("age", DAY_FIRST),
     "age_month_first": ("age", MONTH_FIRST),
 }
-KINDS = ("drop_rows", "convert", "order", "leave_out", "keep", *OF_NEGATIVES, *_OF_DATES)
+KINDS = (
+    "drop_rows",
+    "codes",
+    "convert",
+    "dash_zero",
+    "order",
+    "leave_out",
+    "keep",
+    *OF_NEGATIVES,
+    *_OF_DATES,
+)
 
 
 def check_fixes(frame: pd.DataFrame, fixes: Sequence[Fix]) -> None:
@@ -69,10 +82,10 @@ def with_fix(fixes: Sequence[Fix], fix: Fix) -> tuple[Fix, ...]:
 
 
 def _question(kind: str) -> str:
-    """Name what a kind of fix decides: missing rows, amounts below zero, or how cells are used."""
+    """Name what a kind of fix decides: missing rows, codes, amounts below zero, or how cells are used."""
     if kind in OF_NEGATIVES:
         return "amounts below zero"
-    return "rows" if kind == "drop_rows" else "use"
+    return {"drop_rows": "rows", "codes": "codes"}.get(kind, "use")
 
 
 def apply_fixes(
@@ -82,13 +95,18 @@ def apply_fixes(
 
     What was done is added to the notes.
     """
-    fresh = {}
-    for fix in fixes:
-        values = frame[fix.column]
-        if fix.kind == "convert" and kind_of(values) == "text":
+    fresh: dict[str, pd.Series] = {}
+    # A code is missing before its column becomes anything else.
+    for fix in sorted(fixes, key=lambda each: each.kind != "codes"):
+        values = fresh.get(fix.column, frame[fix.column])
+        if fix.kind == "codes" and special_codes(values):
+            fresh[fix.column], note = without_codes(values)
+        elif fix.kind == "convert" and kind_of(values) == "text":
             fresh[fix.column], note = _convert(values)
+        elif fix.kind == "dash_zero" and sole_mark(values):
+            fresh[fix.column], note = _convert(values, zero=sole_mark(values))
         elif fix.kind == "order" and holds_bands(values):
-            fresh[fix.column], note = _in_order(values)
+            fresh[fix.column], note = rank_of_bands(values)
         elif can_use_dates(values, fix.kind):
             fresh[fix.column], note = _from_dates(values, fix.kind)
         else:
@@ -106,7 +124,21 @@ def can_convert(values: pd.Series) -> bool:
 
     Bands such as 6-7 are none: the numbers among them would stay and the bands be lost.
     """
-    return kind_of(values) == "text" and not holds_bands(values) and holds_numbers(values)
+    is_text = kind_of(values) == "text" and not holds_bands(values)
+    return is_text and (holds_numbers(values) or sole_mark(values) != "")
+
+
+def sole_mark(values: pd.Series) -> str:
+    """Return the one mark, such as a dash, of text that holds numbers otherwise; "" without one."""
+    return mark_among([str(each) for each in values.dropna().unique()]) if kind_of(values) == "text" else ""
+
+
+def conversions(values: pd.Series) -> tuple[Fix, ...]:
+    """Return the ways to make a column of text numbers; none where it can't be offered."""
+    name = str(values.name)
+    if not can_convert(values):
+        return ()
+    return (Fix("convert", name), *([Fix("dash_zero", name)] if sole_mark(values) else []))
 
 
 def holds_bands(values: pd.Series) -> bool:
@@ -114,8 +146,8 @@ def holds_bands(values: pd.Series) -> bool:
     return kind_of(values) == "text" and bands_in_order(values.dropna().unique().tolist()) is not None
 
 
-def _in_order(values: pd.Series) -> tuple[pd.Series, str]:
-    """Bands as their place in their order, from 1; NaN where a cell is missing."""
+def rank_of_bands(values: pd.Series) -> tuple[pd.Series, str]:
+    """Return bands as their place in their order, from 1, NaN where a cell is missing, with a note."""
     order = bands_in_order(values.dropna().unique().tolist())
     assert order is not None
     place = {band: float(k) for k, band in enumerate(order, start=1)}
@@ -123,15 +155,27 @@ def _in_order(values: pd.Series) -> tuple[pd.Series, str]:
     return values.astype(object).map(place).astype(float), note
 
 
-def _convert(values: pd.Series) -> tuple[pd.Series, str]:
-    """Return a column of text as numbers, with a note that counts the cells that are none."""
+def _convert(values: pd.Series, *, zero: str = "") -> tuple[pd.Series, str]:
+    """Return a column of text as numbers, with a note that counts the cells that are none.
+
+    Parameters
+    ----------
+    zero
+        A text that stands for 0, if any.
+    """
     numbers = to_numbers(values)
-    lost = int((numbers.isna() & values.notna()).sum())
     note = f"“{values.name}” is converted from text to numbers"
-    return (
-        numbers,
-        f"{note}; {counted(lost, 'cell')} that are not numbers become missing." if lost else f"{note}.",
-    )
+    if zero:
+        is_zero = (values == zero).to_numpy(dtype=bool, na_value=False)
+        numbers, note = (
+            numbers.mask(is_zero, 0.0),
+            f"{note}; “{zero}” is 0 ({counted(is_zero.sum(), 'cell')})",
+        )
+    if ends := n_open_ends(values):
+        note += f"; {counted(ends, 'cell')} with an open end, such as 90+, count as the limit"
+    if lost := int((numbers.isna() & values.notna()).sum()):
+        note += f"; {counted(lost, 'cell')} that are not numbers become missing"
+    return numbers, f"{note}."
 
 
 def date_fixes(values: pd.Series) -> tuple[Fix, ...]:

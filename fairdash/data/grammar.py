@@ -101,8 +101,91 @@ def without_unit(text: str) -> tuple[str, str]:
     return number.strip(), match["before"] or match["after"]
 
 
+#: A number in brackets, or with its sign behind it or written as a dash: accounts show negative amounts so.
+_NEGATIVE = re.compile(
+    r"(?P<money>[€$£¥] ?)?\((?P<inside>[^()]*[0-9][^()]*)\)|(?P<before>[^()]*[0-9]) ?[-\u2212]"
+    r"|[\u2212\u2013](?P<after>.+)"
+)
+#: What the marks of such numbers and of open ends hold, for a quick look.
+SIGNS = "^[€$£¥]? ?[(\u2212\u2013<>≤≥]|[0-9] ?[-+\u2212]$"
+#: A number and more, or less: 250,000+, or >250000.
+_OPEN_END = re.compile(r"(?:[<>≤≥]=? ?)?(?P<limit>[^<>≤≥+]*?[0-9]) ?[+-]?")
+#: A mark that is neither a word nor a number, such as the dash that accounts show for 0.
+_MARK = re.compile(r"[^\w\s]{1,3}")
+
+
+def is_mark(text: str) -> bool:
+    """Return whether a text is a mark, such as a dash, rather than a word or a number."""
+    return _MARK.fullmatch(text) is not None
+
+
+def negatives(texts: Sequence[str], counts: Sequence[int]) -> dict[str, str]:
+    """Return the texts that accounts write for negative amounts, with a minus before the number instead.
+
+    Parameters
+    ----------
+    texts, counts
+        The different texts of a column, none missing, and the rows that hold each.
+
+    Examples
+    --------
+    >>> negatives(["5", "7.5", "(1,247.37)", "437.67-"], [1, 1, 1, 1])
+    {'(1,247.37)': '-1,247.37', '437.67-': '-437.67'}
+    >>> negatives(["(1)", "(2)"], [1, 1]), negatives(["5,000", "2,500-", "250,000+"], [1, 4, 4])
+    ({}, {})
+    """
+    found, behind, plain = {}, [], 0
+    for text in texts:
+        match = _NEGATIVE.fullmatch(text)
+        if match is None:
+            plain += LIKE_NUMBER.fullmatch(text) is not None
+            continue
+        number = "".join(part for part in match.groups() if part).strip()
+        if number[:1] not in "+-" and LIKE_NUMBER.fullmatch(number):
+            found[text] = f"-{number}"
+            behind += [text] if match["before"] else []
+    # Numbers in brackets alone are a list's; beside 250,000+ or alone in many rows, 2,500- is an open end.
+    alone = len(behind) == 1 and counts[texts.index(behind[0])] > 1
+    if behind and (alone or any(text.endswith("+") for text in texts)):
+        found = {text: number for text, number in found.items() if text not in behind}
+    return found if len(found) <= plain else {}
+
+
+def sole_mark(levels: Sequence[str]) -> str:
+    """Return the one mark among the different texts of a column that are numbers otherwise; "" without one.
+
+    >>> sole_mark(["-", "12", "1,250.50"]), sole_mark(["-", "*", "12"]), sole_mark(["-", "12", "soon"])
+    ('-', '', '')
+    """
+    marks = [each for each in levels if not any(map(str.isdigit, each))]
+    if len(marks) != 1 or len(levels) < 3 or not is_mark(marks[0].strip()):
+        return ""
+    rest = pd.Series([each for each in levels if each != marks[0]])
+    return marks[0] if to_numbers(rest).notna().all() else ""
+
+
+def _signed(texts: pd.Series) -> pd.Series:
+    """Text with a minus before negative amounts, and of open ends the limit."""
+    if not texts.str.contains(SIGNS, regex=True).fillna(False).any():
+        return texts
+    counts = texts.value_counts()
+    levels = [str(each) for each in counts.index]
+    signed = negatives(levels, counts.tolist())
+    limits = {each: found["limit"] for each in levels if (found := _OPEN_END.fullmatch(each))}
+    return texts.map({**{each: each for each in levels}, **limits, **signed}).astype("string")
+
+
+def n_open_ends(values: pd.Series) -> int:
+    """Count the cells that are a number with an open end, such as 250,000+."""
+    texts = values.astype("string").str.strip()
+    ends = texts.str.contains(r"^[<>≤≥]|[0-9] ?[+]$", regex=True).fillna(False)
+    return int(to_numbers(texts[ends]).notna().sum()) if ends.any() else 0
+
+
 def to_numbers(values: pd.Series) -> pd.Series:
     """Parse text as numbers, without thousands separators and currency signs; others become missing.
+
+    Amounts in brackets are negative, see :func:`negatives`, and a number with an open end counts as that.
 
     Parameters
     ----------
@@ -114,7 +197,7 @@ def to_numbers(values: pd.Series) -> pd.Series:
     Series, float64
         NaN where a cell is no number, or is beyond the largest.
     """
-    texts = _bare(values.astype("string").str.strip())
+    texts = _bare(_signed(values.astype("string").str.strip()))
     spaced = texts.str.fullmatch(_SPACED).fillna(False)
     texts = texts.where(~spaced, texts.str.replace(f"[{_SPACES}]", "", regex=True))
     both = texts.str.fullmatch(_BOTH_MARKS).fillna(False)
@@ -143,7 +226,7 @@ def holds_numbers(values: pd.Series) -> bool:
     """
     # Of a million cells few are different.
     counts = values.dropna().astype("string").str.strip().value_counts()
-    known = _bare(pd.Series(counts.index, dtype="string"))
+    known = _bare(_signed(pd.Series(counts.index, dtype="string")))
     if known.empty or known.str.fullmatch(LEADING_ZERO).any():
         return False
     settled = known.str.fullmatch(_SPACED).any() or known.str.fullmatch(_BOTH_MARKS).any()
@@ -264,7 +347,7 @@ def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
         return None
     ends, n_bands = [], 0
     for level in levels:
-        found = _ends(str(level))
+        found = band_ends(str(level))
         if found is None:
             return None
         ends.append((found[:2], str(level)))
@@ -272,8 +355,8 @@ def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
     return tuple(level for _, level in sorted(ends)) if n_bands else None
 
 
-def _ends(text: str) -> tuple[float, float, bool] | None:
-    """Where a band starts and ends, and whether it is one rather than a number; None if it is neither."""
+def band_ends(text: str) -> tuple[float, float, bool] | None:
+    """Return where a band starts and ends, and whether it is one or a number; None if it is neither."""
     text = " ".join(folded(text.replace("≤", "<=").replace("≥", ">=")).split())
     match, is_band = _ALONE.fullmatch(text), False
     if match is None:

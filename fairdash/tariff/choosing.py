@@ -42,6 +42,9 @@ Array = NDArray[np.float64]
 #: More levels than this are no factor of a tariff, but names of the rows.
 MOST_LEVELS = 1000
 
+#: What R calls the coefficients of an ordered factor.
+_CONTRASTS = frozenset((".L", ".Q", ".C", *(f"^{k}" for k in range(4, 20))))
+
 
 @dataclass(frozen=True, kw_only=True)
 class TermOptions:
@@ -240,6 +243,25 @@ def lacking(
             said = f"{what} for the cells in {where}"
             problems.append(Problem(column=term.column, what=said, count=len(rows), hint=hint))
     return problems
+
+
+def refuse_unmatched(terms: Sequence[Factor], features: pd.DataFrame) -> None:
+    """Refuse a factor of which no level is in its column: with the base everywhere it would not count.
+
+    A single value that the tariff does not know may well be one.
+    """
+    checks = Checks(DataError)
+    for term in terms:
+        levels, hint = set(map(str, term.cells)), "Write the table's levels as they stand in this column."
+        if term.of_levels and levels and levels <= _CONTRASTS:
+            what = "Its levels are the contrasts of an ordered factor (.L, .Q, …), not levels"
+            hint = 'Give a relativity per level, such as exp(predict(…, type="terms")) in R.'
+            checks.require(False, term.column, what, hint)
+            continue
+        several = features[term.column].dropna().nunique() > 1
+        matches_none = several and bool(term.unknown(features)[features[term.column].notna()].all())
+        checks.require(not matches_none, term.column, "No cell matches any of the tariff's levels", hint)
+    checks.finish()
 
 
 def _quoted(names: Iterable[str]) -> str:

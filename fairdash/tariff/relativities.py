@@ -16,8 +16,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.columns import clean_features, require_unique
+from fairdash.data.frames import in_intervals
 from fairdash.errors import Checks, DataError, OptionError
-from fairdash.tariff.choosing import lacking
+from fairdash.tariff.choosing import lacking, refuse_unmatched
 from fairdash.tariff.credibility import MIN_CLAIMS
 from fairdash.tariff.terms import (
     BAND,
@@ -43,6 +44,8 @@ NUMBERS = ("from", "to", "at", "by_from", "by_to", "share", "claims")
 #: Columns in their order; ``value`` stands for one of :data:`RELATIVITY` and :data:`POINTS`.
 _COLUMNS = ("factor", "kind", "level", "from", "to", "at", "by", "by_level", "by_from", "by_to")
 _AS_MADE = "Give a table as relativities() makes it."
+#: How the base is called where a table has no column “kind”.
+_BASES = ("", "base", "base rate", "(intercept)", "intercept")
 _FILL = "Fill the column “level”, or “at”."
 
 
@@ -220,7 +223,16 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
     mains = [term for term in terms if isinstance(term, Factor)]
     parts = [part for term in terms for part in term.parts]
     numbers = [part.column for part in parts if not part.of_levels]
+    X = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
+    for part in parts:
+        if (
+            part.of_levels
+            and part.column in X
+            and (levels := in_intervals(X[part.column], part.cells)) is not None
+        ):
+            X = X.assign(**{part.column: levels})
     features = named_features(X, [part.column for part in parts], numbers=numbers)
+    refuse_unmatched(mains, features)
     if unknown == "error":
         hint = 'Correct the cells, add the level to the table, or rate with unknown="base".'
         problems = lacking(mains, features, what="The tariff has no relativity", hint=hint)
@@ -285,11 +297,16 @@ def read_terms(table: pd.DataFrame) -> tuple[list[Term], float, list[Array], boo
 def _whole(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     """Return the table with every column, and the name of that of values."""
     checks = Checks(DataError)
+    table = _with_kinds(table)
     there = [name for name in (RELATIVITY, POINTS) if name in table.columns]
     what, hint = f"A tariff's table has a column “{RELATIVITY}” or one called “{POINTS}”", _AS_MADE
     checks.require(len(there) == 1, None, what, hint)
     for name in ("factor", "kind"):
-        checks.require(name in table.columns, name, "The tariff's table lacks it", hint)
+        how = (
+            "Its columns are factor, kind, level and relativity; split a coefficient's name such as zoneB "
+            "into the factor zone and the level B."
+        )
+        checks.require(name in table.columns, name, "The tariff's table lacks it", how)
     checks.finish()
     table = table.reset_index(drop=True)
     empty = dict.fromkeys(TEXTS) | dict.fromkeys(NUMBERS, np.nan)
@@ -302,6 +319,19 @@ def _whole(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
             f"The columns {', '.join((*NUMBERS, there[0]))} hold numbers alone.",
         ) from None
     return table.assign(**numbers), there[0]
+
+
+def _with_kinds(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with columns named in small letters, and the kind of a row by its cells."""
+    ours = {*_COLUMNS, RELATIVITY, POINTS, "share", "claims"}
+    new = {each: str(each).strip().lower() for each in table.columns if each not in ours}
+    new = {each: name for each, name in new.items() if name in ours and name not in table.columns}
+    table = table.rename(columns=new)
+    if "kind" in table.columns or "factor" not in table.columns or "level" not in table.columns:
+        return table
+    nameless = table["factor"].isna() | table["factor"].astype(str).str.lower().isin(_BASES)
+    kind = np.where(nameless, BASE, np.where(table["level"].isna(), MISSING, LEVEL))
+    return table.assign(kind=kind, factor=table["factor"].astype(object).where(~nameless, None))
 
 
 def _check_values(table: pd.DataFrame, value: str) -> None:

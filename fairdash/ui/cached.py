@@ -298,10 +298,12 @@ def summary_of(source: DatasetSource) -> Summary:
     if isinstance(source, UploadSource):
         frame, _ = upload_of(source.sha256, source.name, source.reading)
         decided = {fix.column for fix in source.fixes}
+        played = {column for part in source.roles.parts.values() for column in part}
         ways = tuple(
             way
             for way in _ways(frame, table=f"{source.sha256} {source.reading}")
-            if way.column in source.roles.features and way.column not in decided
+            if way.column not in decided
+            and way.column in (played if way.fixes[0].kind == "codes" else source.roles.features)
         )
     support = {name: support_sentence(dataset.sensitive[name]) for name in dataset.roles.sensitive}
     totals = claims_in_total(dataset.features)

@@ -25,7 +25,9 @@ log = logging.getLogger("fairdash.app")
 
 FIX_LABELS = {
     "drop_rows": "Drop these rows",
+    "codes": "Make these cells missing",
     "convert": "Convert to numbers",
+    "dash_zero": "Convert to numbers, the mark as 0",
     "order": "Use the order of its bands",
     "leave_out": "Leave it out",
     "keep": "Keep it",

@@ -106,7 +106,7 @@ def test_levels_that_the_model_does_not_know_are_counted(rows, change, words):
         ("by_name", {"age": lambda t: t["age"].where(t.index != 4)}, None, "“age” is missing in 1 row (row 5)"),
         ("by_name", {"age": lambda t: t["age"] + 0.5}, None, "“age” is a fraction in 300 rows"),
         ("by_name", {"age": lambda t: t["age"].astype(str)}, None, "“age” holds text, such as “79”"),
-        ("glm_poisson", {}, ["age", "power", "claims"], "it takes 2 columns, and 3 are given"),
+        ("glm_poisson", {}, ["age", "power", "claims"], "it takes 2 columns, not 3"),
         ("glm_poisson", {}, ["age", "region"], "it takes numbers, and “region” holds text"),
         ("classifier", {}, NUMBERS, "it has 2 outputs: “output_label” (tensor(int64)), “output_probability”"),
         ("two_targets", {}, NUMBERS, "its output “variable” has 2 numbers a row"),

@@ -184,7 +184,7 @@ def test_empty_lines_are_skipped_and_lines_stay_right() -> None:
     ("content", "what"),
     [
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image"),
-        (b"RDA3\nA\n197888", "an R data file written as text"),
+        (b"FEA1\0\0\0\0", "a Feather file"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "an old Excel"),
         (b"%PDF-1.7\n", "a PDF"),
         (b"\n<!DOCTYPE html><html>", "a web page"),

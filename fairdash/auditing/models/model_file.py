@@ -143,7 +143,7 @@ class OnnxModel:
             wanted = self._inputs[0].shape[-1] if len(self._inputs[0].shape) == 2 else None
             if isinstance(wanted, int) and wanted != len(self._columns):
                 raise refused(
-                    f"it takes {counted(wanted, 'column')}, and {len(self._columns)} are given ({named})",
+                    f"it takes {counted(wanted, 'column')}, not {len(self._columns)} ({named})",
                     "Name the model's columns, in its order.",
                 )
         return ("log" if link == "log" else "identity"), tuple(said)

@@ -20,10 +20,16 @@ _SIGNATURES = (
     (b"\xfd7zXZ\x00", "an xz archive"),
     (b"(\xb5/\xfd", "a Zstandard archive"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel or Word file"),
+    (
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+        "an old Excel or Word file, or a workbook that is locked with a password",
+    ),
     (b"RDX", "an R data file of another kind than save() writes"),
-    (b"RDA2\nA\n", "an R data file written as text"),
-    (b"RDA3\nA\n", "an R data file written as text"),
+    (b"B\n\x02\0\0\0", "an R data file in the byte order of one machine"),
+    (b"B\n\x03\0\0\0", "an R data file in the byte order of one machine"),
+    (b"FEA1", "a Feather file"),
+    (b"Obj\x01", "an Avro file"),
+    (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
     (b"SQLite format 3\x00", "an SQLite database"),
     (b"\x80\x04\x95", "a Python pickle"),
 )
@@ -90,7 +96,10 @@ def _check_is_text(content: bytes, *, encoding: str | None = None) -> None:
     # Tabs, line ends, form feeds, the old end-of-file mark and escapes do occur in text.
     control = sum(sample.count(bytes([code])) for code in range(1, 32) if code not in b"\t\n\r\v\f\x1a\x1b")
     if b"\x00" in content or control > len(sample) / 200:
-        raise ReadingError.of("this file holds binary data, not a text table", _TO_CSV)
+        # An ORC file names itself at both ends; a text may begin like it.
+        is_orc = content.startswith(b"ORC") and content[-4:-1] == b"ORC"
+        what = "is an ORC file" if is_orc else "holds binary data"
+        raise ReadingError.of(f"this file {what}, not a text table", _TO_CSV)
 
 
 def _find_encoding(content: bytes) -> str:

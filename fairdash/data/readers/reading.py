@@ -23,10 +23,12 @@ from types import MappingProxyType
 
 import pandas as pd
 
+from fairdash.data.codes import said_of_codes
 from fairdash.data.readers import limits
 from fairdash.data.readers.delimited import read_delimited
 from fairdash.data.readers.excel import is_workbook, read_excel, sheet_names
 from fairdash.data.readers.limits import check_file
+from fairdash.data.readers.r_data import R_FILE, frame_names, read_rda
 from fairdash.data.readers.report import (
     EXCEL,
     FORMATS,
@@ -41,7 +43,7 @@ from fairdash.data.readers.report import (
 )
 from fairdash.data.readers.statistics_packages import parser_of, read_statistics
 from fairdash.data.readers.table import empty_file
-from fairdash.data.readers.typed import R_MARKS, frame_names, read_parquet, read_rda
+from fairdash.data.readers.typed import read_parquet
 from fairdash.errors import FairdashError, OptionError, ReadingError
 
 Reader = Callable[[bytes, ReadingOptions], tuple[pd.DataFrame, ReadingReport]]
@@ -56,10 +58,7 @@ READERS: Mapping[str, Reader] = MappingProxyType(
         **dict.fromkeys((SAS, STATA, SPSS), read_statistics),
     }
 )
-_FIRST_BYTES = (
-    (limits.PARQUET_MARK, PARQUET),
-    *((mark, R_DATA) for mark in R_MARKS),
-)
+_FIRST_BYTES = ((limits.PARQUET_MARK, PARQUET),)
 
 _GZIP, _ZIP, _BZIP2, _XZ = b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ\x00"
 _ZIP_ENTRY = b"PK\x01\x02"
@@ -70,6 +69,8 @@ _AT_ONCE = 2**16
 _XZ_MEMORY = 256 * 2**20
 #: What an Excel workbook, which is a zip archive as well, always holds.
 _OFFICE = "[Content_Types].xml"
+#: What an OpenDocument file holds instead.
+_OPEN_DOCUMENT = "META-INF/manifest.xml"
 
 # What Python's modules raise on damaged and oddly packed archives.
 _DAMAGED = (
@@ -92,6 +93,7 @@ def read_table(
     delimiter: str | None = None,
     decimal: str | None = None,
     missing_values: Sequence[str] | None = None,
+    also_missing: Sequence[str] = (),
     sheet: str | None = None,
     number_names: bool = False,
     header_row: int | None = None,
@@ -111,7 +113,7 @@ def read_table(
         A path, or the bytes of a file.
     name
         Display name; by default the path's last part.
-    encoding, delimiter, decimal, missing_values, sheet, number_names, header_row, keep_below
+    encoding, delimiter, decimal, missing_values, also_missing, sheet, number_names, header_row, keep_below
         See :class:`~fairdash.data.readers.report.ReadingOptions`; options not given are detected and
         reported.
     columns
@@ -146,6 +148,7 @@ def read_table(
         delimiter=delimiter,
         decimal=decimal,
         missing_values=None if missing_values is None else tuple(missing_values),
+        also_missing=tuple(also_missing),
         sheet=sheet,
         number_names=number_names,
         header_row=header_row,
@@ -185,6 +188,8 @@ def read_content(
         frame, report = read_parquet(content, options, columns)
     else:
         frame, report = READERS[kind](content, options)
+    doubts = (said for name in frame for said in said_of_codes(frame[name]))
+    report = replace(report, notes=(*report.notes, *doubts))
     if packed is not None:
         report = replace(report, notes=(f"Unpacked from {packed}.", *report.notes))
     return frame, report
@@ -210,6 +215,8 @@ def _kind_of(content: bytes) -> str:
     for first, kind in _FIRST_BYTES:
         if content.startswith(first):
             return kind
+    if R_FILE.match(content[:40]):
+        return R_DATA
     if (found := parser_of(content)) is not None:
         return found[0]
     if content.startswith(_ZIP):
@@ -226,6 +233,11 @@ def bytes_of(source: str | Path | bytes) -> bytes:
     if isinstance(source, bytes):
         return source
     try:
+        if Path(source).is_dir() and any(Path(source).rglob("*.parquet")):
+            raise ReadingError.of(
+                "this is a folder of Parquet files, whose parts may hold columns in their names",
+                "Write it as one file, such as pandas.read_parquet(folder).to_parquet(file).",
+            )
         with Path(source).open("rb") as file:
             check_file(Path(source).stat().st_size, file.read(len(limits.PARQUET_MARK)))
         return Path(source).read_bytes()
@@ -285,6 +297,11 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
                 members = archive.infolist()
                 if any(member.filename == _OFFICE for member in members):
                     return content, None
+                if any(member.filename == _OPEN_DOCUMENT for member in members):
+                    raise ReadingError.of(
+                        "this is an OpenDocument file (.ods), which fairdash does not read",
+                        "Save the table as .xlsx or CSV.",
+                    )
                 with archive.open(_only(members)) as packed:
                     inside = packed.read(largest + 1)
         # A ReadingError is a ValueError too.

@@ -45,7 +45,9 @@ class ReadingOptions:
     decimal
         ``"."`` or ``","``.
     missing_values
-        Cells that count as missing, besides the empty one.
+        Cells that count as missing, besides the empty one, instead of those that do so by default.
+    also_missing
+        Further such cells, texts or numbers, in all columns or in one: ``"999"`` or ``"age=999"``.
     sheet
         Sheet of a workbook, or data frame of an R file.
     number_names
@@ -61,6 +63,7 @@ class ReadingOptions:
     delimiter: str | None = None
     decimal: str | None = None
     missing_values: tuple[str, ...] | None = None
+    also_missing: tuple[str, ...] = ()
     sheet: str | None = None
     number_names: bool = False
     header_row: int | None = None

@@ -10,10 +10,12 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import median_high
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from fairdash.data.codes import numbers_rows
 from fairdash.data.grammar import LIKE_NUMBER, folded
 from fairdash.data.readers.report import ReadingOptions, ReadingReport, Renamed
 from fairdash.data.readers.texts import as_text
@@ -68,9 +70,10 @@ class TableBuilder:
         default_marks: Sequence[str] = (),
     ) -> None:
         self.names, self.renamed, self.notes = named(header, number=options.number_names)
+        self.blank = [each for each in self.renamed if _is_blank(header[each[0] - 1])]
         self.lines = lines
         marks = default_marks if options.missing_values is None else options.missing_values
-        self.marks = tuple(mark.strip() for mark in marks)
+        self.marks = tuple(mark.strip() for mark in (*marks, *options.also_missing))
         self.problems: list[Problem] = []
         self.decimal_commas: dict[str, int] = {}
         #: Column to the sign of money or percent that its cells are written with.
@@ -130,6 +133,34 @@ class TableBuilder:
         if n_missing:
             self.missing_found[""] = n_missing
 
+    def _take_marked(self) -> None:
+        """Make cells missing that are marked by a number, or in one column: 999 and age=999."""
+        for mark in self.marks:
+            name, _, value = mark.rpartition("=")
+            for column in [name] if name in self._columns else [] if name else list(self._columns):
+                values = self._columns[column]
+                if pd.api.types.is_datetime64_any_dtype(values):
+                    day: Any = pd.to_datetime(value, errors="coerce")
+                    marked = values.eq(day)
+                elif pd.api.types.is_numeric_dtype(values) and LIKE_NUMBER.fullmatch(value):
+                    marked = values.eq(pd.to_numeric(value, errors="coerce"))
+                else:
+                    marked = values.eq(value)
+                if count := int(marked.sum()):
+                    self._columns[column] = values.mask(marked)
+                    self.missing_found[value] += count
+
+    def _leave_out_row_numbers(self) -> None:
+        """Leave out a column without a name that numbers the rows, as R and pandas write them."""
+        for position, name in self.blank:
+            if len(self._columns) > 1 and numbers_rows(self._columns[name], gaps=True):
+                del self._columns[name]
+                self.renamed = tuple(each for each in self.renamed if each[0] != position)
+                self.notes.append(
+                    f"Column {position} has no name and numbers the rows. It is left out: give it a name to "
+                    "keep it."
+                )
+
     def leave_out(self, names: Sequence[str], why: str) -> None:
         """Note columns that are not read, if any."""
         if names:
@@ -153,6 +184,8 @@ class TableBuilder:
         """
         if self.problems:
             raise ReadingError(*self.problems)
+        self._take_marked()
+        self._leave_out_row_numbers()
         report = ReadingReport(
             format=format,
             encoding=encoding,
@@ -171,6 +204,10 @@ class TableBuilder:
             units=MappingProxyType(self.units),
         )
         return pd.DataFrame(self._columns), report
+
+
+def _is_blank(cell: object) -> bool:
+    return cell is None or not str(cell).strip()
 
 
 def empty_file(what: str = "the file", hint: str = "Choose another file.") -> ReadingError:
@@ -211,7 +248,7 @@ def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str],
     ReadingError
         A name stands over several columns and is not to be numbered; each such name is a problem.
     """
-    names = ["" if cell is None else str(cell).strip() for cell in header]
+    names = ["" if _is_blank(cell) else str(cell).strip() for cell in header]
     for position, column in enumerate(names, start=1):
         if not column:
             fresh = f"column {position}"

@@ -49,7 +49,22 @@ class TextColumn:
         self._counts = np.bincount(self._codes, minlength=len(self._texts))
         self.is_missing = self._trimmed.is_in(["", *table.marks])
         self.n_known = self._count(~self.is_missing)
+        self._negative = self._take_negatives()
         self.unit = self._take_unit()
+
+    def _take_negatives(self) -> np.ndarray:
+        """Mask of distinct cells that are negative amounts, in brackets or so; they get a minus sign."""
+        found = np.zeros(len(self._texts), dtype=bool)
+        if not any(self._trimmed.hold(sign).any() for sign in ("(", "-", "\u2212", "\u2013")):
+            return found
+        if not self._trimmed.match(grammar.SIGNS, whole=False).any():
+            return found
+        texts, known = self._trimmed.to_list(), np.flatnonzero(~self.is_missing)
+        signed = grammar.negatives([texts[k] for k in known], self._counts[known].tolist())
+        if signed:
+            found[known] = [texts[k] in signed for k in known]
+            self._trimmed = type(self._trimmed).of([signed.get(text, text) for text in texts])
+        return found
 
     def _take_unit(self) -> str:
         """The one currency or percent sign around numbers; it is removed from the cells before parsing."""
@@ -203,7 +218,16 @@ class TextColumn:
             return
         self._keep_unit()
         values = numbers[self._codes]
-        self._table.add(self.name, values if self.is_missing.any() else values.astype(np.int64))
+        values = values if self.is_missing.any() else values.astype(np.int64)
+        self._table.add(self.name, values, *self._said_of_negatives())
+
+    def _said_of_negatives(self) -> list[str]:
+        if not self._negative.any():
+            return []
+        return [
+            f"“{self.name}”: amounts in brackets or with the minus sign behind them are read as negative "
+            f"({self._places(self._negative)})."
+        ]
 
     def _add_numbers(
         self, mark: str, fractions: np.ndarray, *, grouped: np.ndarray | None = None, note: str = ""
@@ -231,7 +255,8 @@ class TextColumn:
         if mark == "," and fractions.any():
             self._table.decimal_commas[self.name] = self._count(fractions)
         self._keep_unit()
-        self._table.add(self.name, numbers[self._codes], *([note] if note else []))
+        notes = [note] if note else []
+        self._table.add(self.name, numbers[self._codes], *notes, *self._said_of_negatives())
 
     def _keep_unit(self) -> None:
         if self.unit:
@@ -284,8 +309,15 @@ class TextColumn:
             return
         numbers = self.whole | self.power | self.dot | self.comma
         thousands = self._matches(grammar.THOUSANDS) & ~numbers
+        others = ~self.is_missing & ~numbers & ~thousands
+        mark = self._trimmed[int(np.flatnonzero(others)[0])] if others.sum() == 1 else ""
         why = ""
-        if thousands.any() and self.all_known(numbers, thousands):
+        if mark and grammar.is_mark(mark) and (numbers | thousands).sum() > 1:
+            why = (
+                f"it holds “{mark}” in {self._places(others)}, and numbers otherwise. Convert it with this "
+                f"mark as 0 or as missing, or name the mark as missing (--missing {mark})"
+            )
+        elif thousands.any() and self.all_known(numbers, thousands):
             why = (
                 f"its numbers have a separator between thousands ({self._places(thousands)}). "
                 "Remove it in the file to use them as numbers"

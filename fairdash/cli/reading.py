@@ -1,0 +1,46 @@
+"""Read a file for a command: the notes on how it was read go to standard error."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+from cyclopts import Parameter
+
+from fairdash.data.readers.reading import bytes_of, read_content
+from fairdash.data.readers.report import ReadingOptions, ReadingReport
+from fairdash.utils.text import visible
+
+Marks = Annotated[tuple[str, ...], Parameter(metavar="MARK", allow_leading_hyphen=True)]
+
+
+def read_file(
+    file: Path | bytes,
+    *,
+    sheet: str | None = None,
+    missing: tuple[str, ...] = (),
+    reading: ReadingOptions | None = None,
+    columns: tuple[str, ...] | None = None,
+) -> tuple[pd.DataFrame, ReadingReport]:
+    """Read a table, and say on standard error what a reader of its figures should know of it.
+
+    Parameters
+    ----------
+    sheet, missing
+        Options of the command, which replace those in `reading`.
+    reading, columns
+        As in :func:`~fairdash.data.readers.reading.read_content`.
+    """
+    options = chosen_reading(reading or ReadingOptions(), sheet, missing)
+    frame, report = read_content(bytes_of(file), options, columns)
+    for note in report.notes:
+        print(visible(note), file=sys.stderr)
+    return frame, report
+
+
+def chosen_reading(reading: ReadingOptions, sheet: str | None, missing: tuple[str, ...]) -> ReadingOptions:
+    """Return reading options with those of a command in place."""
+    return replace(reading, sheet=sheet or reading.sheet, also_missing=missing or reading.also_missing)

@@ -1,0 +1,201 @@
+"""Values that stand for something else than a number, such as 999 for an age that is not known.
+
+A code is told from a number by how it looks and by where it lies: -1 below whole numbers from 0 on, or 999 in
+several rows far beyond all others. What is only likely is said, and never changed without a word.
+
+>>> ages = pd.Series([18, 25, 31, 40, 52, 66, 71] * 3 + [999] * 4, name="age")
+>>> special_codes(ages)
+{999.0: 4}
+>>> special_codes(pd.Series([99.0, 199.0, 299.0, 399.0, 999.0] * 5))
+{}
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.data.header_words import meanings_of, other_words
+from fairdash.utils.text import amount, counted
+
+Floats = NDArray[np.float64]
+
+#: A code stands in so many rows, among so many different numbers, and one column has so many.
+_FEWEST_ROWS, _FEWEST_VALUES, _MOST_CODES = 3, 5, 6
+#: Limits of the types of numbers that programs write for “no number”, and of floats by Stata and others.
+_LIMITS = frozenset(
+    float(sign * number)
+    for number in (2**15 - 1, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**63, 10**20, 10**30)
+    for sign in (1, -1)
+)
+#: How far a code lies from the rest: as a share of their range, and in steps between the nearest of them.
+_GAP, _STEPS = 0.1, 5
+#: Days that stand for “not known”, “from the beginning” and “until further notice”.
+_DAYS = (
+    "0001-01-01 1600-01-01 1601-01-01 1753-01-01 1800-01-01 1899-12-30 1899-12-31 1900-01-01 1901-01-01 "
+    "1970-01-01 2099-12-31 2199-12-31 2999-12-31 3000-01-01 3999-12-31 9999-01-01 9999-12-31"
+)
+_SPECIAL_DAYS = frozenset(np.datetime64(day, "D") for day in _DAYS.split())
+_FEWEST_DAYS_AWAY = 5 * 365
+#: Years that a column of years may hold, and the year that stands for an unknown one before them.
+_YEARS, _BEGINNING = (1905, 2150), 1900
+#: What programs call the numbers of the rows that they write beside the columns.
+ROW_NAMES = re.compile(
+    r"Unnamed: ?0|column 1_*|X|V1|\.\.\.1|index|level_0|row_?names?|row\.names|_N_|obs", re.IGNORECASE
+)
+#: Nobody insured is younger where an age is that of a person.
+_YOUNGEST = 10
+
+
+def special_codes(values: pd.Series) -> dict[float | np.datetime64, int]:
+    """Return values of a column that are likely codes, with the rows that hold them.
+
+    Parameters
+    ----------
+    values : Series, shape (n,)
+        Numbers or dates; other columns have no such codes.
+    """
+    if pd.api.types.is_datetime64_any_dtype(values.dtype):
+        return _special_days(values)
+    is_number = pd.api.types.is_float_dtype(values.dtype) or pd.api.types.is_integer_dtype(values.dtype)
+    if not is_number:
+        return {}
+    cells: Floats = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    found: dict[float | np.datetime64, int] = {}
+    low, high = np.fmin.reduce(cells, initial=np.inf), np.fmax.reduce(cells, initial=-np.inf)
+    # One look at the ends is enough for nearly every column.
+    for sign in (1, -1):
+        if (low if sign < 0 else high) * sign > 0 and _looks_special(low if sign < 0 else high):
+            found |= _beyond(cells[np.isfinite(cells)], sign)
+    if low in (0, _BEGINNING) and (count := _before_all(values.name, cells, low)):
+        found[float(low)] = count
+    return found
+
+
+def _looks_special(number: float) -> bool:
+    """Return whether a number is written as codes are: 99, 998, -1, -666666666 or the limit of a type."""
+    if not np.isfinite(number):
+        return False
+    if number in _LIMITS or abs(number) > 1e300 or number in range(-9, 0):
+        return True
+    if abs(number) > 1e16:
+        return False
+    text = repr(abs(float(number))).removesuffix(".0")
+    digits = text.replace(".", "")
+    alike = len(set(digits)) == 1 and digits[0] in ("9" if "." in text or len(digits) < 3 else "6789")
+    nearly = "." not in text and set(digits[:-1]) == {"9"} and digits[-1] in "678"
+    return (len(digits) > 1 + ("." in text)) and (
+        alike or nearly or (len(digits) > 4 and len(set(digits)) == 1) or digits == "88"
+    )
+
+
+def _beyond(cells: Floats, sign: int) -> dict[float | np.datetime64, int]:
+    """Codes at the upper end of a column's known cells (sign 1), or at the lower one (-1)."""
+    levels, counts = np.unique(sign * cells, return_counts=True)
+    codes: list[int] = []
+    while len(codes) < _MOST_CODES and len(levels) - len(codes) > _FEWEST_VALUES:
+        place = len(levels) - len(codes) - 1
+        if not _looks_special(sign * levels[place]):
+            break
+        codes.append(place)
+    if sign < 0 and len(codes) > 1 and levels[codes].tolist() == list(range(len(codes), 0, -1)):
+        # Steps below zero, as of a bonus scale from -2 on.
+        return {}
+    # From the least on: a code may lie beside another, but not beside a number.
+    while codes:
+        place = codes[-1]
+        if counts[place] >= _FEWEST_ROWS and _is_apart(levels[: place + 1], counts[: place + 1], sign):
+            break
+        codes.pop()
+    return {float(sign * levels[k]): int(counts[k]) for k in codes}
+
+
+def _is_apart(levels: Floats, counts: NDArray[np.int64], sign: int) -> bool:
+    """Return whether the last of these ascending numbers, times a sign, lies apart from the others."""
+    *_, code = levels
+    rest = levels[:-1]
+    if sign < 0 and rest[-1] <= 0:
+        # Numbers that are never below zero have no place for it, unless there are only a few of them.
+        return bool(code > 9 or rest[0] <= -10 or (rest != np.round(rest)).any())
+    endings = np.mod(np.abs(rest), 100) == code % 100
+    if code >= 99 and endings.mean() > 0.2:
+        # Prices such as 199 and 299.
+        return False
+    step = float(np.median(np.diff(rest[-_STEPS - 1 :])))
+    gap, spread = code - rest[-1], rest[-1] - rest[0]
+    often = gap > spread or counts[-1] > 2 * counts[-2]
+    return bool(often and gap > max(_GAP * spread, _STEPS * step))
+
+
+def _before_all(name: object, cells: Floats, first: float) -> int:
+    """Count the zeros of a person's age or of years, or the years 1900, before which there is a gap."""
+    rest = cells[np.isfinite(cells) & (cells != first)]
+    count = int((cells == first).sum())
+    if count < _FEWEST_ROWS or len(rest) == 0 or (rest != np.round(rest)).any():
+        return 0
+    low, high = float(rest.min()), float(rest.max())
+    if _YEARS[0] <= low < high <= _YEARS[1]:
+        return count if first == 0 or count > 2 * (rest == low).sum() else 0
+    is_age = bool({"age", "driver_age"} & set(meanings_of(name))) and not other_words(name, "age", "thing")
+    return count if first == 0 and is_age and low >= _YOUNGEST and high <= 120 else 0
+
+
+def _special_days(values: pd.Series) -> dict[float | np.datetime64, int]:
+    known = values.dropna()
+    known = known.dt.tz_localize(None) if getattr(known.dtype, "tz", None) is not None else known
+    days = known.to_numpy().astype("datetime64[D]")
+    found: dict[float | np.datetime64, int] = {}
+    for end in (np.min, np.max):
+        if len(days) == 0 or (day := end(days)) not in _SPECIAL_DAYS:
+            continue
+        count, rest = int((days == day).sum()), days[days != day]
+        far = len(rest) and abs(int((end(rest) - day) / np.timedelta64(1, "D"))) > _FEWEST_DAYS_AWAY
+        if count >= _FEWEST_ROWS and far:
+            found[day] = count
+    return found
+
+
+def written(code: float | np.datetime64) -> str:
+    """Write a code as it stands in a file."""
+    if isinstance(code, np.datetime64):
+        return str(code)
+    return f"{code:.0f}" if code == round(code) and abs(code) < 1e16 else amount(code)
+
+
+def numbers_rows(values: pd.Series, *, gaps: bool = False) -> bool:
+    """Return whether a column holds the numbers of the rows, from 0 or 1 on, in any order.
+
+    Parameters
+    ----------
+    gaps
+        Whether numbers may be left out, as R does where rows were.
+    """
+    if not pd.api.types.is_integer_dtype(values.dtype) or len(values) < 2 or values.isna().any():
+        return False
+    low, high, n = int(values.min()), int(values.max()), len(values)
+    is_whole = low in (0, 1) and high - low == n - 1
+    return bool((is_whole or (gaps and low >= 0 and high < 20 * n)) and values.is_unique)
+
+
+def said_of_codes(values: pd.Series) -> list[str]:
+    """Return a sentence on a column's likely codes, if it has any."""
+    if not (codes := special_codes(values)):
+        return []
+    held = ", ".join(f"{written(code)} in {counted(count, 'row')}" for code, count in codes.items())
+    marks = " ".join(f"--missing {values.name}={written(code)}" for code in codes)
+    return [
+        f"“{values.name}” holds {held}, apart from all other values. This may be a code for a missing value "
+        f"and is used as a number unless you say so ({marks})."
+    ]
+
+
+def without_codes(values: pd.Series) -> tuple[pd.Series, str]:
+    """Return a column in which likely codes are missing, with a note."""
+    codes = special_codes(values)
+    days = values.to_numpy().astype("datetime64[D]") if values.dtype.kind == "M" else values
+    shown = ", ".join(map(written, codes))
+    note = f"“{values.name}”: {shown} is a missing cell ({counted(sum(codes.values()), 'row')})."
+    return values.mask(np.isin(days, np.array(list(codes)))), note

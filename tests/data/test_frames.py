@@ -1,0 +1,107 @@
+"""Frames of other libraries and kinds of columns, in an audit: bands, categories, row numbers, wide integers."""
+
+from __future__ import annotations
+
+import decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import fairdash as fd
+from fairdash.data import read_table
+from fairdash.data.frames import in_order, plain_frame
+
+RNG = np.random.default_rng(1)
+N = 600
+AGE = RNG.integers(18, 86, N)
+TABLE = pd.DataFrame({"price": 500 - 3 * AGE + RNG.normal(0, 30, N), "age": AGE, "km": RNG.normal(size=N)})
+BANDS = pd.cut(AGE, [17, 24, 44, 64, 99], labels=["18-24", "25-44", "45-64", "65+"])
+
+
+def audited(frame: object, **options: object) -> fd.AuditResult:
+    return fd.audit(frame, price="price", sensitive="age", questions=[1], **options)
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    ("ages", "words"),
+    [
+        (BANDS.astype(str), "as classes in their order"),
+        (np.where(AGE > 79, "80+", AGE.astype(str)), "numbers with an open end, such as 90+"),
+        (pd.cut(AGE, 4), ""),
+        (pd.Categorical(AGE // 20), ""),
+        ([decimal.Decimal(int(age)) for age in AGE], ""),
+    ],
+    ids=["bands", "top code", "intervals", "categories of numbers", "decimals"],
+)
+def test_an_attribute_of_any_kind_is_audited_in_its_order(ages: object, words: str) -> None:
+    result = audited(TABLE.assign(age=ages))
+    assert result.verdict == "above"
+    assert not words or any(words in note for note in result.notes)
+
+
+def test_bands_keep_their_order_and_open_ends_their_limit() -> None:
+    found = in_order(pd.Series(["100-199", "20-99", "200+"] * 9, name="power"))
+    assert found is not None
+    assert found[0].cat.categories.tolist() == ["20-99", "100-199", "200+"]
+    found = in_order(pd.Series(["18", "19", "20", "80+"] * 9, name="age"))
+    assert found is not None
+    assert found[0].tolist()[:4] == [18, 19, 20, 80]
+    for honest in (["north", "south"], ["1", "2"], ["A1", "B2"], [1.0, 2.0]):
+        assert in_order(pd.Series(honest * 9, name="x")) is None
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pl.from_pandas(TABLE),
+        pl.from_pandas(TABLE).with_columns(pl.col("age").cast(pl.Int128), pl.col("price").cast(pl.Decimal(12, 6))),
+        pl.from_pandas(TABLE).with_columns(area=pl.Series(RNG.choice(["N", "S"], N)).cast(pl.Categorical)),
+        pa.Table.from_pandas(TABLE),
+        pa.table(
+            {
+                **{name: TABLE[name].to_numpy() for name in TABLE},
+                "area": pa.DictionaryArray.from_arrays(
+                    pa.array(RNG.integers(0, 2, N), pa.uint32()), pa.array(["N", "S"])
+                ),
+            }
+        ),
+        TABLE.assign(lists=[[1, 2]] * N),
+        TABLE.rename(columns={"km": 5}),
+        TABLE.convert_dtypes(dtype_backend="pyarrow"),
+    ],
+    ids=["polars", "polars wide", "polars category", "arrow", "arrow unsigned", "lists", "number", "arrow types"],
+)  # fmt: skip
+def test_a_frame_of_any_library_is_audited(frame: object) -> None:
+    assert audited(frame).verdicts["value"][0] == pytest.approx(audited(TABLE).verdicts["value"][0], rel=1e-4)
+
+
+def test_codes_and_row_numbers_of_a_frame_are_said() -> None:
+    frame = TABLE.assign(age=np.where(np.arange(N) % 15 == 0, 999, AGE))
+    frame.insert(0, "Unnamed: 0", np.arange(N))
+    notes = " ".join(audited(frame).notes)
+    assert "“age” holds 999 in 40 rows" in notes
+    assert "1 column not used: they number the rows (“Unnamed: 0”)." in notes
+    plain, notes = plain_frame(TABLE.assign(X=RNG.integers(0, 99, N), index=np.arange(N)), named=["index"])
+    assert (list(plain), notes) == (["price", "age", "km", "X", "index"], [])
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    "kind", ["1..n", "0..n-1", "sorted otherwise", "rows left out", "named", "amounts", "few"]
+)
+def test_row_names_are_left_out_of_a_file_by_name(kind: str) -> None:
+    numbers = {
+        "0..n-1": np.arange(N), "sorted otherwise": RNG.permutation(N) + 1, "rows left out": np.arange(N) * 3 + 1,
+        "amounts": RNG.permutation(10**6)[:N], "few": RNG.integers(0, 5, N),
+    }.get(kind, np.arange(1, N + 1))  # fmt: skip
+    frame = TABLE.set_axis(numbers, axis=0)
+    table, report = read_table(frame.to_csv(index_label="n" if kind == "named" else "").encode())
+    left_out = kind not in ("named", "amounts", "few")
+    assert (list(table) == list(TABLE)) is left_out
+    assert any("Column 1 has no name and numbers the rows." in note for note in report.notes) is left_out
+    assert report.n_columns == len(table.columns)
