@@ -89,7 +89,7 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
     n_iter_ : int
         Number of epochs trained.
     n_validation_rows_ : int
-        Rows set aside for `patience`, 0 without it.
+        Rows set aside for `patience`, 0 without it; a file does not keep it.
     best_epoch_ : int
         Epoch whose weights are used: with `patience` the best on the validation rows, otherwise the last.
     device_ : str
@@ -294,7 +294,7 @@ _KIND = "fairdash.FairRegressor"
 #: Counted up when a file can no longer be read by the fairdash before.
 _FORMAT = 2
 #: What fit has learned beside the predictor, and is plain.
-_FITTED = ("n_features_in_", "lam_", "n_iter_", "n_validation_rows_", "best_epoch_", "device_")
+_FITTED = ("n_features_in_", "lam_", "n_iter_", "best_epoch_", "device_")
 #: Arrays of the encoder; the last two only where it has functions of numbers.
 _OF_ENCODER = ("median", "mean", "scale", "knots", "heights")
 
