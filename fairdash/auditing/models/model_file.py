@@ -272,7 +272,7 @@ def _as_levels(cells: pd.Series) -> NDArray[Any]:
 
 
 def _holds_text(content: bytes, text: str) -> bool:
-    """Return whether a file lists a text: ONNX writes its length before it, and the number of the field before that
+    """Return whether a file lists a text, which ONNX writes after its length and the number of its field
     (AttributeProto.strings, TensorProto.string_data)."""
     held = text.encode()
     length = bytes([len(held)]) if len(held) < 128 else bytes([len(held) % 128 + 128, len(held) // 128])
