@@ -214,7 +214,8 @@ def test_a_model_is_asked_for_in_place_of_a_column(source: UploadSource) -> None
     at = calm(at.button[-1].click().run())
     audit = AuditJob(at.query_params["audit"], owner=LOCAL)
     assert audit.spec.plan.columns.price == "model price"
-    wanted = {"model_columns": ("power", "age"), "customer": 7}
+    wanted = {"model_columns": ("power", "age"), "customer": 7, "model_link": "auto"}
+    wanted |= {"model_output": None, "check_column": None}
     assert audit.model == {"model": onnx_bytes(n=2), **wanted}
     audit.ask_to_cancel()
 
