@@ -39,6 +39,7 @@ from fairdash.auditing.models.premiums import (
 )
 from fairdash.auditing.table import AuditTable
 from fairdash.utils.extras import EXTRA_OF, has
+from fairdash.utils.rounding import varies
 from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import percent
 
@@ -73,7 +74,8 @@ def through_what(data: AuditData, _: Answered) -> Part:
     _typical, uf = typical_gap(table, data.basis, data.curve)
     measures = [data.measure("share_of_variance", uf, of_price=False)]
     spread = f"“{name}” explains {within(uf)} of the price's variance."
-    if table.features.columns.empty or uf.ci_high <= 0:
+    # A price may use s although its averages along s are alike: in one way for each class of another column.
+    if table.features.columns.empty or not varies(table.price):
         more = [_NO_FEATURES] if table.features.columns.empty else []
         return Part(sentences=(spread, *more), measures=tuple(measures))
     fits, itself, whole, shares = drivers_of(table, random_state=data.seed)

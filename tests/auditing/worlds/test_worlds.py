@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
+from benchmarks.worlds import RESULTS, page_lines
 from fairdash.auditing.models import premiums
 from fairdash.auditing.questions import attribution
 from tests.auditing.worlds.book import WORLDS
 from tests.auditing.worlds.truths import NUMBERS
+from tests.serving import ROOT
 
 
 @pytest.mark.every_case
@@ -24,3 +27,11 @@ def test_every_answer_is_true(name, monkeypatch):
 
 def test_there_are_worlds_enough():
     assert len(WORLDS) >= 24
+
+
+def test_the_page_shows_how_often_each_answer_was_right():
+    table = pd.read_csv(RESULTS)
+    assert set(table["world"]) == set(WORLDS)
+    page = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
+    shown = page.partition("<!-- worlds -->\n")[2].partition("<!-- /worlds -->")[0]
+    assert shown.splitlines() == page_lines(table)
