@@ -126,7 +126,8 @@ class OnnxModel:
 
     def _told(self) -> tuple[Link, tuple[str, ...]]:
         """Link, and remarks on it and on the order of the inputs."""
-        said, link = [], "identity"
+        said: list[str] = []
+        link: Link = "identity"
         held = self._session.get_modelmeta()
         loss = _catboost_loss(held.custom_metadata_map.get("params", ""))
         if loss in LOG_LOSSES:
@@ -146,7 +147,7 @@ class OnnxModel:
                     f"it takes {counted(wanted, 'column')}, not {len(self._columns)} ({named})",
                     "Name the model's columns, in its order.",
                 )
-        return ("log" if link == "log" else "identity"), tuple(said)
+        return link, tuple(said)
 
     def _may_have_a_link(self, producer: str) -> bool:
         """Return whether exporters write such a model without its link: trees, and additive models."""

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from tests.auditing.worlds.costs import EARNED
-from tests.auditing.worlds.drawing import LOSS_RATIO, G, Rng, flat, line, of_age, portfolio, uniform
+from tests.auditing.worlds.drawing import LOSS_RATIO, G, Rng, book, flat, line, of_age, portfolio, uniform
 from tests.auditing.worlds.shapes import LINE, NO_COST
 from tests.auditing.worlds.truths import (
     World,
@@ -44,20 +44,17 @@ def _by_place(n: int, rng: Rng) -> pd.DataFrame:
 
 def _blank(n: int, rng: Rng) -> pd.DataFrame:
     """Policies without a claim have an empty cell; price and cost rise with age."""
-    u = uniform(n, rng)
-    frame = portfolio(u, rng, line()(u), 2 * line()(u))
+    frame = book(line(), lambda u: 2 * line()(u))(n, rng)
     return frame.assign(claims=frame["claims"].where(rng.random(n) < 0.5))
 
 
 def _with_birth_year(n: int, rng: Rng) -> pd.DataFrame:
-    u = uniform(n, rng)
-    frame = portfolio(u, rng, line()(u))
+    frame = book(line())(n, rng)
     return frame.assign(born=np.floor(2026 - frame["age"]).astype(int))
 
 
 def _one_country(n: int, rng: Rng) -> pd.DataFrame:
-    u = uniform(n, rng)
-    return portfolio(u, rng, line()(u)).assign(country="CH")
+    return book(line())(n, rng).assign(country="CH")
 
 
 TRAPS = (
