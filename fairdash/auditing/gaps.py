@@ -13,8 +13,8 @@ rows it is uncertain: draws include its distribution, and single pairs have Welc
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 
 import numpy as np
 import pandas as pd
@@ -198,12 +198,21 @@ def p_of_flat(curve: Curve, *, random_state: int | None = 0) -> float:
     groups, total = len(scores), scores.sum(axis=0)
     off = scores - total / groups
     t = np.abs(total) / np.maximum(np.sqrt((off**2).sum(axis=0)), _least(curve))
-    picked = rng_of(Stream.AUDIT_DRAWS, random_state).integers(groups, size=(_DRAWS, groups))
-    picked += groups * np.arange(_DRAWS)[:, None]
-    counts = np.bincount(picked.ravel(), minlength=_DRAWS * groups).reshape(_DRAWS, groups).astype(float)
+    counts = _bootstrap_counts(groups, random_state)
     drawn = counts @ off
     error = np.sqrt(np.maximum(counts @ off**2 - drawn**2 / groups, 1e-300))
     return _share((np.abs(drawn) / error / discount).max(axis=1), float((t / discount).max()))
+
+
+# An audit tests several curves of the same units, with the same draws.
+@lru_cache(maxsize=1)
+def _bootstrap_counts(groups: int, random_state: int | None) -> Array:
+    """How often each group is in each bootstrap sample, (draws, G)."""
+    picked = rng_of(Stream.AUDIT_DRAWS, random_state).integers(groups, size=(_DRAWS, groups))
+    picked += groups * np.arange(_DRAWS)[:, None]
+    counts = np.bincount(picked.ravel(), minlength=_DRAWS * groups).reshape(_DRAWS, groups).astype(float)
+    counts.setflags(write=False)
+    return counts
 
 
 def _least(curve: Curve) -> float:
@@ -220,6 +229,7 @@ class _Pairs:
     error: Array
     off: Array
     freedom: Array
+    most_of: dict[bytes, Array] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def most(self) -> Array:
@@ -240,10 +250,12 @@ class _Pairs:
         draw, and their places among the pairs in the order given, then in the other order."""
         reach = self._reach(level * _SCREENED) * self.error
         there, back = (each + reach > delta for each in (self.apart, -self.apart))
-        most = np.maximum(
-            self.off[:, there].max(axis=1, initial=-np.inf), -self.off[:, back].min(axis=1, initial=np.inf)
-        )
-        return most, np.concatenate([there, back])
+        relevant = np.concatenate([there, back])
+        # A search over levels meets the same few sets of pairs.
+        if (key := relevant.tobytes()) not in self.most_of:
+            of_there = self.off[:, there].max(axis=1, initial=-np.inf)
+            self.most_of[key] = np.maximum(of_there, -self.off[:, back].min(axis=1, initial=np.inf))
+        return self.most_of[key], relevant
 
     def lower(self, level: float) -> float:
         """Return the lower limit of the gap: every smaller δ is rejected."""

@@ -52,7 +52,7 @@ def meanings_of(header: object) -> Mapping[str, int]:
     3: the header says nothing else; 2: it is among what the header says, or the header is written without
     gaps; 1: only by letters inside a word. The concepts are the keys of ``header_words.json``.
     """
-    return _meanings(str(header))
+    return _meanings(_words(str(header)))
 
 
 def other_words(header: object, concept: str, of: str) -> bool:
@@ -78,9 +78,9 @@ def other_words(header: object, concept: str, of: str) -> bool:
     )
 
 
+# By words, not by header: 3,000 columns from zip_1 to zip_3000 have one word in common.
 @cache
-def _meanings(header: str) -> Mapping[str, int]:
-    words = _words(header)
+def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
     joined = "".join(words)
     found: dict[str, int] = {}
     n_words: dict[str, int] = {}
