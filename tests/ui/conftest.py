@@ -7,12 +7,14 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from fairdash.data.source import CatalogueSource
@@ -23,6 +25,9 @@ from fairdash.storage import LOCAL
 from fairdash.training.defaults import current_defaults
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
+
+# A new AppTest looks for components in all installed packages, which took longer than the page (Streamlit 1.67).
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 ROOT = Path(__file__).parents[2]
 SOURCE = CatalogueSource(dataset="household", options={"n": 600})
