@@ -11,20 +11,7 @@ measures load torch.
 from __future__ import annotations
 
 from fairdash.utils.extras import name_missing_packages
-from fairdash.utils.lazy import moved_modules, names_of_stub
+from fairdash.utils.lazy import names_of_stub
 
-#: Old locations of modules, for code that imports them, until the version after next.
-_MOVED = {
-    "fairdash.assessment": "fairdash.evaluation",
-    "fairdash.lesson": "fairdash.simulations.lesson",
-    "fairdash.plot": "fairdash.reports.plot",
-    "fairdash.reproduction": "fairdash.reports.paper",
-    "fairdash.studies": "fairdash.simulations",
-    **{
-        f"fairdash.{name}": f"fairdash.utils.{name}"
-        for name in ("lazy", "memory", "records", "registry", "safe_csv", "seeds", "text")
-    },
-}
 __getattr__, __dir__, __all__ = names_of_stub(__name__, __file__)
-moved_modules(_MOVED)
 name_missing_packages()

@@ -27,9 +27,9 @@ from fairdash.runs.models import create_model
 from fairdash.runs.searches import create_search
 from fairdash.runs.status import QUEUED, RUNNING
 from fairdash.runs.store import Run, create_run
-from fairdash.runs.studies import StudyJob, create_study
+from fairdash.runs.studies import create_study
 from fairdash.simulations.studies import PROXIES, Study
-from fairdash.storage import data_folder, write_whole
+from fairdash.storage import data_folder
 from fairdash.ui import cached
 from tests.runs.test_runs import wait
 from tests.runs.test_searches import LAM
@@ -196,8 +196,6 @@ def test_a_window_that_still_holds_the_file_does_not_bring_it_back() -> None:
 
 def test_the_end_of_the_term_reaches_as_far(home: Path, everything: UploadSource) -> None:
     source = everything
-    # As a version of before kept a study.
-    write_whole(StudyJob.home() / ("a" * 24) / "study.json", source.to_json().encode())
     (kept,) = list_uploads()
     assert delete_expired() == 0
     assert with_canary(home) == {"uploads", "runs", "models"}

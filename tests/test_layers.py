@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-import fairdash
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "fairdash"
@@ -129,10 +126,3 @@ def test_what_the_app_imports_is_free_of_torch_and_every_public_name_can_be_had(
     code += "assert not {'torch', 'sklearn'} & sys.modules.keys()\n"
     code += "import fairdash\nfor name in fairdash.__all__: getattr(fairdash, name)"
     assert "torch" not in _loaded_after(code)
-
-
-@pytest.mark.parametrize(("old", "new"), fairdash._MOVED.items())
-def test_a_module_that_moved_is_found_under_its_old_name(old, new, monkeypatch):
-    monkeypatch.delitem(sys.modules, old, raising=False)
-    with pytest.warns(DeprecationWarning, match=f"{old} is now {new}"):
-        assert importlib.import_module(old) is importlib.import_module(new)

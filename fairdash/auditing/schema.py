@@ -26,13 +26,13 @@ _AMONG: Mapping[str, Any] = {
     "criterion": CRITERIA,
     "verdict": (BELOW, ABOVE, UNDECIDED, NONE),
 }
-#: Mark behind a column's name to its kind; without a mark it has numbers, with "~" none in older evidence.
+#: Mark behind a column's name to its kind; without a mark it has numbers.
 _KINDS = {"*": TEXT, "?": FLAG, "+": SCALAR}
 _CURVE = "at share kind* value low high"
 _MONEY = "rows exposure price per_head per_head_low per_head_high total total_low total_high"
 _RATIOS = "rows exposure price outcome ratio ci_low ci_high"
 _QUANTILES = "q05 q25 q50 q75 q95"
-_VERDICTS = "question criterion* value ci_low ci_high p_value p_any_link~ verdict*"
+_VERDICTS = "question criterion* value ci_low ci_high p_value p_any_link verdict*"
 _COLUMNS: Mapping[str, str] = MappingProxyType(
     {
         "verdicts": _VERDICTS,
@@ -87,10 +87,10 @@ _COLUMNS: Mapping[str, str] = MappingProxyType(
 def _declared(columns: str) -> dict[str, Column]:
     made = {"class": Column(kind=TEXT, is_needed=False)}
     for each in columns.split():
-        name = each.rstrip("*?+~")
+        name = each.rstrip("*?+")
         kind = _KINDS.get(each.removeprefix(name))
         if kind is None:
-            made[name] = Column(may_lack=True, is_needed=not each.endswith("~"))
+            made[name] = Column(may_lack=True)
         else:
             made[name] = Column(kind=kind, among=_AMONG.get(name))
     return made
@@ -154,19 +154,11 @@ def read_tables(found: Content) -> dict[str, pd.DataFrame]:
     """Read the tables of an audit, its verdicts and measures among them."""
     rows = {**found.tables, "verdicts": found.verdicts, "measures": found.measures}
     require(rows.keys() <= TABLES.keys(), "it has an unknown table")
-    tables = {name: _both_p(read_records(each, TABLES[name])) for name, each in rows.items()}
+    tables = {name: read_records(each, TABLES[name]) for name, each in rows.items()}
     judged = tables["verdicts"]["criterion"]
     require(judged.is_unique and found.plan.criterion in set(judged), "it lacks a verdict, or has one twice")
     require(len(tables["curve"]) > 1, "its curve has no points")
     return tables
-
-
-def _both_p(table: pd.DataFrame) -> pd.DataFrame:
-    """Name the p-value of older verdicts, but for sufficiency, as what it was: of no link of any kind."""
-    if not {"criterion", "p_value"} <= set(table) or "p_any_link" in table:
-        return table
-    other = table["criterion"] == "sufficiency"
-    return table.assign(p_value=table["p_value"].where(other), p_any_link=table["p_value"].mask(other))
 
 
 def read_plan_file(content: bytes, *, max_bytes: int) -> PlanFile:

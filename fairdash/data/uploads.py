@@ -314,8 +314,7 @@ def _described(path: Path, owner: str) -> Upload:
         description = json.loads(_description(path, owner).read_bytes())
         name, days = str(description["name"]), description["keep_days"]
         keep_days = None if days is None else int(days)
-        # Files of before have none of their own.
-        kept_at = datetime.fromisoformat(description.get("kept_at", kept_at.isoformat()))
+        kept_at = datetime.fromisoformat(description["kept_at"])
     # The name is a convenience: a file is as good without it, and is kept as long as any other.
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         name, keep_days = "table", DEFAULT_DAYS

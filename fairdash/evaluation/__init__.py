@@ -34,7 +34,7 @@ from fairdash.evaluation.tradeoff_curve import (
     points_of_plan,
     trained_points,
 )
-from fairdash.evaluation.verdict import told_apart, with_edges
+from fairdash.evaluation.verdict import told_apart
 
 __all__ = [
     "DEFAULT_MEASURE",
@@ -70,5 +70,4 @@ __all__ = [
     "told_apart",
     "trained_points",
     "transfers_by_group",
-    "with_edges",
 ]

@@ -163,22 +163,20 @@ class SweepResult(TrainedModels):
     references
         Test figures of prices that use s, as in :class:`fairdash.api.ReferenceResult`; None if not computed.
     price
-        Least cost of exact independence in each split, (J,), in units of ``mse``; None without references,
-        and in runs of older versions.
+        Least cost of exact independence in each split, (J,), in units of ``mse``; None without references.
     baselines
         Map of objectives to the test figures of :data:`fairdash.training.baselines.BASELINES`, and to test
-        and validation figures of tariffs; empty in runs of older versions.
+        and validation figures of tariffs.
     gain
-        Gain of the standard model over the training average; None in runs of older versions.
+        Gain of the standard model over the training average.
     versions
-        Map of packages to their versions at the time of the run; empty in runs of older versions.
+        Map of packages to their versions at the time of the run.
     names
         Map of target or sensitive columns to display names, where given.
     evaluations
-        Map of measures to their methods of estimation, :attr:`fairdash.dependence.registry.Measure.recorded`;
-        empty in runs of older versions.
+        Map of measures to their methods of estimation, :attr:`fairdash.dependence.registry.Measure.recorded`.
     groups
-        Group of each of these rows, 0 … G-1, (n,); None without groups, and in runs of older versions.
+        Group of each of these rows, 0 … G-1, (n,); None without groups.
     rows
         Positions of these rows in the data set, (n,), counted from 0, if a preview used a random sample;
         None if all rows were used.

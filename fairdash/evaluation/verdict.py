@@ -212,7 +212,7 @@ def verdict_on(values: Sequence[NDArray[np.float64]]) -> Verdict:
 
 
 def verdict_of(row: pd.Series) -> float:
-    """Return the p-value of the verdict in a row of a frame; NaN for frames from older versions."""
+    """Return the p-value of the verdict in a row of a frame; NaN where none was tested."""
     return float(row.get(f"{VERDICT}{P_VALUE}", np.nan))
 
 
@@ -246,23 +246,6 @@ def told_apart(path: pd.DataFrame, measure: str) -> NDArray[np.bool_]:
             marked[before:k] = marked[before]
             marked[k], last = True, k
     return marked
-
-
-def with_edges(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame from an older version with its substitute for the test: the mean of the splits' edges.
-
-    It finds fewer links than the joint test, and its p-value is not known (NaN). Other frames come back as
-    they are.
-    """
-    floors = [column for column in frame.columns if column.endswith("_floor_q95")]
-    missing = [column for column in floors if column.replace("_floor_q95", EDGE) not in frame]
-    if not missing:
-        return frame
-    keys = ["method", "lam", "part"]
-    means = frame[~frame["diverged"]].groupby(keys)[missing].mean()
-    edges = means.rename(columns=lambda column: column.replace("_floor_q95", EDGE)).reset_index()
-    unknown = {column.replace("_floor_q95", P_VALUE): np.nan for column in missing}
-    return frame.merge(edges, on=keys, how="left").assign(**unknown)
 
 
 def edge_and_p(value: float, permuted: NDArray[np.float64]) -> tuple[float, float]:

@@ -207,7 +207,7 @@ class Comparison:
     def has_link(self, point: Point) -> bool:
         """Return the verdict: whether one test of several measures detects a link with the sensitive column.
 
-        In runs from versions without this test, the measure in view decides.
+        Where there was no test, the measure in view decides.
         """
         p_value = self.verdict_p(point)
         if np.isnan(p_value):
@@ -215,11 +215,11 @@ class Comparison:
         return is_link(p_value)
 
     def verdict_p(self, point: Point) -> float:
-        """Return the p-value of the omnibus test; NaN in runs from versions without it."""
+        """Return the p-value of the omnibus test; NaN where there was none."""
         return verdict_of(self.front.row(point))
 
     def found_by(self, point: Point) -> FoundBy | None:
-        """Return the test's measure with the strongest evidence; None in runs from older versions."""
+        """Return the test's measure with the strongest evidence; None without a test."""
         row = self.front.row(point)
         place = float(row.get(f"{VERDICT}{FOUND_BY}", np.nan))
         if np.isnan(place):

@@ -129,7 +129,7 @@ class Front:
     least_error
         The least ``mse`` of independent predictions, estimated, and its standard error; NaN likewise.
     baselines
-        Means of the baselines' test figures; empty in runs of older versions.
+        Means of the baselines' test figures.
     tariffs
         Test and validation figures of every split's tariffs beside networks; empty where there are none.
     groups, fifths

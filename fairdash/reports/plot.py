@@ -97,7 +97,6 @@ def front(
 
 def profile(
     result: SweepResult,
-    dataset: Dataset | None = None,  # noqa: ARG001 - given by callers of before
     *,
     method: str | None = None,
     lam: float | None = None,
@@ -111,8 +110,6 @@ def profile(
     ----------
     result
         Result of :func:`fairdash.sweep`.
-    dataset
-        No longer used: the result contains its rows.
     method, lam
         Model to draw; by default the first fair method at the middle of its weights.
     sensitive
@@ -134,7 +131,6 @@ def profile(
 
 def transfers(
     result: SweepResult,
-    dataset: Dataset | None = None,  # noqa: ARG001 - given by callers of before
     *,
     method: str | None = None,
     lam: float | None = None,

@@ -329,7 +329,6 @@ def _value(row: pd.Series, figure: str, comparison: Comparison) -> str:
 
 def _floor(row: pd.Series, figure: str, comparison: Comparison) -> str:
     """Average and 95 % quantile of the floor, with the value's digits; an error has none."""
-    # Baselines of older runs have no floors.
     if f"{figure}_floor" not in row or not np.isfinite(row[f"{figure}_floor"]):
         return "–"
     error = float(row[f"{figure}_se"])

@@ -24,7 +24,7 @@ OPENED = "opened the rows set aside"
 
 
 def read_confirmations(run: Run) -> tuple[Confirmation, ...]:
-    """Read all uses of the holdout, first one first; empty for runs from older versions.
+    """Read all uses of the holdout, first one first.
 
     Raises
     ------

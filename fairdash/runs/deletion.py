@@ -42,8 +42,6 @@ from fairdash.runs.studies import StudyJob
 from fairdash.storage import LOCAL, data_folder, inside, make_parents, write_whole
 from fairdash.utils.text import counted
 
-#: Files of a folder of work that say from which data it was made; the second of studies of before.
-_SPECS = (SPEC, "study.json")
 _MARK = ".deleting"
 SECONDS_BETWEEN = 60.0
 
@@ -300,7 +298,7 @@ def _last() -> Path:
 
 
 def _naming(words: str, kind: type[Job[Any]]) -> Iterator[Path]:
-    return (each for each in inside(kind.home()) if any(_names(each / name, words) for name in _SPECS))
+    return (each for each in inside(kind.home()) if _names(each / SPEC, words))
 
 
 def _sources_naming(words: str, owner: str) -> Iterator[Path]:
@@ -343,7 +341,7 @@ def _delete(folder: Path) -> Iterator[Problem]:
             hint="End it, or restart the machine, then delete it once more.",
         )
         return
-    last = [folder / name for name in (*_SPECS, LOCK)]
+    last = [folder / name for name in (SPEC, LOCK)]
     for path in inside(folder):
         # If this is cut off, the folder must still tell from which file it was made.
         if path.is_dir():

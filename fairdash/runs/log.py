@@ -106,7 +106,7 @@ def note_export(folder: Path, content: bytes, *, file: str, who: str) -> None:
 
 
 def read(folder: Path) -> Log:
-    """Return a job's events, and whether the log is unchanged; empty for jobs from older versions."""
+    """Return a job's events, and whether the log is unchanged."""
     lines = _lines(folder)
     events, hashes = [], [sha256(line) for line in lines]
     count, last = _end(folder)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairdash.evaluation import Gain, SweepResult, with_edges
+from fairdash.evaluation import Gain, SweepResult
 from fairdash.storage import cant_keep, write_whole
 from fairdash.training.split_kinds import SetAside
 from fairdash.training.splits import Split
@@ -185,7 +185,7 @@ def read_result(folder: Path, plan: Sweep) -> SweepResult:
 
 
 def _read_set_aside(folder: Path) -> SetAside | None:
-    """Return the rows set aside; None without any, as in runs from older versions."""
+    """Return the rows set aside; None without any."""
     from safetensors.numpy import load_file
 
     path = folder / f"{SET_ASIDE}.safetensors"
@@ -214,7 +214,7 @@ def _table(folder: Path, name: str) -> pd.DataFrame:
         table = pq.read_table(io.BytesIO((folder / f"{name}.parquet").read_bytes()))
     except pa.ArrowException as error:
         raise ValueError("not a Parquet file") from error
-    return with_edges(table.replace_schema_metadata(None).to_pandas())
+    return table.replace_schema_metadata(None).to_pandas()
 
 
 def add_curve(path: Path, curve: pd.DataFrame) -> None:

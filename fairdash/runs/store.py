@@ -115,7 +115,7 @@ class RunSpec(JobSpec):
     first_share
         The share of the rows that it sees, drawn at random: above 0, 1 for all of them.
     defaults
-        Defaults from :func:`fairdash.training.defaults.current_defaults` at that time; empty in older runs.
+        Defaults from :func:`fairdash.training.defaults.current_defaults` at that time.
     """
 
     plan: Sweep

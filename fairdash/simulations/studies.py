@@ -69,9 +69,7 @@ class Study:
     sensitive: str = ""
 
     def to_json(self) -> str:
-        # Without what it does not name, so that studies of before keep their keys.
-        content = {name: value for name, value in to_plain(self, own_way=False).items() if value != ""}
-        return json.dumps(content, sort_keys=True)
+        return json.dumps(to_plain(self, own_way=False), sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> Study:

@@ -218,20 +218,19 @@ def sealed_text(content: Mapping[str, Any]) -> str:
 
 
 def open_sealed_text(text: str) -> dict[str, Any]:
-    """Content of :func:`sealed_text`; older text without a hash is returned unchanged.
+    """Content of :func:`sealed_text`.
 
     Raises
     ------
     AlteredError
-        It is not as it was written.
+        It is not as it was written, or has no hash.
     ValueError
         It is no JSON object.
     """
     content = json.loads(text)
     if not isinstance(content, dict):
         raise ValueError("not a JSON object")
-    own = content.pop(_OWN, None)
-    if own is not None and own != _hash(content):
+    if content.pop(_OWN, None) != _hash(content):
         raise AlteredError
     return content
 

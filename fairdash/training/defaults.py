@@ -113,8 +113,7 @@ def other_defaults(plan: Mapping[str, Any], then: Mapping[str, Any]) -> str:
     plan
         The fields of a plan and of its settings, by name.
     then
-        What :func:`current_defaults` gave at the time; empty for a plan older than this record, of which all
-        that differs from today's defaults is said.
+        What :func:`current_defaults` gave at the time.
 
     Returns
     -------
@@ -126,24 +125,20 @@ def other_defaults(plan: Mapping[str, Any], then: Mapping[str, Any]) -> str:
         # Others are found and take their place.
         del values["lr"], values["weight_decay"]
     now = current_defaults()
-    if "lams" in then and _is_default("lams", values["lams"], then):
-        # A grid by default, of a version whose weights were not found.
-        then = {"find_lams": False, **then}
     changed = [
         f"{_TITLES.get(name, name)} {_in_words(values[name])} (now {_in_words(now[name])})"
         for name in now
         if name in values
         and not _is_default(name, values[name], now)
-        and (not then or (name in then and _is_default(name, values[name], then)))
+        and name in then
+        and _is_default(name, values[name], then)
     ]
-    if not changed:
-        return ""
-    made = (
-        f"by fairdash {str(then.get('fairdash', ''))[:20]} with other defaults"
-        if then
-        else "by an earlier version of fairdash, and its plan differs from today’s defaults"
+    version = str(then.get("fairdash", ""))[:20]
+    return (
+        f"This run was made by fairdash {version} with other defaults: {'; '.join(changed)}."
+        if changed
+        else ""
     )
-    return f"This run was made {made}: {'; '.join(changed)}."
 
 
 def _is_default(name: str, value: object, defaults: Mapping[str, Any]) -> bool:

@@ -35,7 +35,7 @@ from fairdash.errors import StorageError
 from fairdash.storage import write_whole
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.methods import DEFAULT_METHOD
-from fairdash.training.regressor_fit import fit_regressor, in_columns, rows_to_predict, settings_of
+from fairdash.training.regressor_fit import fit_regressor, in_columns, rows_to_predict
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.single import Predictor
 from fairdash.utils.records import from_plain, to_plain
@@ -341,10 +341,7 @@ def _regressor(
     model = cls(**(params | widths))
     for name in _FITTED:
         setattr(model, name, about["fitted"][name])
-    if "settings" in about:
-        model.settings_ = from_plain(TrainingSettings, about["settings"])
-    else:  # An older file has numbers alone.
-        model.settings_ = settings_of(model.get_params(deep=False), n_rows=1)
+    model.settings_ = from_plain(TrainingSettings, about["settings"])
     if about["feature_names"] is not None:
         model.feature_names_in_ = np.array(about["feature_names"], dtype=object)
     model.sensitive_names_ = tuple(about["sensitive_names"])

@@ -26,11 +26,13 @@ _MAX_BINS_A_NODE, _MIN_BINS = 50_000, 32
 class BoostedTrees(HistGradientBoostingRegressor):
     """Histogram gradient boosting; parameters and attributes are those of its class."""
 
+    max_bins: int
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the trees to X (n, p) and y (n,), with row weights (n,)."""
         if sample_weight is not None and np.ptp(sample_weight) == 0:
             sample_weight = None
-        given = self.max_bins
+        given: int = self.max_bins
         if self.categorical_features == "from_dtype" and isinstance(X, np.ndarray):
             self.max_bins = bins_for(X, given)
         try:

@@ -1,16 +1,12 @@
-"""Load a package's names on first use, and keep old names of moved objects."""
+"""Load a package's names on first use."""
 
 from __future__ import annotations
 
 import ast
 import sys
-import warnings
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 
@@ -63,38 +59,3 @@ def homes_of_stub(file: str) -> dict[str, str]:
     stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
     imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
     return {name.name: str(node.module) for node in imports for name in node.names}
-
-
-def moved_modules(moved: Mapping[str, str]) -> None:
-    """Keep old module names importable, with a warning, including their submodules.
-
-    They stay until the version after next.
-
-    Parameters
-    ----------
-    moved
-        Old name to new name, such as ``{"fairdash.assessment": "fairdash.evaluation"}``.
-    """
-    sys.meta_path.append(_OldNames(moved))
-
-
-class _OldNames(MetaPathFinder, Loader):
-    """Find a module under an old name, and put the one of its new name in its place."""
-
-    def __init__(self, moved: Mapping[str, str]) -> None:
-        self.moved = dict(moved)
-
-    def find_spec(self, fullname: str, *_: object) -> ModuleSpec | None:
-        return ModuleSpec(fullname, self) if self._new_name(fullname) else None
-
-    def exec_module(self, module: ModuleType) -> None:
-        old = module.__name__
-        new = self._new_name(old)
-        warnings.warn(f"{old} is now {new}", DeprecationWarning, stacklevel=2)
-        sys.modules[old] = import_module(new)
-
-    def _new_name(self, name: str) -> str:
-        for old, new in self.moved.items():
-            if name == old or name.startswith(f"{old}."):
-                return new + name.removeprefix(old)
-        return ""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -60,22 +58,6 @@ def test_a_criterion_has_the_p_value_of_its_gap_and_that_of_any_link_by_name():
     np.testing.assert_array_equal(shown.frame["p-value of no gap"], result.verdicts["p_value"])
     assert "p-value of no link of any kind" in shown.frame
     assert "whatever their spread" in shown.note
-
-
-def test_the_p_value_in_older_evidence_is_read_as_that_of_any_link(tmp_path):
-    result = fd.audit(
-        costs_that_spread(3, 400), price="price", sensitive="age", outcome="cost", questions=[5]
-    )
-    place = result.save(tmp_path) / "audit.json"
-    content = json.loads(place.read_text(encoding="utf-8"))
-    for row in content["verdicts"]:
-        del row["p_any_link"]
-    place.write_text(json.dumps(content), encoding="utf-8")
-    rows = fd.AuditResult.load(tmp_path).verdicts.set_index("criterion")
-    then = result.verdicts.set_index("criterion")
-    assert rows.loc["independence", "p_any_link"] == then.loc["independence", "p_value"]
-    assert np.isnan(rows.loc["independence", "p_value"])
-    assert rows.loc["sufficiency", "p_value"] == then.loc["sufficiency", "p_value"]
 
 
 def noises(

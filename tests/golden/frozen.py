@@ -25,7 +25,7 @@ from fairdash.__main__ import main
 from fairdash.runs import worker
 from fairdash.runs.store import create_run
 from fairdash.training.sweep import Sweep
-from tests.golden.home import PLAN, QUICK, policies, source
+from tests.golden.policies import PLAN, QUICK, policies, source
 from tests.golden.texts import HERE
 
 FROZEN = HERE / "frozen"

@@ -24,12 +24,12 @@ from fairdash.runs.searches import SearchJob, create_search
 from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING
 from fairdash.runs.store import Run, RunSpec, create_run
 from fairdash.storage import data_folder
-from fairdash.training.defaults import LAMS, current_defaults, default_settings
+from fairdash.training.defaults import current_defaults, default_settings
 from fairdash.training.lam_search import LamSearch, Target
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep, default_plan
 from tests.data.test_rate import ROLES, claims
-from tests.golden.home import source as claims_of_policies
+from tests.golden.policies import source as claims_of_policies
 from tests.serving import until
 from tests.tiers import few
 
@@ -114,12 +114,6 @@ def test_a_run_says_which_of_its_defaults_are_others_today():
         "This run was made by fairdash 0.0.9 with other defaults: "
         "methods standard, hgr_nn (now standard, hgr_spline, chi2_kde, hgr_nn)."
     )
-    # Before weights were found, the grid was the default; weights that were given say nothing.
-    before = {name: value for name, value in current_defaults().items() if name != "find_lams"}
-    for lams, says in ((LAMS, "weights λ spread over dependence by a pilot no (now yes)"), ((0.5,), "")):
-        said = Run.create(replace(spec, plan=replace(spec.plan, lams=lams), defaults=before)).other_defaults
-        assert says in said
-        assert bool(said) == bool(says)
     # Brought in from elsewhere they may be anything.
     for odd in ({"methods": [["standard"], {}]}, {"fairdash": ["x"], "methods": "hgr_nn", "lams": None}):
         assert not Run.create(replace(spec, defaults=odd)).other_defaults

@@ -15,7 +15,7 @@ from fairdash.data.source import save_source
 from fairdash.errors import StorageError
 from fairdash.runs.listing import list_runs
 from fairdash.runs.store import Run, create_run
-from fairdash.storage.bundle import open_sealed_text
+from fairdash.storage.bundle import open_sealed_text, sealed_text
 from tests.tiers import few
 from tests.ui.conftest import PLAN, SOURCE, charts, open_page, words
 
@@ -65,10 +65,10 @@ def test_one_damaged_source_is_named_where_it_is_asked_for_and_nowhere_else(
 
 
 def spoiled(folder: Path, file: str, change: Callable[[dict], object]) -> None:
-    # Without its seal, as a file of before: what it says is found to be wrong, not that it has changed.
+    # Sealed anew: what it says is found to be wrong, not that it has changed.
     content = open_sealed_text((folder / file).read_text())
     change(content)
-    (folder / file).write_text(json.dumps(content))
+    (folder / file).write_text(sealed_text(content))
 
 
 SPOIL: dict[str, tuple[str, Callable[[dict], object]]] = {
