@@ -20,7 +20,8 @@ class Fix:
     kind
         ``"drop_rows"``: leave out the rows in which the column can't be used. ``"convert"``: read its text as
         numbers, other cells as missing; ``"dash_zero"``: likewise, with its one mark, such as a dash, as 0.
-        ``"codes"``: make likely codes, such as 999 for an age, missing. ``"order"``: use the place of bands
+        ``"codes"``: make likely codes, such as 999 for an age, missing. ``"spelling"``: write levels that
+        differ in capitals or spaces alone as the commonest of them. ``"order"``: use the place of bands
         such as 18-25 in their order.
         ``"leave_out"``: don't use the column as a feature. ``"keep"``: use
         it all the same. ``"as_they_are"``, ``"floor"``, ``"drop_negative"``: of amounts below zero, such as

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from fairdash.data.codes import said_of_codes
+from fairdash.data.codes import doubts_about
 from fairdash.data.column_profile import NUMBERS, as_floats, kind_of
 from fairdash.data.columns import (
     as_classes,
@@ -105,7 +105,7 @@ def build_dataset(
     remarks = list(notes)
     frame, roles = apply_fixes(frame, roles, fixes, remarks)
     used = [column for part in roles.parts.values() for column in part]
-    said_of_used = (said for each in dict.fromkeys(used) for said in said_of_codes(frame[each]))
+    said_of_used = (said for each in dict.fromkeys(used) for said in doubts_about(frame[each]))
     remarks += [said for said in said_of_used if said not in remarks]
     table = _Table(frame, roles, fixes, lines, remarks)
     outcomes, problems = table.outcomes()

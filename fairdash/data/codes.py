@@ -1,4 +1,4 @@
-"""Values that stand for something else than a number, such as 999 for an age that is not known.
+"""Values that are likely not what they look like: 999 for an age, 19480711 for a day, “male” beside “Male”.
 
 A code is told from a number by how it looks and by where it lies: -1 below whole numbers from 0 on, or 999 in
 several rows far beyond all others. What is only likely is said, and never changed without a word.
@@ -46,6 +46,9 @@ _YEARS, _BEGINNING = (1905, 2150), 1900
 ROW_NAMES = re.compile(
     r"Unnamed: ?0|column 1_*|X|V1|\.\.\.1|index|level_0|row_?names?|row\.names|_N_|obs", re.IGNORECASE
 )
+#: Days that may be written as numbers, and the levels of a column that may be spelled in several ways.
+_FIRST_DAY, _LAST_DAY = 18000101, 21001231
+_MAX_LEVELS, _LOOKED_AT, _MAX_SHOWN = 50, 1000, 3
 #: Nobody insured is younger where an age is that of a person.
 _YOUNGEST = 10
 
@@ -190,6 +193,77 @@ def said_of_codes(values: pd.Series) -> list[str]:
         f"“{values.name}” holds {held}, apart from all other values. This may be a code for a missing value "
         f"and is used as a number unless you say so ({marks})."
     ]
+
+
+def doubts_about(values: pd.Series) -> list[str]:
+    """Return sentences on what a column's values likely stand for."""
+    found = said_of_codes(values)
+    if day_numbers(values) is not None:
+        found.append(
+            f"“{values.name}” holds dates written as numbers, such as {values.dropna().iloc[0]:.0f}. They "
+            "are used as numbers unless you use them as a year or as an age."
+        )
+    if alike := said_of_spellings(values):
+        found.append(f"“{values.name}”: {alike}. They count as different levels unless you write them alike.")
+    return found
+
+
+def day_numbers(values: pd.Series) -> pd.Series | None:
+    """Return the days of a column that holds them as numbers, such as 19480711; None for any other column.
+
+    >>> day_numbers(pd.Series([19480711, 19520229]))[0].year, day_numbers(pd.Series([19520230])) is None
+    (1948, True)
+    """
+    if not pd.api.types.is_numeric_dtype(values.dtype) or pd.api.types.is_bool_dtype(values.dtype):
+        return None
+    # False where no cell is known.
+    if not (values.min() >= _FIRST_DAY and values.max() <= _LAST_DAY):
+        return None
+    known = values.dropna()
+    if (known % 1 != 0).any():
+        return None
+    month, day = known // 100 % 100, known % 100
+    if ((month < 1) | (month > 12) | (day < 1) | (day > 31)).any():
+        return None
+    days = pd.to_datetime(known.astype(np.int64).astype(str), format="%Y%m%d", errors="coerce")
+    return None if days.isna().any() else days.reindex(values.index)
+
+
+def spellings(values: pd.Series) -> list[list[str]]:
+    """Return groups of levels that differ in capitals or spaces alone, the commonest of each group first.
+
+    >>> spellings(pd.Series(["Male", "male ", "Male", "female"]))
+    [['Male', 'male ']]
+    """
+    if not (pd.api.types.is_string_dtype(values.dtype) or isinstance(values.dtype, pd.CategoricalDtype)):
+        return []
+    if values.head(_LOOKED_AT).nunique() > _MAX_LEVELS:
+        return []
+    counts = values.value_counts()
+    if len(counts) > _MAX_LEVELS or not all(isinstance(level, str) for level in counts.index):
+        return []
+    groups: dict[str, list[str]] = {}
+    for level in counts[counts > 0].index:
+        groups.setdefault(" ".join(level.casefold().split()), []).append(level)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def said_of_spellings(values: pd.Series) -> str:
+    """Name levels that differ in capitals or spaces alone; "" without any."""
+    alike = spellings(values)
+    rows = int(values.isin([each for group in alike for each in group]).sum())
+    shown = "; ".join(" and ".join(f"“{each}”" for each in group) for group in alike[:_MAX_SHOWN])
+    return f"levels differ in capitals or spaces alone: {shown} ({counted(rows, 'row')})" if alike else ""
+
+
+def in_one_spelling(values: pd.Series) -> tuple[pd.Series, str]:
+    """Return a column whose levels of :func:`spellings` are written as the commonest of them, with a note."""
+    alike = spellings(values)
+    first = {other: group[0] for group in alike for other in group}
+    changed = values.astype(object).map(lambda cell: first.get(cell, cell))
+    count = int((changed != values.astype(object))[values.notna()].sum())
+    shown = ", ".join(f"“{group[0]}”" for group in alike)
+    return changed, f"“{values.name}”: {shown} in one spelling ({counted(count, 'row')} changed)."
 
 
 def without_codes(values: pd.Series) -> tuple[pd.Series, str]:

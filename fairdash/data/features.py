@@ -17,7 +17,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from fairdash.data.codes import said_of_codes
+from fairdash.data.codes import day_numbers, said_of_codes, said_of_spellings
 from fairdash.data.column_profile import as_floats, kind_of
 from fairdash.data.columns import infinite_problem
 from fairdash.data.fixes import can_convert, conversions, date_fixes, use_of_dates
@@ -159,6 +159,15 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
                     fixes=(Fix("codes", name),),
                 )
             )
+        if alike := said_of_spellings(values):
+            found.append(
+                Problem(
+                    what=alike,
+                    hint="Write them alike, or leave them if they are different.",
+                    column=name,
+                    fixes=(Fix("spelling", name),),
+                )
+            )
         if can_convert(values):
             # Of two levels, such as a factor of 0 and 1, a category and a number say the same.
             if values.nunique() <= 2:
@@ -174,6 +183,12 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
         elif why in (DATES, TEXT_DATES) and (ways := date_fixes(values)):
             doubt, hint = use_of_dates(ways)
             what = f"the dates are left out{doubt and ': '}{doubt}"
+        elif day_numbers(values) is not None:
+            what, hint, ways = (
+                "dates are written as numbers",
+                "Use them as a year or as an age.",
+                date_fixes(values),
+            )
         elif why == IDENTIFIER and values.nunique() <= MOST_LEVELS:
             what, hint = "the column is left out: it looks like an identifier", "Keep it if it is not one."
             ways = (Fix("keep", name),)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.data.codes import special_codes, without_codes
+from fairdash.data.codes import day_numbers, in_one_spelling, special_codes, spellings, without_codes
 from fairdash.data.column_profile import NUMBERS, as_floats, kind_of
 from fairdash.data.grammar import (
     DAY_FIRST,
@@ -43,6 +43,7 @@ _OF_DATES = {
 KINDS = (
     "drop_rows",
     "codes",
+    "spelling",
     "convert",
     "dash_zero",
     "order",
@@ -82,10 +83,10 @@ def with_fix(fixes: Sequence[Fix], fix: Fix) -> tuple[Fix, ...]:
 
 
 def _question(kind: str) -> str:
-    """Name what a kind of fix decides: missing rows, codes, amounts below zero, or how cells are used."""
+    """Name what a kind of fix decides: rows, codes, spelling, amounts below zero, or the use of cells."""
     if kind in OF_NEGATIVES:
         return "amounts below zero"
-    return {"drop_rows": "rows", "codes": "codes"}.get(kind, "use")
+    return {"drop_rows": "rows", "codes": "codes", "spelling": "spelling"}.get(kind, "use")
 
 
 def apply_fixes(
@@ -101,6 +102,8 @@ def apply_fixes(
         values = fresh.get(fix.column, frame[fix.column])
         if fix.kind == "codes" and special_codes(values):
             fresh[fix.column], note = without_codes(values)
+        elif fix.kind == "spelling" and spellings(values):
+            fresh[fix.column], note = in_one_spelling(values)
         elif fix.kind == "convert" and kind_of(values) == "text":
             fresh[fix.column], note = _convert(values)
         elif fix.kind == "dash_zero" and sole_mark(values):
@@ -214,7 +217,10 @@ def on_a_line(values: pd.Series) -> tuple[NDArray[np.float64] | None, bool]:
     """
     kind = kind_of(values)
     if orders := _orders(values):
-        dates = pd.to_datetime(to_dates(values, orders[0]) if kind == "text" else values)
+        found = day_numbers(values)
+        dates = pd.to_datetime(
+            to_dates(values, orders[0]) if kind == "text" else values if found is None else found
+        )
         days = (dates - pd.Timestamp(1970, 1, 1)).dt.total_seconds() / 86400
         return np.asarray(days, dtype=np.float64), True
     if kind not in NUMBERS:
@@ -233,8 +239,8 @@ def as_year(values: pd.Series, notes: list[str]) -> pd.Series:
 def _orders(values: pd.Series) -> tuple[str, ...]:
     """Return the orders in which a column's dates may be written; empty if it holds none."""
     known, kind = values.dropna(), kind_of(values)
-    if kind == "date" and len(known):
-        # Dates with a type of their own can't be misread.
+    if (kind == "date" and len(known)) or day_numbers(values) is not None:
+        # Dates with a type of their own, and such as 19480711, can't be misread.
         return (YEAR_FIRST,)
     return date_orders(known.unique()) if kind == "text" else ()
 
@@ -251,7 +257,8 @@ def _from_dates(values: pd.Series, kind: str) -> tuple[pd.Series, str]:
         order = order or _orders(values)[0]
         note = f"“{values.name}” is read as dates, with {ORDER_WORDS[order]}, and used as "
         values = to_dates(values, order)
-    days = pd.to_datetime(values)
+    found = day_numbers(values)
+    days = pd.to_datetime(values) if found is None else found
     year = days.dt.year
     start = pd.to_datetime(pd.DataFrame({"year": year.fillna(2000).astype(int), "month": 1, "day": 1}))
     exact = year + (days - start).dt.total_seconds() / 86400 / _DAYS_IN_A_YEAR

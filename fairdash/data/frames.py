@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairdash.data.codes import ROW_NAMES, numbers_rows, said_of_codes
+from fairdash.data.codes import ROW_NAMES, doubts_about, numbers_rows
 from fairdash.data.column_profile import as_floats
 from fairdash.data.columns import as_pandas
 from fairdash.data.fixes import holds_bands, rank_of_bands
@@ -58,7 +58,7 @@ def plain_frame(
         if plain is not values:
             fresh[name] = plain
         elif plain.name not in {each for part in left_out.values() for each in part}:
-            notes += said_of_codes(plain)
+            notes += doubts_about(plain)
     for why, names in left_out.items():
         notes.append(f"{counted(len(names), 'column')} not used: {why} ({few(names)}).")
     out = [name for names in left_out.values() for name in names]

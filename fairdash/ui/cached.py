@@ -284,6 +284,10 @@ def check_of(
 Summary = tuple[tuple[str, ...], Mapping[str, str], tuple[ColumnProfile, ...], tuple[Problem, ...]]
 
 
+#: Fixes that bring a column in as a feature.
+_OF_FEATURES = ("convert", "dash_zero", "keep")
+
+
 @_once_a_server(8)
 def _ways(_frame: pd.DataFrame, *, table: str) -> tuple[Problem, ...]:  # noqa: ARG001 (the cache's key)
     """Fixes for all columns of a table: roles choose among them, and change far more often."""
@@ -303,7 +307,7 @@ def summary_of(source: DatasetSource) -> Summary:
             way
             for way in _ways(frame, table=f"{source.sha256} {source.reading}")
             if way.column not in decided
-            and way.column in (played if way.fixes[0].kind == "codes" else source.roles.features)
+            and way.column in (source.roles.features if way.fixes[0].kind in _OF_FEATURES else played)
         )
     support = {name: support_sentence(dataset.sensitive[name]) for name in dataset.roles.sensitive}
     totals = claims_in_total(dataset.features)

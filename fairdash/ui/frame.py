@@ -26,6 +26,7 @@ log = logging.getLogger("fairdash.app")
 FIX_LABELS = {
     "drop_rows": "Drop these rows",
     "codes": "Make these cells missing",
+    "spelling": "Write them alike",
     "convert": "Convert to numbers",
     "dash_zero": "Convert to numbers, the mark as 0",
     "order": "Use the order of its bands",

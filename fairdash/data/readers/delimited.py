@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fairdash.data.grammar import LIKE_NUMBER
 from fairdash.data.readers.encoding import text_encoding
+from fairdash.data.readers.layouts import eurostat_as_tabs, is_of_eurostat, is_second_header, spaced_as_tabs
 from fairdash.data.readers.limits import check_shape
 from fairdash.data.readers.report import TEXT, ReadingOptions, ReadingReport, tell
 from fairdash.data.readers.table import (
@@ -42,6 +44,10 @@ _SAMPLE = 2**18
 _CELLS_AT_ONCE = 500_000
 #: Encodings in which a line end and a delimiter are each one byte that is part of no other character.
 _BY_BYTES = frozenset({"utf-8", "utf-8-sig", "cp1252"})
+#: Below this share of rows of one width, spaces may separate the cells.
+_MIN_AGREEING = 0.5
+#: Rows that tell whether the first of them holds labels.
+_ROWS_OF_LABELS = 200
 #: How often it is said which column is read.
 _TOLD = 20
 
@@ -67,11 +73,22 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
         raise OptionError.of("this can't be a decimal mark", "Choose a point or a comma.")
     encoding = text_encoding(content, options.encoding)
     text = io.TextIOWrapper(io.BytesIO(content), encoding=encoding, newline="")
-    delimiter = options.delimiter
-    if delimiter is None:
-        delimiter = _announced_delimiter(text) or _find_delimiter(text)
+    delimiter, agreeing = options.delimiter, 1.0
+    if delimiter is None and (delimiter := _announced_delimiter(text)) is None:
+        delimiter, agreeing = _find_delimiter(text)
     _check_delimiter(delimiter)
+    seen, said = (encoding, delimiter), list[str]()
     text.seek(0)
+    first = text.readline()
+    if options.delimiter in (None, "\t") and "\\" in first and is_of_eurostat(first):
+        text.seek(0)
+        plain, note = eurostat_as_tabs(text.read())
+        seen, delimiter, said, content, encoding = (encoding, "\t"), "\t", [note], plain.encode(), "utf-8"
+    elif agreeing < _MIN_AGREEING or delimiter == " ":
+        text.seek(0)
+        if (aligned := spaced_as_tabs(text.read())) is not None:
+            seen, delimiter, content, encoding = (encoding, " "), "\t", aligned.encode(), "utf-8"
+    text = io.TextIOWrapper(io.BytesIO(content), encoding=encoding, newline="")
     # Quoted or not, a header does not have more cells than delimiters and one; a title may stand above it.
     width = max(line.count(delimiter) for line in [text.readline(), *islice(text, ROWS_ABOVE - 1)]) + 1
     check_shape(max(content.count(b"\n"), content.count(b"\r")), width, about="about ")
@@ -80,16 +97,29 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
     found = cut_plain(content, encoding, delimiter=delimiter, header_row=row, keep_below=keep)
     if found is None:
         found = cut(text, delimiter=delimiter, header_row=row, keep_below=keep)
-    header, cells, lines, notes = found
-    table = TableBuilder(header, lines, options, default_marks=MISSING_MARKS)
-    table.notes += notes
+    header, cells, lines, notes = _without_second_header(*found)
+    # Where columns are aligned by spaces, an empty cell has to be marked.
+    marks = (*MISSING_MARKS, ".") if seen[1] == " " else MISSING_MARKS
+    table = TableBuilder(header, lines, options, default_marks=marks)
+    table.notes += [*said, *notes]
     columns = []
     for k, (name, each) in enumerate(zip(table.names, cells, strict=True), start=1):
         if k % max(1, len(cells) // _TOLD) == 0:
             tell(f"{len(lines):,} rows, column {k:,} of {len(cells):,}")
         columns.append(TextColumn(name, each, table))
     add_text_columns(columns, decimal=options.decimal, prefers_comma=delimiter == ";")
-    return table.finish(TEXT, encoding=encoding, delimiter=delimiter)
+    return table.finish(TEXT, encoding=seen[0], delimiter=seen[1])
+
+
+def _without_second_header(header: list[str], cells: list[Any], lines: np.ndarray, notes: list[str]) -> Cut:
+    """Leave out a first row that holds labels or units of the columns, and say so."""
+    # The first row of nearly every table has a number.
+    if not any(LIKE_NUMBER.fullmatch(str(column[0])) for column in cells):
+        top = [[str(cell) for cell in column[:_ROWS_OF_LABELS]] for column in cells]
+        if len(lines) > 1 and is_second_header([each[0] for each in top], [each[1:] for each in top]):
+            note = f"Line {lines[0]} holds labels or units of the columns, and is left out."
+            return header, [column[1:] for column in cells], lines[1:], [*notes, note]
+    return header, cells, lines, notes
 
 
 def _check_delimiter(delimiter: str) -> None:
@@ -110,8 +140,8 @@ def _announced_delimiter(text: io.TextIOBase) -> str | None:
     return "\t" if first.lower() == "sep=" else None
 
 
-def _find_delimiter(text: io.TextIOBase) -> str:
-    """Find the delimiter: the one by which the first rows have the same number of cells as the header.
+def _find_delimiter(text: io.TextIOBase) -> tuple[str, float]:
+    """Find the delimiter by which the first rows have as many cells as the header, and the share that do.
 
     A title may stand above the header: a delimiter by which more rows agree with each other than with the
     first is better, if the first of them holds names. Where nothing separates any row, the comma is given.
@@ -142,7 +172,7 @@ def _find_delimiter(text: io.TextIOBase) -> str:
         agreeing = sum(width == widths[0] for width in widths) / len(widths)
         if (agreeing, widths[0]) > best_score:
             best, best_score = delimiter, (agreeing, widths[0])
-    return below_title if title_score > best_score else best
+    return (below_title, title_score[0]) if title_score > best_score else (best, best_score[0])
 
 
 #: What a cut gives: see :func:`cut`.

@@ -23,7 +23,7 @@ from types import MappingProxyType
 
 import pandas as pd
 
-from fairdash.data.codes import said_of_codes
+from fairdash.data.codes import doubts_about
 from fairdash.data.readers import limits
 from fairdash.data.readers.delimited import read_delimited
 from fairdash.data.readers.excel import is_workbook, read_excel, sheet_names
@@ -188,7 +188,7 @@ def read_content(
         frame, report = read_parquet(content, options, columns)
     else:
         frame, report = READERS[kind](content, options)
-    doubts = (said for name in frame for said in said_of_codes(frame[name]))
+    doubts = (said for name in frame for said in doubts_about(frame[name]))
     report = replace(report, notes=(*report.notes, *doubts))
     if packed is not None:
         report = replace(report, notes=(f"Unpacked from {packed}.", *report.notes))

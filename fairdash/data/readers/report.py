@@ -23,7 +23,7 @@ FORMATS = {
     STATA: "a Stata file",
     SPSS: "an SPSS file",
 }
-_DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
+_DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar", " ": "space"}
 
 Renamed = tuple[tuple[int, str], ...]
 

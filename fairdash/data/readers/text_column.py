@@ -22,7 +22,11 @@ from fairdash.data.readers.texts import Texts, distinct
 from fairdash.errors import Problem
 
 #: Read as "missing" unless the user says otherwise; the empty cell always is.
-MISSING_MARKS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "?")
+MISSING_MARKS = (
+    *("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?"),
+    # Errors of formulas.
+    *("#N/A", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"),
+)
 
 
 class TextColumn:

@@ -1,0 +1,114 @@
+"""Layouts of publishers and of R, and columns whose values are not what they look like, from file to fix."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash.data import read_table
+from fairdash.data.codes import day_numbers, spellings
+from fairdash.data.features import fixes_of_columns
+from fairdash.data.fixes import apply_fixes
+from fairdash.data.frames import plain_frame
+from fairdash.data.roles import Roles
+from fairdash.errors import Fix, ReadingError
+
+AGES = [*map(str, range(110)), "110+"]
+
+
+def test_the_human_mortality_databases_columns_are_aligned_by_spaces() -> None:
+    rows = "".join(
+        f"  {year}  {age:>6}   0.{k:04}   .\n" for year in (1900, 1901) for k, age in enumerate(AGES)
+    )
+    text = f"Sweden, Deaths (period 1x1), \tLast modified: 09 May 2024;  v6\n\n  Year   Age   Female  Male\n{rows}"
+    table, report = read_table(text.encode())
+    assert list(table.columns) == ["Year", "Age", "Female", "Male"]
+    assert table["Female"].tolist() == [k / 10000 for k in range(111)] * 2
+    assert table["Male"].isna().all()
+    assert report.delimiter == " "
+    assert report.lines[0] == 4
+    assert "The column names are on line 3" in " ".join(report.notes)
+
+
+def test_rs_write_table_puts_row_names_under_no_header() -> None:
+    rows = "".join(f'"{k}" {20 + k} {100.5 + k} "zone {"ab"[k % 2]}"\n' for k in range(1, 40))
+    table, report = read_table(f'"age" "price" "zone"\n{rows}'.encode())
+    assert list(table.columns) == ["age", "price", "zone"]
+    assert table.iloc[0].tolist() == [21, 101.5, "zone b"]
+    assert "has no name and numbers the rows" in " ".join(report.notes)
+
+
+@pytest.mark.parametrize("text", ["town\nNew York\nLos Angeles\nSan Jose\n", "name\n" + "John 5\n" * 20])
+def test_a_column_of_two_words_is_one_column(text: str) -> None:
+    assert read_table(text.encode())[0].shape[1] == 1
+
+
+def test_eurostats_keys_are_columns_and_its_flags_no_text() -> None:
+    rows = "".join(f"A,NR,Y{age},DE\t{age}00 \t{age}5.5 p\t: \n" for age in range(1, 40))
+    table, report = read_table(f"freq,unit,age,geo\\TIME_PERIOD\t2019 \t2020 \t2021 \n{rows}".encode())
+    assert list(table.columns) == ["freq", "unit", "age", "geo", "2019", "2020", "2021"]
+    assert table["2020"].tolist() == [float(f"{age}5.5") for age in range(1, 40)]
+    assert table["2021"].isna().all()
+    assert "Flags behind numbers are left out: p (39)." in " ".join(report.notes)
+
+
+def test_labels_under_the_names_are_no_row() -> None:
+    names = "GEO_ID,NAME,S1901_E,S1901_M\nGeography,Area Name,Median income (dollars),Margin of Error\n"
+    rows = "".join(
+        f"860Z200US{k},ZCTA5 {k},{k * 5},{'-' if k == 10003 else 7}\n" for k in range(10001, 10041)
+    )
+    table, report = read_table((names + rows).encode())
+    assert table["S1901_E"].tolist() == [k * 5 for k in range(10001, 10041)]
+    assert len(table) == 40
+    assert "Line 2 holds labels or units of the columns, and is left out." in report.notes
+
+
+@pytest.mark.parametrize("first", ["NA,NA,x", "unknown,3,x", ",,x", "unknown,unknown,x"])
+def test_a_first_row_without_numbers_is_a_row(first: str) -> None:
+    rows = "".join(f"{20 + k},{300 + k},z\n" for k in range(30)) + "unknown,unknown,z\n"
+    assert len(read_table(f"age,price,zone\n{first}\n{rows}".encode())[0]) == 32
+
+
+def test_errors_of_formulas_are_missing_and_counted() -> None:
+    rows = "".join(f"{k},{'#DIV/0!' if k % 10 == 0 else k / 2}\n" for k in range(40))
+    table, report = read_table(f"age,ratio\n{rows}".encode())
+    assert table["ratio"].isna().sum() == 4
+    assert "Missing cells: 4 marked “#DIV/0!”." in report.sentences()
+
+
+def test_dates_written_as_numbers_are_said_and_become_an_age() -> None:
+    born = [19400101 + 10000 * (k % 60) + 100 * (k % 12) + k % 28 for k in range(80)]
+    table, report = read_table(
+        ("birth,price\n" + "".join(f"{day},{k}\n" for k, day in enumerate(born))).encode()
+    )
+    assert "“birth” holds dates written as numbers, such as 19400101" in " ".join(report.notes)
+    (way,) = fixes_of_columns(table)
+    assert {fix.kind for fix in way.fixes} == {"year", "age"}
+    notes: list[str] = []
+    roles = Roles(target="price", sensitive=("birth",), features=())
+    aged, _ = apply_fixes(table, roles, [Fix("age", "birth")], notes)
+    assert aged["birth"][0] == 60
+    assert "an age in years, on the last day of 1999" in notes[0]
+    for others in ([20240001, 20240002], [19400101.5, 19400102.5], [41250, 43831], [19400101, 99999999]):
+        assert day_numbers(pd.Series(others)) is None
+
+
+def test_levels_that_differ_in_capitals_or_spaces_are_said_and_written_alike() -> None:
+    levels = ["Male", "male", "Female", "female ", "Male"]
+    frame = pd.DataFrame({"sex": levels * 20, "price": np.arange(100.0)})
+    said = " ".join(plain_frame(frame)[1])
+    assert "“Male” and “male”; “Female” and “female ” (100 rows)" in said
+    assert [fix.kind for way in fixes_of_columns(frame) for fix in way.fixes] == ["spelling"]
+    notes: list[str] = []
+    roles = Roles(target="price", sensitive=("sex",), features=())
+    alike, _ = apply_fixes(frame, roles, [Fix("spelling", "sex")], notes)
+    assert sorted(alike["sex"].unique()) == ["Female", "Male"]
+    assert notes == ["“sex”: “Male”, “Female” in one spelling (40 rows changed)."]
+    assert spellings(pd.Series(["A1", "A2", "b"] * 9)) == []
+    assert spellings(frame["price"]) == []
+
+
+def test_what_is_no_table_is_refused_as_before() -> None:
+    with pytest.raises(ReadingError, match="rows of another width"):
+        read_table(b"a;b\n1;2\n3\n4;5;6\n7\n8;9;9;9\n")
