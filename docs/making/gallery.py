@@ -79,11 +79,11 @@ def front(dark: bool) -> go.Figure:
 
 
 def profile(dark: bool) -> go.Figure:
-    return fd.plot.profile(sweep(), household(), method="hgr_spline", lam=1.0, dark=dark)
+    return fd.plot.profile(sweep(), method="hgr_spline", lam=1.0, dark=dark)
 
 
 def transfers(dark: bool) -> go.Figure:
-    return fd.plot.transfers(sweep(), household(), method="hgr_spline", lam=1.0, dark=dark)
+    return fd.plot.transfers(sweep(), method="hgr_spline", lam=1.0, dark=dark)
 
 
 def dependence(dark: bool) -> go.Figure:

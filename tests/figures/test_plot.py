@@ -84,7 +84,7 @@ def test_with_the_data_the_front_draws_the_benchmarks_of_its_splits(trained):
 
 def test_profile_transfers_and_dependence_are_of_the_chosen_model(trained):
     data, result = trained
-    figure = fd.plot.profile(result, data, method="pearson", lam=2.0)
+    figure = fd.plot.profile(result, method="pearson", lam=2.0)
     assert "λ = 2" in words(figure)
     assert "age (years)" in figure.layout.xaxis.title.text
     s = data.sensitive["age"].to_numpy()
@@ -100,7 +100,7 @@ def test_profile_transfers_and_dependence_are_of_the_chosen_model(trained):
         for k, j in zip(own.index, own["split"], strict=True)
     ]
     assert np.mean(line.y) == pytest.approx(np.mean(means), abs=2.0)
-    moved = fd.plot.transfers(result, data, method="pearson", lam=2.0)
+    moved = fd.plot.transfers(result, method="pearson", lam=2.0)
     assert "Who pays" in words(moved)
     assert "€" in moved.layout.yaxis.title.text
     dots = fd.plot.dependence(data).data[0]
@@ -125,8 +125,8 @@ def test_what_is_not_there_is_refused(trained):
     for call in (
         lambda: fd.plot.front(result, measure="hgr_spline"),
         lambda: fd.plot.front(result, method="hgr_nn"),
-        lambda: fd.plot.profile(result, data, lam=7.0),
-        lambda: fd.plot.profile(result, data, sensitive="power"),
+        lambda: fd.plot.profile(result, lam=7.0),
+        lambda: fd.plot.profile(result, sensitive="power"),
         lambda: fd.plot.dependence(data, sensitive="power"),
     ):
         with pytest.raises(OptionError, match="Choose one of"):
