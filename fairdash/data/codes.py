@@ -50,7 +50,7 @@ ROW_NAMES = re.compile(
 _FIRST_DAY, _LAST_DAY = 18000101, 21001231
 _MAX_LEVELS, _LOOKED_AT, _MAX_SHOWN = 50, 1000, 3
 #: Nobody insured is younger where an age is that of a person.
-_YOUNGEST = 10
+_YOUNGEST, _OLDEST = 10, 120
 
 
 def special_codes(values: pd.Series) -> dict[float | np.datetime64, int]:
@@ -135,15 +135,18 @@ def _is_apart(levels: Floats, counts: NDArray[np.int64], sign: int) -> bool:
 
 def _before_all(name: object, cells: Floats, first: float) -> int:
     """Count the zeros of a person's age or of years, or the years 1900, before which there is a gap."""
-    rest = cells[np.isfinite(cells) & (cells != first)]
-    count = int((cells == first).sum())
-    if count < _FEWEST_ROWS or len(rest) == 0 or (rest != np.round(rest)).any():
+    rest = cells[cells > first]
+    low, high = float(rest.min(initial=np.inf)), float(rest.max(initial=-np.inf))
+    # Whatever the header says, which takes longest to find out.
+    if not (_YEARS[0] <= low < high <= _YEARS[1] or _YOUNGEST <= low <= high <= _OLDEST):
         return 0
-    low, high = float(rest.min()), float(rest.max())
+    count = int((cells == first).sum())
+    if count < _FEWEST_ROWS or (rest != np.round(rest)).any():
+        return 0
     if _YEARS[0] <= low < high <= _YEARS[1]:
         return count if first == 0 or count > 2 * (rest == low).sum() else 0
     is_age = bool({"age", "driver_age"} & set(meanings_of(name))) and not other_words(name, "age", "thing")
-    return count if first == 0 and is_age and low >= _YOUNGEST and high <= 120 else 0
+    return count if first == 0 and is_age else 0
 
 
 def _special_days(values: pd.Series) -> dict[float | np.datetime64, int]:
@@ -239,21 +242,26 @@ def spellings(values: pd.Series) -> list[list[str]]:
         return []
     if values.head(_LOOKED_AT).nunique() > _MAX_LEVELS:
         return []
-    counts = values.value_counts()
-    if len(counts) > _MAX_LEVELS or not all(isinstance(level, str) for level in counts.index):
+    levels = values.dropna().unique().tolist()
+    if len(levels) > _MAX_LEVELS or not all(isinstance(level, str) for level in levels):
         return []
     groups: dict[str, list[str]] = {}
-    for level in counts[counts > 0].index:
+    for level in levels:
         groups.setdefault(" ".join(level.casefold().split()), []).append(level)
-    return [group for group in groups.values() if len(group) > 1]
+    if len(groups) == len(levels):
+        return []
+    counts = values.value_counts()
+    alike = (group for group in groups.values() if len(group) > 1)
+    return [sorted(group, key=lambda level: (-counts[level], level)) for group in alike]
 
 
 def said_of_spellings(values: pd.Series) -> str:
     """Name levels that differ in capitals or spaces alone; "" without any."""
-    alike = spellings(values)
+    if not (alike := spellings(values)):
+        return ""
     rows = int(values.isin([each for group in alike for each in group]).sum())
     shown = "; ".join(" and ".join(f"“{each}”" for each in group) for group in alike[:_MAX_SHOWN])
-    return f"levels differ in capitals or spaces alone: {shown} ({counted(rows, 'row')})" if alike else ""
+    return f"levels differ in capitals or spaces alone: {shown} ({counted(rows, 'row')})"
 
 
 def in_one_spelling(values: pd.Series) -> tuple[pd.Series, str]:

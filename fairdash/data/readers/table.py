@@ -74,6 +74,8 @@ class TableBuilder:
         self.lines = lines
         marks = default_marks if options.missing_values is None else options.missing_values
         self.marks = tuple(mark.strip() for mark in (*marks, *options.also_missing))
+        # Texts that are missing by default are so before a column gets its type.
+        self._chosen_marks = (*(options.missing_values or ()), *options.also_missing)
         self.problems: list[Problem] = []
         self.decimal_commas: dict[str, int] = {}
         #: Column to the sign of money or percent that its cells are written with.
@@ -135,7 +137,7 @@ class TableBuilder:
 
     def _take_marked(self) -> None:
         """Make cells missing that are marked by a number, or in one column: 999 and age=999."""
-        for mark in self.marks:
+        for mark in map(str.strip, self._chosen_marks):
             name, _, value = mark.rpartition("=")
             for column in [name] if name in self._columns else [] if name else list(self._columns):
                 values = self._columns[column]
