@@ -94,6 +94,8 @@ def fit_regressor(
         validation=validation,
         on_step=on_step,
     )
+    if trained.note:
+        warnings.warn(trained.note, UserWarning, stacklevel=3)
     model.lam_ = lam
     model.best_epoch_ = int(trained.best_epoch[0])
     model.device_ = device.name
