@@ -179,8 +179,8 @@ class _Perceptrons(torch.autograd.Function):
         for layer, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
             scale = 1.0 if layer == last else activation.scale
             if layer:
-                offset = scale * (bias + activation.shift * weight.sum(dim=2, keepdim=True))
-                h = torch.baddbmm(offset, weight, h, alpha=activation.factor * scale)
+                offset = torch.add(bias, weight.sum(dim=2, keepdim=True), alpha=activation.shift)
+                h = torch.baddbmm(offset, weight, h, beta=scale, alpha=activation.factor * scale)
             else:
                 wide, offset = (part.reshape(tables, -1, part.shape[2]) for part in (weight, bias))
                 h = torch.baddbmm(offset, wide, h, beta=scale, alpha=scale).view(len(weight), -1, x.shape[1])
@@ -351,7 +351,7 @@ class StackedAdam:
         mean, square = self._mean, self._square
         grads = torch.cat([gradient.flatten(1) for gradient in gradients], dim=1)
         # A sum is finite only if all its terms are: one pass finds the networks that diverged.
-        self.alive &= torch.isfinite(grads.sum(dim=1))
+        self.alive &= grads.sum(dim=1).abs() < torch.inf
         dead = None if self.asks and bool(self.alive.all()) else ~self.alive.unsqueeze(1)
         if dead is not None:
             grads.masked_fill_(dead, 0.0)

@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 SECONDS_A_LEG, MOST_LEGS = 5.0, 20
 #: Seconds that a slow core takes for a unit of :func:`work_of` and a training row.
 _SECONDS_A_ROW = 1e-6
-#: Those that a GPU takes for a mini-batch instead, however many models there are: it waits for the launches.
-_SECONDS_A_BATCH = 1e-3
+#: Those that a GPU takes for a mini-batch instead, however many models there are.
+_SECONDS_A_BATCH = 3e-4
 _IN_HALVES = "Memory was too small for a whole stack of models, so it was trained in halves."
 
 

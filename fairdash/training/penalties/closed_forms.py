@@ -324,6 +324,15 @@ class CanonicalPenalty(SplineHGRPenalty):
         return psi
 
 
+def solve_by(lower: Tensor, right: Tensor) -> Tensor:
+    """Return A⁻¹ times `right`, (K, P, q), from the lower Cholesky factors of A.
+
+    A CUDA graph can hold this, but not torch.cholesky_solve of several matrices.
+    """
+    half = torch.linalg.solve_triangular(lower, right, upper=False)
+    return torch.linalg.solve_triangular(lower.transpose(1, 2), half, upper=True)
+
+
 class _SquaredCorrelations(torch.autograd.Function):
     """One node of autograd: dΨ = 2 tr B⁻¹CᵀA⁻¹ dC − tr A⁻¹CB⁻¹CᵀA⁻¹ dA. B stays as it is, because S does."""
 
@@ -331,8 +340,8 @@ class _SquaredCorrelations(torch.autograd.Function):
     def forward(ctx: Any, z: Tensor, v: Tensor, share: Tensor | None) -> Tensor:
         own = Moments.of(_WIDE_BUMPS, z, v, share)
         # The factors don't raise: a model whose U is not finite must not stop the others.
-        ac = torch.cholesky_solve(own.c, torch.linalg.cholesky_ex(own.a)[0])  # A⁻¹C, (K, bumps, q)
-        acb = torch.cholesky_solve(ac.transpose(1, 2), torch.linalg.cholesky_ex(own.b)[0]).transpose(1, 2)
+        ac = solve_by(torch.linalg.cholesky_ex(own.a)[0], own.c)  # A⁻¹C, (K, bumps, q)
+        acb = solve_by(torch.linalg.cholesky_ex(own.b)[0], ac.transpose(1, 2)).transpose(1, 2)
         ctx.save_for_backward(*own, ac, acb)
         return (acb * own.c).sum(dim=(1, 2))
 
