@@ -130,9 +130,12 @@ class StackedMLP(nn.Module):
         super().__init__()
         self.widths = tuple(widths)
         self.activation = own = ACTIVATIONS[activation]
-        members = [
-            _initial_layers(self.widths, seed, own, first_layer_gain, first_bias_spread) for seed in seeds
-        ]
+        # The models of a split share a seed.
+        drawn = {
+            seed: _initial_layers(self.widths, seed, own, first_layer_gain, first_bias_spread)
+            for seed in set(seeds)
+        }
+        members = [drawn[seed] for seed in seeds]
         self.weights = nn.ParameterList(
             torch.stack([member[layer][0] for member in members]) for layer in range(len(widths) - 1)
         )
