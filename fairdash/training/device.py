@@ -48,7 +48,7 @@ class Device:
 
 #: Estimated seconds on one slow core from which ``"auto"`` trains on a GPU (benchmarks/gpu.py): less is done
 #: sooner on a CPU, because a GPU takes a second to start.
-LEAST_SECONDS_FOR_GPU = 10.0
+LEAST_SECONDS_FOR_GPU = 5.0
 
 
 def resolve_device(name: str, *, seconds: float = math.inf) -> Device:

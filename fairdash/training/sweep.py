@@ -74,7 +74,8 @@ class TrainingPlan:
     settings
         Architecture and schedule, or what the settings to compare have in common.
     device
-        ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"mps"``.
+        ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"mps"``. ``"auto"`` uses a GPU if the training is large enough
+        to be faster there.
 
     Raises
     ------
