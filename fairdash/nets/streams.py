@@ -8,6 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+#: Each thread's stream beside its current one, by device.
 _OWN = threading.local()
 
 
@@ -21,12 +22,12 @@ def side_by_side(
     """
     if device.type != "cuda":
         return first(), second()
-    if not hasattr(_OWN, "stream"):
-        _OWN.stream = torch.cuda.Stream()
-    here = torch.cuda.current_stream()
-    _OWN.stream.wait_stream(here)
-    with torch.cuda.stream(_OWN.stream):
+    if not hasattr(_OWN, str(device)):
+        setattr(_OWN, str(device), torch.cuda.Stream(device))
+    here, beside = torch.cuda.current_stream(device), getattr(_OWN, str(device))
+    beside.wait_stream(here)
+    with torch.cuda.stream(beside):
         of_second = second()
     of_first = first()
-    here.wait_stream(_OWN.stream)
+    here.wait_stream(beside)
     return of_first, of_second
