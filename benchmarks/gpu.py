@@ -75,7 +75,7 @@ class Measured:
         self.rows.append({"work": work, **values})
         print(self.rows[-1], flush=True)
         if self.path is not None:
-            card = torch.cuda.get_device_name()
+            card = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
             names = ["work", "estimate_s", "cpu_s", "gpu_s", "share", "gap", "twice_equal"]
             frame = pd.DataFrame(self.rows).reindex(columns=names)
             frame.assign(gpu=card, cores=torch.get_num_threads()).round(4).to_csv(self.path, index=False)
@@ -134,6 +134,18 @@ def networks(measured: Measured, dataset: Dataset, plan: Sweep) -> None:
     with_importance = [timed(partial(train_sweep, dataset, own, importance=True))[0] for own in both]
     seconds = [max(long - short, 0.0) for long, short in zip(with_importance, trainings, strict=True)]
     measured.add("importance of its features", cpu_s=seconds[0], gpu_s=seconds[1])
+
+
+def rounding(measured: Measured, dataset: Dataset, plan: Sweep) -> None:
+    """How far the CPU's own errors go apart when the features change in their seventh digit."""
+    plan = replace(plan, device=measured.devices[0], confirmation_share=0.0)
+    plan = with_lams_found(dataset, replace(plan, methods=("hgr_spline", "hgr_nn")))
+    signs = np.random.default_rng(0).choice([-1e-7, 1e-7], dataset.features.shape)
+    other = replace(dataset, features=dataset.features * (1 + signs))
+    for method in plan.methods:
+        own = replace(plan, methods=(method,))
+        gap = errors(dataset, train_sweep(dataset, own)) - errors(other, train_sweep(other, own))
+        measured.add(f"errors of {method}, features in their seventh digit", gap=float(gap.abs().max()))
 
 
 def whole_run(measured: Measured, dataset: Dataset, plan: Sweep) -> None:
@@ -198,7 +210,7 @@ def large(measured: Measured, dataset: Dataset, plan: Sweep, *, most_seconds: fl
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = ("start", "networks", "many", "rule", "run", "large")
+    parts = ("start", "networks", "rounding", "many", "rule", "run", "large")
     parser.add_argument("--only", nargs="+", choices=parts, default=parts, help="parts to measure")
     parser.add_argument("--seconds", type=float, default=150.0, help="at most for the large table")
     parser.add_argument("--rows", type=int, default=ROWS, help="of the large table")
@@ -222,6 +234,7 @@ def main() -> None:
     work: dict[str, Callable[[], None]] = {
         "start": lambda: start(measured, dataset, plan),
         "networks": lambda: networks(measured, dataset, plan),
+        "rounding": lambda: rounding(measured, dataset, plan),
         "many": lambda: many(measured, dataset, count=count),
         "rule": lambda: rule(measured, dataset, claims),
         "run": lambda: whole_run(measured, dataset, plan),
