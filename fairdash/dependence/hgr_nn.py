@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from fairdash.dependence import neural
 from fairdash.dependence.neural import BufferedMLP, Rows, Settings
-from fairdash.nets import StackedMLP
+from fairdash.nets import StackedMLP, side_by_side
 from fairdash.utils.rounding import ROUNDINGS
 
 Array = NDArray[np.float64]
@@ -216,9 +216,13 @@ class HGRNetwork(nn.Module):
         weighted one under sample_weight (K, batch, 1). Gradients flow through the batch's means and
         variances, and into u.
         """
+
+        def output(network: StackedMLP, x: Tensor) -> Tensor:
+            own = shares(sample_weight)
+            return standardise(network(standardise(x, own)), own)
+
+        f, g = side_by_side(lambda: output(self.f, u), lambda: output(self.g, v), device=u.device)
         share = shares(sample_weight)
-        f = standardise(self.f(standardise(u, share)), share)
-        g = standardise(self.g(standardise(v, share)), share)
         return (f * g).mean(dim=(1, 2)) if share is None else (share * f * g).sum(dim=(1, 2))
 
 

@@ -298,6 +298,9 @@ def train(learner: Learner, learned: Rows, settings: Settings, held: Rows | None
     """
     count, n_steps, parameters = learned.u.shape[2], settings.n_steps, learner.parameters
     optimiser = StackedAdam(parameters, lr=_LEARNING_RATE, maximize=True)
+    rise = [min(1.0, (step + 1) / (_WARM_UP * n_steps)) for step in range(n_steps)]
+    fall = [0.5 * (1 + math.cos(math.pi * step / n_steps)) for step in range(n_steps)]
+    optimiser.follow(np.array(rise) * fall)
     generator = torch.Generator().manual_seed(settings.seed)
     best: Tensor | None = None
     kept: list[Tensor] = []
@@ -320,8 +323,7 @@ def train(learner: Learner, learned: Rows, settings: Settings, held: Rows | None
         rows = learned
         if count > 2 * BATCH:
             rows = learned.each(torch.randperm(count, generator=generator)[:BATCH])
-        rise = min(1.0, (step + 1) / (_WARM_UP * n_steps))
-        optimiser.step(learner.gradients(rows), rise * 0.5 * (1 + math.cos(math.pi * step / n_steps)))
+        optimiser.step(learner.gradients(rows))
     if held is not None:
         look(held)
         with torch.no_grad():

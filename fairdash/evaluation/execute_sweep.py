@@ -300,7 +300,7 @@ def with_lams_found(
             count=len(plan.lams),
             objective=plan.objective,
             random_state=plan.random_state,
-            device=plan.device,
+            device=plan.device_for(dataset.n_rows).name,
             progress=partial(progress, doing),
         )
         return {"lams": np.array(plan.lams if found is None else found)}
@@ -418,7 +418,7 @@ class _Parts:
             settings=self.plan.settings,
             strengths=strengths,
             random_state=self.plan.random_state,
-            device=self.plan.device,
+            device=self.plan.device_for(self.dataset.n_rows).name,
             on_step=partial(on_step, 0),
             unit=within(self.unit, "references"),
         )

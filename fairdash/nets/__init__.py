@@ -5,5 +5,6 @@ have the shape ``(K, batch, features)``. This package does not depend on fairnes
 """
 
 from fairdash.nets.mlp import StackedAdam, StackedMLP
+from fairdash.nets.streams import side_by_side
 
-__all__ = ["StackedAdam", "StackedMLP"]
+__all__ = ["StackedAdam", "StackedMLP", "side_by_side"]

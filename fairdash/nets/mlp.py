@@ -11,10 +11,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 
@@ -127,9 +130,12 @@ class StackedMLP(nn.Module):
         super().__init__()
         self.widths = tuple(widths)
         self.activation = own = ACTIVATIONS[activation]
-        members = [
-            _initial_layers(self.widths, seed, own, first_layer_gain, first_bias_spread) for seed in seeds
-        ]
+        # The models of a split share a seed.
+        drawn = {
+            seed: _initial_layers(self.widths, seed, own, first_layer_gain, first_bias_spread)
+            for seed in set(seeds)
+        }
+        members = [drawn[seed] for seed in seeds]
         self.weights = nn.ParameterList(
             torch.stack([member[layer][0] for member in members]) for layer in range(len(widths) - 1)
         )
@@ -176,8 +182,8 @@ class _Perceptrons(torch.autograd.Function):
         for layer, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
             scale = 1.0 if layer == last else activation.scale
             if layer:
-                offset = scale * (bias + activation.shift * weight.sum(dim=2, keepdim=True))
-                h = torch.baddbmm(offset, weight, h, alpha=activation.factor * scale)
+                offset = torch.add(bias, weight.sum(dim=2, keepdim=True), alpha=activation.shift)
+                h = torch.baddbmm(offset, weight, h, beta=scale, alpha=activation.factor * scale)
             else:
                 wide, offset = (part.reshape(tables, -1, part.shape[2]) for part in (weight, bias))
                 h = torch.baddbmm(offset, wide, h, beta=scale, alpha=scale).view(len(weight), -1, x.shape[1])
@@ -238,6 +244,16 @@ def _initial_layers(
 
 #: How long the moments of a gradient remember, and what keeps a step finite (Kingma and Ba's).
 _BETAS, _EPSILON = (0.9, 0.999), 1e-8
+#: Steps after which the moments' corrections are 1 in double precision.
+_STEPS_CORRECTED = 37_000
+
+
+@cache
+def _corrections() -> NDArray[np.float64]:
+    """Corrections of both moments after each step, (T, 2), by which Adam divides."""
+    first, second = _BETAS
+    steps = range(1, _STEPS_CORRECTED + 1)
+    return np.array([(1 - first**step, (1 - second**step) ** 0.5) for step in steps])
 
 
 class StackedAdam:
@@ -247,6 +263,9 @@ class StackedAdam:
     decay, and one that diverges is left at its last finite weights while the others go on. All parameters
     lie in one (K, P) buffer, so that a step costs a handful of large operations however many layers
     there are.
+
+    The number of steps and what follows from it lie on the device, so that a step can be captured in a CUDA
+    graph: it reads no number of the host's that changes.
 
     Parameters
     ----------
@@ -281,10 +300,14 @@ class StackedAdam:
         self._weights = torch.cat([p.detach().flatten(1) for p in params], dim=1)
         self._mean = torch.zeros_like(self._weights)
         self._square = torch.zeros_like(self._weights)
-        self.steps = 0
+        self._taken = torch.zeros(1, dtype=torch.long, device=self._weights.device)
+        self.follow(np.ones(_STEPS_CORRECTED))
         if alive is None:
             alive = torch.ones(len(self._weights), dtype=torch.bool, device=self._weights.device)
         self.alive = alive
+        #: Whether a step looks if all are active. On the CPU that costs nothing and spares a pass; elsewhere
+        #: the host would wait for the device.
+        self.asks = alive.is_cpu
         self.lr = self._per_member(lr)
         self.weight_decay = self._per_member(weight_decay)
         # Read where the numbers came from: on the networks' device it would wait for that device.
@@ -305,32 +328,45 @@ class StackedAdam:
         """Weights and both moments of their gradients, (K, P) each: with `steps` the complete state."""
         return self._weights, self._mean, self._square
 
+    @property
+    def steps(self) -> int:
+        """Number of steps taken, as far as they are told apart; reading it waits for the device."""
+        return int(self._taken)
+
+    @steps.setter
+    def steps(self, number: int) -> None:
+        self._taken.fill_(number)
+
+    def follow(self, factors: NDArray[np.float64]) -> None:
+        """Set the factor of every learning rate at each step, (T,); steps after these have the last one."""
+        corrections = _corrections()[np.arange(len(factors)).clip(max=_STEPS_CORRECTED - 1)]
+        # A row a step: what multiplies the learning rate, and what divides the root of the second moment.
+        rates = torch.from_numpy(np.stack([factors / corrections[:, 0], corrections[:, 1]], axis=1))
+        self._rates = rates.to(self._weights.dtype).to(self._weights.device)
+
     def _per_member(self, value: float | Tensor) -> Tensor:
         value = torch.as_tensor(value, dtype=self._weights.dtype, device=self._weights.device)
         return value.expand(self.alive.shape).unsqueeze(1)
 
     @torch.no_grad()
-    def step(self, gradients: Sequence[Tensor], lr_factor: float = 1.0) -> None:
-        """Update every active network along `gradients` (one per parameter, in order).
-
-        `lr_factor` multiplies every learning rate: a schedule's value at this step.
-        """
+    def step(self, gradients: Sequence[Tensor]) -> None:
+        """Update every active network along `gradients` (one per parameter, in order)."""
         mean, square = self._mean, self._square
         grads = torch.cat([gradient.flatten(1) for gradient in gradients], dim=1)
         # A sum is finite only if all its terms are: one pass finds the networks that diverged.
-        self.alive &= torch.isfinite(grads.sum(dim=1))
-        # On the CPU it costs nothing to ask and spares a pass; elsewhere the host would wait for the device.
-        dead = None if self.alive.is_cpu and bool(self.alive.all()) else ~self.alive.unsqueeze(1)
+        self.alive &= grads.sum(dim=1).abs() < torch.inf
+        dead = None if self.asks and bool(self.alive.all()) else ~self.alive.unsqueeze(1)
         if dead is not None:
             grads.masked_fill_(dead, 0.0)
         if self._decays:
             grads.addcmul_(self.weight_decay, self._weights)
-        self.steps += 1
+        rate, spread = self._rates.index_select(0, self._taken).unbind(dim=1)
+        self._taken.add_(1).clamp_(max=len(self._rates) - 1)
         beta1, beta2 = _BETAS
         mean.lerp_(grads, 1 - beta1)
         square.mul_(beta2).addcmul_(grads, grads, value=1 - beta2)
-        step_size = self.lr * (lr_factor / (1 - beta1**self.steps))
+        step_size = self.lr * rate
         if dead is not None:
             step_size = step_size.masked_fill(dead, 0.0)
-        denominator = square.sqrt().div_((1 - beta2**self.steps) ** 0.5).add_(_EPSILON)
+        denominator = square.sqrt().div_(spread).add_(_EPSILON)
         self._weights.add_(mean.div(denominator).mul_(step_size), alpha=self.sign)

@@ -405,7 +405,6 @@ def start_helper(run_id: str) -> subprocess.Popen[bytes]:
 
 
 def _is_worth_it(dataset: Dataset, plan: Sweep) -> bool:
-    from fairdash.training.device import resolve_device
     from fairdash.training.models import seconds_of
 
     if os.environ.get("FAIRDASH_NO_STANDBY"):
@@ -417,7 +416,7 @@ def _is_worth_it(dataset: Dataset, plan: Sweep) -> bool:
         cores > 1
         and 8 * numbers <= most_memory() / 2
         and seconds_of(models, dataset.n_rows) > FEWEST_SECONDS
-        and resolve_device(plan.device).name == "cpu"
+        and plan.device_for(dataset.n_rows).name == "cpu"
     )
 
 

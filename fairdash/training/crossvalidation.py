@@ -24,7 +24,7 @@ from fairdash.errors import OptionError
 from fairdash.jobs.steps import Found, Unit, at_once
 from fairdash.training.device import Device, resolve_device
 from fairdash.training.methods import STANDARD
-from fairdash.training.models import TrainedModels, train_models
+from fairdash.training.models import TrainedModels, seconds_of, train_models
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.progress import OnProgress
 from fairdash.training.settings import StackedModel, TrainingSettings
@@ -129,7 +129,7 @@ def cross_validate(
         [replace(candidates[c], split=f, seed=seed) for c, f in order],
         objective=objective,
         random_state=random_state,
-        device=resolve_device(device),
+        device=resolve_device(device, seconds=n_folds * seconds_of(candidates, dataset.n_rows)),
         progress=None if progress is None else lambda at: progress(at.fraction),
         unit=unit,
     )

@@ -8,6 +8,7 @@ CPU's allocator (tests/training/test_device.py).
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,12 @@ from fairdash.utils.registry import get_entry
 
 #: torch's names of the devices, in words that end "training on …".
 TITLES = {"cuda": "the GPU (CUDA)", "mps": "the GPU (Apple)", "cpu": "the CPU"}
+
+#: What a user reads where ``"auto"`` leaves a GPU alone.
+TOO_SMALL = (
+    "Trained on the CPU, which is faster than {gpu} for so small a training: it takes one core an estimated "
+    "{seconds:.1f} s, and a GPU is worth its start from {least:g} s."
+)
 
 
 @dataclass(frozen=True)
@@ -39,10 +46,21 @@ class Device:
     note: str = ""
 
 
-def resolve_device(name: str) -> Device:
+#: Estimated seconds on one slow core from which ``"auto"`` trains on a GPU (benchmarks/gpu.py): less is done
+#: sooner on a CPU, because a GPU takes a second to start.
+LEAST_SECONDS_FOR_GPU = 5.0
+
+
+def resolve_device(name: str, *, seconds: float = math.inf) -> Device:
     """Return the device called `name`; ``"auto"`` prefers CUDA, then MPS, then the CPU.
 
-    A GPU that was asked for and is not there gives the CPU, with a note that says so.
+    A GPU that was asked for and is not there gives the CPU, with a note that says so; so does ``"auto"`` for
+    a training that is too small for a GPU to be faster.
+
+    Parameters
+    ----------
+    seconds
+        What the training takes one slow core, by :func:`fairdash.training.models.seconds_of`.
 
     Raises
     ------
@@ -57,7 +75,10 @@ def resolve_device(name: str) -> Device:
         "cpu": lambda: True,
     }
     if name == "auto":
-        return Device(next(device for device, available in there.items() if available()))
+        best = next(device for device, available in there.items() if available())
+        if best == "cpu" or seconds >= LEAST_SECONDS_FOR_GPU:
+            return Device(best)
+        return Device("cpu", TOO_SMALL.format(gpu=TITLES[best], seconds=seconds, least=LEAST_SECONDS_FOR_GPU))
     if name not in there:
         raise OptionError.of(
             "This device is not known", f"Choose one of: auto, {', '.join(there)}.", column="device"

@@ -81,8 +81,8 @@ def permutation_importance(
     their weights; the errors and changes are weighted means. Features that tell the same share what they
     are worth: a permuted one can be replaced by the other.
 
-    The memory is that of the rows and of one prediction by all models: features are permuted one after the
-    other.
+    The memory is that of the rows, once for each permutation, and of one prediction by all models: features
+    are permuted one after the other.
 
     Parameters
     ----------
@@ -123,14 +123,15 @@ def permutation_importance(
     error = mean((plain - y) ** 2)
     shape = (len(plain), len(blocks))
     gain, reliance = np.zeros(shape), np.zeros(shape)
-    permuted = x.clone()
+    # All rounds of a feature at once: a GPU waits for each prediction to be asked for.
+    permuted = x.repeat(1, len(shuffles(0)[0]), 1)
     for feature, columns in enumerate(blocks.values()):
-        own = x[:, :, columns]
-        rounds = list(zip(*shuffles(feature), strict=True))
-        for orders in rounds:
-            for j, order in enumerate(orders):
-                permuted[j, :, columns] = own[j, torch.from_numpy(order).to(x.device)]
-            changed = predict(permuted)
+        orders = torch.from_numpy(np.stack([np.concatenate(rounds) for rounds in shuffles(feature)]))
+        own = permuted[:, :, columns].clone()
+        for j, order in enumerate(orders.to(x.device)):
+            permuted[j, :, columns] = x[j, :, columns].index_select(0, order)
+        rounds = np.split(predict(permuted), permuted.shape[1] // x.shape[1], axis=1)
+        for changed in rounds:
             gain[:, feature] += mean((changed - y) ** 2) - error
             reliance[:, feature] += mean(np.abs(changed - plain))
         gain[:, feature] /= len(rounds)

@@ -90,14 +90,17 @@ class Tables:
 
 
 class Batches:
-    """Generator of the mini-batches of each epoch.
+    """Mini-batches of each epoch, drawn on the host and taken on the rows' device.
+
+    What changes from step to step lies in buffers on the device, so that :meth:`take` can be captured: the
+    epoch's row numbers, the number of the step in it, and dropout's draws.
 
     Parameters
     ----------
     rows
         All rows of every split, (S, N, …).
     train
-        Indices of the training rows of each split.
+        Indices of the training rows of each split, on the host.
     seeds
         One a split.
     tables
@@ -134,39 +137,49 @@ class Batches:
         self.dropout_generators = [torch.Generator().manual_seed(seed + 1) for seed in seeds]
         self.tables = tables
         self.dropout = dropout
-        self.hidden = hidden
+        device, count = rows.x.device, len(train)
+        self._order = torch.zeros(self.per_epoch, count * self.batch_size, dtype=torch.long, device=device)
+        self._next = torch.zeros(1, dtype=torch.long, device=device)
+        units = () if dropout is None else hidden
+        self._draws = [torch.zeros(count, self.batch_size, each, device=device) for each in units]
 
     @property
     def all_generators(self) -> list[torch.Generator]:
         """Random generators of row order and dropout; their state is all that changes here."""
         return [*self.generators, *self.dropout_generators]
 
-    def epoch(self) -> Iterator[Batch]:
-        """Draw all mini-batches of the next epoch."""
+    def epoch(self) -> Iterator[None]:
+        """Draw the next epoch, and make each of its mini-batches in turn the one that is taken."""
         used = self.per_epoch * self.batch_size
+        # Row numbers in the splits' rows laid end to end.
         order = torch.stack(
             [
-                rows[_orders(len(rows), used, generator).to(rows.device)]
-                for rows, generator in zip(self.train, self.generators, strict=True)
+                rows[_orders(len(rows), used, generator)] + self.rows.x.shape[1] * j
+                for j, (rows, generator) in enumerate(zip(self.train, self.generators, strict=True))
             ]
         )
-        # Row numbers in the splits' rows laid end to end.
-        order = order + self.rows.x.shape[1] * torch.arange(len(order), device=order.device).unsqueeze(1)
-        for rows in order.split(self.batch_size, dim=1):
-            batch = self.rows.take(partial(_take, rows))
-            yield replace(self.tables.hand_out(batch), masks=self._masks())
+        self._order.copy_(order.view(len(order), self.per_epoch, -1).transpose(0, 1).flatten(1))
+        self._next.zero_()
+        for _ in range(self.per_epoch):
+            for buffer in self._draws:
+                # The models of a split leave out by the same random numbers.
+                draws = [torch.rand(buffer.shape[1:], generator=each) for each in self.dropout_generators]
+                buffer.copy_(torch.stack(draws))
+            yield
+
+    def take(self) -> Batch:
+        """Return the mini-batch whose turn it is, and pass the turn to the next one."""
+        order = self._order.index_select(0, self._next)[0]
+        self._next.add_(1)
+        batch = self.tables.hand_out(self.rows.take(partial(_take, order)))
+        return replace(batch, masks=self._masks())
 
     def _masks(self) -> list[Tensor] | None:
-        """Dropout's factors; the models of a split leave out by the same random numbers."""
+        """Dropout's factors on each hidden layer's units."""
         if self.dropout is None:
             return None
         keep = (1 - self.dropout)[:, None, None]
-        masks = []
-        for units in self.hidden:
-            draws = [torch.rand(self.batch_size, units, generator=each) for each in self.dropout_generators]
-            drawn = self.tables.each(torch.stack(draws).to(keep.device))
-            masks.append((drawn < keep).to(keep.dtype) / keep)
-        return masks
+        return [(self.tables.each(draws) < keep).to(keep.dtype) / keep for draws in self._draws]
 
 
 def _orders(n: int, used: int, generator: torch.Generator) -> Tensor:
@@ -174,9 +187,9 @@ def _orders(n: int, used: int, generator: torch.Generator) -> Tensor:
     return torch.cat([torch.randperm(n, generator=generator) for _ in range(math.ceil(used / n))])[:used]
 
 
-def _take(rows: Tensor, part: Tensor) -> Tensor:
+def _take(order: Tensor, part: Tensor) -> Tensor:
     # index_select copies whole rows; indexing with two tensors took ten times as long.
-    return part.flatten(0, 1).index_select(0, rows.flatten()).view(*rows.shape, -1)
+    return part.flatten(0, 1).index_select(0, order).view(len(part), -1, part.shape[2])
 
 
 class MinimaxTrainer:
@@ -227,7 +240,7 @@ class MinimaxTrainer:
             StackedAdam(adversary, lr=adversary_lr, maximize=True, alive=self.alive) if adversary else None
         )
 
-    def step(self, batch: Batch, *, lr_factor: float, fair: bool) -> Tensor:
+    def step(self, batch: Batch, *, fair: bool) -> Tensor:
         """Update predictors and adversaries on one batch; return (loss, Ψ), (2, K).
 
         `fair` is False in the warm-up: the penalty has no say.
@@ -235,7 +248,7 @@ class MinimaxTrainer:
         eta = self.predictor(batch.x, batch.masks)
         error = self._error(eta, batch)
         if self.penalty is None or not fair:
-            self.descent.step(torch.autograd.grad(error.sum(), self.descent.parameters), lr_factor)
+            self.descent.step(torch.autograd.grad(error.sum(), self.descent.parameters))
             return torch.stack([error.detach(), torch.full_like(error, torch.nan)])
         u = self.objective.audit(self.loss.prediction(eta), batch.y)
         psi, push = self._play_adversary(u.detach(), batch)
@@ -243,7 +256,7 @@ class MinimaxTrainer:
         gradients = torch.autograd.grad(
             [error.sum(), u], self.descent.parameters, [torch.ones_like(error.sum()), push]
         )
-        self.descent.step(gradients, lr_factor)
+        self.descent.step(gradients)
         return torch.stack([error.detach(), psi])
 
     @torch.no_grad()

@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 SECONDS_A_LEG, MOST_LEGS = 5.0, 20
 #: Seconds that a slow core takes for a unit of :func:`work_of` and a training row.
 _SECONDS_A_ROW = 1e-6
-#: Those that a GPU takes for a mini-batch instead, however many models there are: it waits for the launches.
-_SECONDS_A_BATCH = 1e-3
+#: Those that a GPU takes for a mini-batch instead, however many models there are.
+_SECONDS_A_BATCH = 3e-4
 _IN_HALVES = "Memory was too small for a whole stack of models, so it was trained in halves."
 
 
@@ -184,6 +184,7 @@ def train_models(
         else:
             raise too_little_memory()
     founds = [parts[start][0] for start in sorted(parts)]
+    of_stacks = [found.get("note", "") for found in founds]
     # In the order in which they were told.
     told = [of_stack for _, of_stack in parts.values()]
     members = pd.DataFrame(
@@ -201,7 +202,7 @@ def train_models(
         splits=tuple(splits),
         device=device.name,
         seconds=time.monotonic() - started,
-        notes=tuple(filter(None, [device.note, _IN_HALVES if halved else ""])),
+        notes=tuple(filter(None, dict.fromkeys([device.note, _IN_HALVES if halved else "", *of_stacks]))),
         importance=importance_of_all(founds, members) if importance else None,
         curves=pd.concat(itertools.chain(*told), ignore_index=True),
     )
@@ -308,9 +309,9 @@ class StackTrainer:
 
         Returns
         -------
-        The state to go on from. At the end of the training instead (K,) ``diverged`` and ``best_epoch``;
-        (K, n) ``predictions`` for all rows, in the target's units; and, if it was asked for, the importance
-        as ``features``, ``error`` and ``reliance``.
+        The state to go on from. At the end of the training instead a ``note`` for the user, or an empty one;
+        (K,) ``diverged`` and ``best_epoch``; (K, n) ``predictions`` for all rows, in the target's units; and,
+        if it was asked for, the importance as ``features``, ``error`` and ``reliance``.
         """
         from fairdash.training.stack import train_stack
 
@@ -339,6 +340,7 @@ class StackTrainer:
                 return found
 
             found = {
+                "note": trained.note,
                 "diverged": trained.diverged,
                 "best_epoch": trained.best_epoch,
                 "predictions": predict(data.x),

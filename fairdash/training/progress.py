@@ -78,7 +78,7 @@ class StackReporter:
         self.on_progress = on_progress
         self.method = method
         self.lams, place = np.unique(lams, return_inverse=True)
-        self._members = [np.flatnonzero(place == k) for k in range(len(self.lams))]
+        self._members = [np.flatnonzero(place == k).tolist() for k in range(len(self.lams))]
         self._untold: list[tuple[int, NDArray[np.float64], NDArray[np.float64]]] = []
         self._told = time.monotonic()
         self.before = before
@@ -125,13 +125,18 @@ class StackReporter:
                 "method": pd.array([self.method] * (n_lams * len(each)), dtype="str"),
                 "lam": np.tile(self.lams, len(each)),
                 "epoch": np.repeat([number for number, _, _ in each], n_lams),
-                "mse": [_mean(error[own]) for _, error, _ in each for own in self._members],
-                "dependence": [_mean(psi[own]) for _, _, psi in each for own in self._members],
+                "mse": [mean for _, error, _ in each for mean in self._means(error)],
+                "dependence": [mean for _, _, psi in each for mean in self._means(psi)],
             }
         )
         self._untold, self._told = [], time.monotonic()
         self.curves.append(curve)
         self._report(curve)
+
+    def _means(self, values: NDArray[np.float64]) -> list[float]:
+        """Return the mean at each λ of its models' values, (K,)."""
+        numbers = values.tolist()
+        return [_mean([numbers[k] for k in own]) for own in self._members]
 
     def _report(self, curve: pd.DataFrame | None) -> None:
         if self.on_progress is not None:
@@ -139,7 +144,7 @@ class StackReporter:
             self.on_progress(SweepProgress("training", fraction, self.method, curve, self.device))
 
 
-def _mean(values: NDArray[np.float64]) -> float:
+def _mean(values: Sequence[float]) -> float:
     """Return the mean of those that are numbers; NaN if none is."""
-    numbers = values[~np.isnan(values)]
-    return math.fsum(numbers) / len(numbers) if len(numbers) else math.nan
+    numbers = [value for value in values if not math.isnan(value)]
+    return math.fsum(numbers) / len(numbers) if numbers else math.nan

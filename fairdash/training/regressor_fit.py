@@ -30,8 +30,9 @@ from fairdash.errors import Checks, DataError, OptionError
 from fairdash.training.device import resolve_device
 from fairdash.training.losses import Loss
 from fairdash.training.methods import METHODS, Method
+from fairdash.training.models import seconds_of
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.settings import BUDGETED, TrainingSettings, budget_of
+from fairdash.training.settings import BUDGETED, StackedModel, TrainingSettings, budget_of
 from fairdash.training.single import train_single, validation_rows
 from fairdash.utils.registry import get_entry
 
@@ -72,10 +73,11 @@ def fit_regressor(
         check_consistent_length(X, groups)
         groups = np.asarray(groups)[used_rows(sample_weight, len(np.asarray(groups)))]
     model.settings_ = settings = _settings(model, n_rows=len(y))
-    device = resolve_device(model.device)
-    if device.note:
-        warnings.warn(device.note, UserWarning, stacklevel=3)
     lam = 0.0 if METHODS[model.method].penalty is None else float(model.lam)
+    seconds = seconds_of([StackedModel(model.method, lam, settings)], len(y))
+    device = resolve_device(model.device, seconds=seconds)
+    if device.note and model.device != "auto":
+        warnings.warn(device.note, UserWarning, stacklevel=3)
     seed = seed_to_fit(model.random_state)
     share = 0.0 if settings.patience is None else model.validation_fraction
     validation = validation_rows(len(y), share, seed=seed, groups=groups)
@@ -94,6 +96,8 @@ def fit_regressor(
         validation=validation,
         on_step=on_step,
     )
+    if trained.note:
+        warnings.warn(trained.note, UserWarning, stacklevel=3)
     model.lam_ = lam
     model.best_epoch_ = int(trained.best_epoch[0])
     model.device_ = device.name

@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairdash.nets import StackedMLP
+from fairdash.training.capture import NOT_RECORDED, Repeated, stream_of_its_own
 from fairdash.training.device import ROWS_AT_ONCE
 from fairdash.training.losses import Loss
 from fairdash.training.methods import METHODS
@@ -118,6 +120,8 @@ class TrainedStack:
         (K,); a prediction is ``factor * h(x) + shift``: 1 and 0 unless it was balanced.
     state
         Where the training stands, if it was left off before its end; it can be gone on from.
+    note
+        A sentence for the user if the GPU could not record the steps, else empty.
     """
 
     predictor: StackedMLP
@@ -128,6 +132,7 @@ class TrainedStack:
     factor: NDArray[np.float64]
     shift: NDArray[np.float64]
     state: State | None = None
+    note: str = ""
 
     def predict(self, x: Tensor) -> NDArray[np.float64]:
         """Return predictions (K, N) on the scale of the given target, for encoded rows x (S, N, p)."""
@@ -185,7 +190,7 @@ def train_stack(
     remembered = () if best is None else best.remembered
     begun = 0 if state is None else go_on(state, trainer, batches, remembered)
     epochs = range(begun + 1, min(until or settings.n_epochs, settings.n_epochs) + 1)
-    last_epoch, is_over = _train_epochs(
+    last_epoch, is_over, note = _train_epochs(
         trainer, batches, settings, best, epochs=epochs, on_step=on_step, on_epoch=on_epoch
     )
     state = None if is_over else state_of(trainer, batches, remembered, epoch=last_epoch)
@@ -203,6 +208,7 @@ def train_stack(
         factor=factor,
         shift=shift,
         state=state,
+        note=note,
     )
 
 
@@ -220,18 +226,23 @@ def _prepared(
     """
     settings = models[0].settings
     tables = Tables([model.split for model in models], len(data.x), device=device)
+    train = data.train  # on the host, where rows are drawn
     trainer, data = _minimax_trainer(data, models, tables, objective=objective, device=device)
     rows = Batch(data.x, data.y, data.s, data.weight)
     dropout = torch.tensor([model.settings.dropout for model in models], dtype=data.x.dtype)
     batches = Batches(
         rows,
-        train=data.train,
+        train=train,
         batch_size=settings.batch_size,
         seeds=batch_seeds,
         tables=tables,
         dropout=dropout.to(device) if dropout.any() else None,
         hidden=settings.hidden,
         rows_a_step=get_entry(METHODS, models[0].method, option="method").rows_a_step,
+    )
+    n_steps = settings.n_epochs * batches.per_epoch
+    trainer.descent.follow(
+        np.array([0.5 * (1 + math.cos(math.pi * step / n_steps)) for step in range(n_steps)])
     )
     best = None
     if settings.patience is not None:
@@ -286,27 +297,40 @@ def _train_epochs(
     epochs: range,
     on_step: Callable[[float], None] | None,
     on_epoch: OnEpoch | None,
-) -> tuple[int, bool]:
-    """Train these epochs, or until no model is left to wait for; the last, and whether it was the end."""
+) -> tuple[int, bool, str]:
+    """Train these epochs, or until no model is left to wait for.
+
+    Return the last one, whether it was the end, and a note if the steps could not be recorded.
+    """
     n_steps = settings.n_epochs * batches.per_epoch
     step = (epochs.start - 1) * batches.per_epoch
-    for epoch in epochs:
-        fair = epoch > settings.warm_up_epochs
-        totals = torch.zeros(2, len(trainer.lam), device=trainer.lam.device)
-        for batch in batches.epoch():
-            lr_factor = 0.5 * (1 + math.cos(math.pi * step / n_steps))
-            totals += trainer.step(batch, lr_factor=lr_factor, fair=fair)
-            step += 1
-            if on_step is not None:
-                on_step(step / n_steps)
-        if on_epoch is not None:
-            error, dependence = (totals / batches.per_epoch).double().cpu().numpy()
-            on_epoch(epoch, error, dependence)
-        if best is not None and fair:
-            best.look(epoch)
-            if best.is_over_after(epoch):
-                return epoch, True
-    return epochs.stop - 1, epochs.stop > settings.n_epochs
+    totals = torch.zeros(2, len(trainer.lam), device=trainer.lam.device)
+
+    def play(fair: bool) -> None:
+        totals.add_(trainer.step(batches.take(), fair=fair))
+
+    device = trainer.lam.device.type
+    plays = {fair: Repeated(partial(play, fair), device=device) for fair in (False, True)}
+    last, is_over = epochs.stop - 1, epochs.stop > settings.n_epochs
+    with stream_of_its_own(device):
+        for epoch in epochs:
+            fair = epoch > settings.warm_up_epochs
+            totals.zero_()
+            for _ in batches.epoch():
+                plays[fair]()
+                step += 1
+                if on_step is not None:
+                    on_step(step / n_steps)
+            if on_epoch is not None:
+                error, dependence = (totals / batches.per_epoch).double().cpu().numpy()
+                on_epoch(epoch, error, dependence)
+            if best is not None and fair:
+                best.look(epoch)
+                if best.is_over_after(epoch):
+                    last, is_over = epoch, True
+                    break
+    is_refused = any(each.is_refused for each in plays.values())
+    return last, is_over, NOT_RECORDED if is_refused else ""
 
 
 def _loss_of_constant(data: StackData, loss: Loss) -> Tensor:

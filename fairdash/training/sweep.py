@@ -32,7 +32,7 @@ from fairdash.training.defaults import (
 from fairdash.training.device import Device, resolve_device
 from fairdash.training.methods import DEFAULT_METHOD, FAIR_TARIFF, METHODS, PATHS
 from fairdash.training.methods import STANDARD as STANDARD
-from fairdash.training.models import TrainedModels, train_models
+from fairdash.training.models import TrainedModels, seconds_of, train_models
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.pilot import is_auto
 from fairdash.training.progress import OnProgress
@@ -74,7 +74,8 @@ class TrainingPlan:
     settings
         Architecture and schedule, or what the settings to compare have in common.
     device
-        ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"mps"``.
+        ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"mps"``. ``"auto"`` uses a GPU if the training is large enough
+        to be faster there.
 
     Raises
     ------
@@ -225,6 +226,10 @@ class Sweep(TrainingPlan):
             set_aside=self.set_aside(dataset),
         )
 
+    def device_for(self, n_rows: int) -> Device:
+        """Return the device for so many rows; ``"auto"`` is a GPU if the models are enough work."""
+        return resolve_device(self.device, seconds=seconds_of(self.models(), training_rows(n_rows)))
+
     def other_defaults(self, then: Mapping[str, Any]) -> str:
         """Describe values that were defaults `then` and no longer are; empty if there are none."""
         return other_defaults({**vars(self), **vars(self.settings)}, then)
@@ -344,7 +349,7 @@ def train_sweep(
         Asked for what there is under ``"tuning/"``, ``"train/"`` and ``"set-aside/"``.
     """
     tell: OnProgress = (lambda _: None) if progress is None else progress
-    device = resolve_device(sweep.device)
+    device = sweep.device_for(dataset.n_rows)
     check_groups(dataset)
     splits = sweep.splits(dataset)
     tuning, settings, standard = None, None, None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from fairdash.nets import StackedAdam, StackedMLP
+from fairdash.nets import StackedAdam, StackedMLP, side_by_side
 from fairdash.nets.mlp import ACTIVATIONS
 
 
@@ -94,6 +95,36 @@ def test_adam_equals_torchs(weight_decay):
         ((theirs - target) ** 2).sum().backward()
         adam.step()
     assert torch.allclose(ours, theirs, atol=1e-6)
+
+
+def test_adam_follows_a_schedule_as_torchs_and_goes_on_from_a_number_of_steps():
+    start = torch.randn(3, 4, 2, generator=torch.Generator().manual_seed(0))
+    target = torch.ones(3, 4, 2)
+    factors = 0.5 * (1 + np.cos(np.pi * np.arange(30) / 30))
+    ours, theirs = nn.Parameter(start.clone()), nn.Parameter(start.clone())
+    first = StackedAdam([ours], lr=0.05)
+    first.follow(factors)
+    _quadratic_steps(first, ours, target, 12)
+    second = StackedAdam([ours], lr=0.05)
+    second.follow(factors)
+    for mine, its in zip(second.buffers, first.buffers, strict=True):
+        mine.copy_(its)
+    second.steps = first.steps
+    assert second.steps == 12
+    _quadratic_steps(second, ours, target, 18)
+    adam = torch.optim.Adam([theirs], lr=0.05)
+    schedule = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: factors[min(step, 29)])
+    for _ in range(30):
+        adam.zero_grad()
+        ((theirs - target) ** 2).sum().backward()
+        adam.step()
+        schedule.step()
+    assert torch.allclose(ours, theirs, atol=1e-6)
+
+
+def test_both_computations_side_by_side_are_returned_in_their_order():
+    one, two = side_by_side(lambda: torch.ones(1), lambda: 2 * torch.ones(1), device=torch.device("cpu"))
+    assert (one.item(), two.item()) == (1.0, 2.0)
 
 
 def test_adam_takes_a_learning_rate_a_member_and_can_climb():

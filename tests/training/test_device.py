@@ -12,13 +12,21 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 import fairdash as fd
-from fairdash.training.device import SHARE_OF_GPU, StackMemory
+from fairdash.training.defaults import LAMS
+from fairdash.training.device import (
+    LEAST_SECONDS_FOR_GPU,
+    SHARE_OF_GPU,
+    Device,
+    StackMemory,
+    resolve_device,
+)
 from fairdash.training.methods import METHODS
 from fairdash.training.models import StackTrainer
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.split_kinds import draw_splits
 from fairdash.training.stack import StackData, _prepared, _train_epochs, train_stack
+from fairdash.training.sweep import Sweep, preview_of, train_sweep
 from tests.tiers import few, few_methods
 
 N_MODELS, N_SPLITS = 24, 2
@@ -78,6 +86,30 @@ def test_a_stack_is_cut_to_what_a_gpu_has_left(monkeypatch: pytest.MonkeyPatch) 
     n_models = trainer.models_per_stack(model)
     assert 90 < n_models <= 102
     assert foretold.bytes_of(n_models, n_splits=2) <= SHARE_OF_GPU * free
+
+
+def test_auto_leaves_a_gpu_alone_where_the_training_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    small, large = (resolve_device("auto", seconds=factor * LEAST_SECONDS_FOR_GPU) for factor in (0.9, 1.0))
+    assert (small.name, large.name, large.note) == ("cpu", "cuda", "")
+    assert "4.5 s" in small.note
+    assert "the GPU (CUDA)" in small.note
+    # Who names a GPU gets it, and a machine without one has nothing to explain.
+    assert resolve_device("cuda", seconds=0.1).name == "cuda"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    assert resolve_device("auto", seconds=0.1) == Device("cpu")
+
+
+def test_the_whole_plan_of_a_run_decides_about_its_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    refined = Sweep(methods=("standard", "hgr_spline", "hgr_nn"), lams=LAMS)
+    assert refined.device_for(2_000).name == "cuda"
+    assert preview_of(refined).device_for(2_000).name == "cpu"
+    assert preview_of(refined).device_for(40_000).name == "cuda"
+    dataset = fd.load_dataset("household", n=300)
+    small = replace(preview_of(refined), lams=(1.0,), settings=SETTINGS)
+    assert small.device_for(dataset.n_rows).note in train_sweep(dataset, small).notes
 
 
 ON_META = TrainingSettings(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -54,10 +55,11 @@ def _climb(penalty, batches, n_steps=None):
     if not parameters:
         return
     ascent = StackedAdam(parameters, lr=SETTINGS.adversary_lr, maximize=True)
-    for step, (u, v) in enumerate(batches):
+    if n_steps:
+        ascent.follow(0.5 * (1 + np.cos(np.pi * np.arange(n_steps) / n_steps)))
+    for u, v in batches:
         objective = penalty.adversary_objective(u, v)
-        factor = 0.5 * (1 + math.cos(math.pi * step / n_steps)) if n_steps else 1.0
-        ascent.step(torch.autograd.grad(objective.sum(), ascent.parameters), factor)
+        ascent.step(torch.autograd.grad(objective.sum(), ascent.parameters))
 
 
 def _batches(u, v, n_steps, size=256, seed=9):

@@ -74,7 +74,7 @@ def test_a_method_may_ask_for_larger_batches(n, batch_size, steps, rows):
         Batch(numbers, numbers, numbers), train=(torch.arange(n),), batch_size=batch_size, seeds=[1],
         tables=Tables([0], 1, device="cpu"), dropout=None, hidden=(4,), rows_a_step=200,
     )  # fmt: skip
-    drawn = torch.stack([batch.y.flatten() for batch in batches.epoch()])
+    drawn = torch.stack([batches.take().y.flatten() for _ in batches.epoch()])
     assert drawn.shape == (steps, rows)
     # All rows come before one comes again.
     every = drawn.flatten()[: steps * rows // n * n].view(-1, n)
@@ -125,7 +125,7 @@ def test_the_predictors_gradient_is_that_of_error_plus_lambda_psi(objective, mon
     batch = _batch()
     x, y, s = batch.x, batch.y, batch.s
     seen = []
-    monkeypatch.setattr(players.descent, "step", lambda gradients, lr_factor: seen.append(gradients))
+    monkeypatch.setattr(players.descent, "step", lambda gradients: seen.append(gradients))
     monkeypatch.setattr(players.ascent, "step", lambda gradients: None)
 
     def loss():
@@ -134,7 +134,7 @@ def test_the_predictors_gradient_is_that_of_error_plus_lambda_psi(objective, mon
         assert psi.item() > 0
         return (((y_pred - y) ** 2).mean() + lam * psi.sum()).item()
 
-    players.step(batch, lr_factor=1.0, fair=True)
+    players.step(batch, fair=True)
     for parameter, gradient in zip(players.descent.parameters, seen[0], strict=True):
         for index in [(0, 0, 0), tuple(size - 1 for size in parameter.shape)]:
             with torch.no_grad():

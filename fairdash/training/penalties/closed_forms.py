@@ -41,7 +41,9 @@ class PearsonPenalty(BasePenalty):
         among = torch.bmm(columns * part.transpose(1, 2), columns.transpose(1, 2))
         one = torch.eye(v.shape[2], dtype=v.dtype, device=v.device)
         c = torch.bmm(columns, part * standardise(u, share))
-        weights = torch.linalg.solve(torch.lerp(among, one.expand_as(among), _RIDGE_OF_COLUMNS), c.detach())
+        among = torch.lerp(among, one.expand_as(among), _RIDGE_OF_COLUMNS)
+        # It doesn't report to the host; the ridge leaves nothing singular.
+        weights, _ = torch.linalg.solve_ex(among, c.detach())
         square = torch.bmm(c.transpose(1, 2), weights)[:, 0, 0]
         # R = cᵀα with α = C⁻¹c / R held: as α is the best there is, its own change does not matter. Unlike
         # the root's, this gradient is finite at 0.
@@ -230,6 +232,34 @@ class Moments(NamedTuple):
         return torch.where(self.inside.abs() < bumps.reach, slope, 0.0).transpose(1, 2)
 
 
+#: Squarings of a matrix, and those after which it is scaled, because 1e-38 would end single precision. Two
+#: eigenvalues that differ by less than 1e-4 count as one, whose vector then lies between theirs.
+_SQUARINGS, _SQUARINGS_AT_ONCE = 15, 3
+
+
+def leading_pair(square: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the largest eigenvalue, (K,), and its vector, (K, P, 1), of symmetric matrices (K, P, P) ≥ 0.
+
+    Of a matrix of zeros both are 0 on a GPU. There LAPACK's counterpart reports to the host, so the vector is
+    a column of the matrix's 2¹⁵th power instead.
+    """
+    if square.is_cpu:
+        values, vectors = torch.linalg.eigh(square)
+        return values[:, -1], vectors[:, :, -1:]
+    tiny, power = torch.finfo(square.dtype).tiny, square
+    for squaring in range(_SQUARINGS):
+        if squaring % _SQUARINGS_AT_ONCE == 0:
+            trace = power.diagonal(dim1=1, dim2=2).sum(dim=1).clamp_min(tiny)
+            power = power / trace[:, None, None]
+        power = torch.bmm(power, power)
+    # The longest column: the others may be rounding alone.
+    length = power.square().sum(dim=1)
+    column = length.argmax(dim=1)[:, None, None].expand(-1, len(square[0]), 1)
+    vector = power.gather(2, column)
+    vector = vector / vector.square().sum(dim=1, keepdim=True).sqrt().clamp_min(tiny)
+    return torch.bmm(vector.transpose(1, 2), torch.bmm(square, vector))[:, 0, 0], vector
+
+
 class _CanonicalCorrelation(torch.autograd.Function):
     """One node of autograd, its gradient worked by hand: autograd through svdvals takes half as long again.
 
@@ -249,13 +279,11 @@ class _CanonicalCorrelation(torch.autograd.Function):
         square = torch.bmm(m.transpose(1, 2), m)
         sound = torch.isfinite(square).all(dim=2).all(dim=1)
         linked = sound & (square.diagonal(dim1=1, dim2=2).sum(dim=1) > _NO_LINK)
-        values, vectors = torch.linalg.eigh(torch.where(linked[:, None, None], square, 0.0))
-        psi = torch.where(sound, values[:, -1].clamp_min(0.0).sqrt(), torch.nan)
+        value, vector = leading_pair(torch.where(linked[:, None, None], square, 0.0))
+        psi = torch.where(sound, value.clamp_min(0.0).sqrt(), torch.nan)
 
-        alpha = torch.linalg.solve_triangular(lower.transpose(1, 2), vectors[:, :, -1:], upper=True)
-        beta = torch.linalg.solve_triangular(
-            lower_b.transpose(1, 2), torch.bmm(m, vectors[:, :, -1:]), upper=True
-        )
+        alpha = torch.linalg.solve_triangular(lower.transpose(1, 2), vector, upper=True)
+        beta = torch.linalg.solve_triangular(lower_b.transpose(1, 2), torch.bmm(m, vector), upper=True)
         beta = torch.where(linked[:, None, None], beta / psi.clamp_min(1e-12)[:, None, None], 0.0)
         ctx.save_for_backward(*moments, psi, alpha, beta)
         return psi
@@ -296,6 +324,15 @@ class CanonicalPenalty(SplineHGRPenalty):
         return psi
 
 
+def solve_by(lower: Tensor, right: Tensor) -> Tensor:
+    """Return A⁻¹ times `right`, (K, P, q), from the lower Cholesky factors of A.
+
+    A CUDA graph can hold this, but not torch.cholesky_solve of several matrices.
+    """
+    half = torch.linalg.solve_triangular(lower, right, upper=False)
+    return torch.linalg.solve_triangular(lower.transpose(1, 2), half, upper=True)
+
+
 class _SquaredCorrelations(torch.autograd.Function):
     """One node of autograd: dΨ = 2 tr B⁻¹CᵀA⁻¹ dC − tr A⁻¹CB⁻¹CᵀA⁻¹ dA. B stays as it is, because S does."""
 
@@ -303,8 +340,8 @@ class _SquaredCorrelations(torch.autograd.Function):
     def forward(ctx: Any, z: Tensor, v: Tensor, share: Tensor | None) -> Tensor:
         own = Moments.of(_WIDE_BUMPS, z, v, share)
         # The factors don't raise: a model whose U is not finite must not stop the others.
-        ac = torch.cholesky_solve(own.c, torch.linalg.cholesky_ex(own.a)[0])  # A⁻¹C, (K, bumps, q)
-        acb = torch.cholesky_solve(ac.transpose(1, 2), torch.linalg.cholesky_ex(own.b)[0]).transpose(1, 2)
+        ac = solve_by(torch.linalg.cholesky_ex(own.a)[0], own.c)  # A⁻¹C, (K, bumps, q)
+        acb = solve_by(torch.linalg.cholesky_ex(own.b)[0], ac.transpose(1, 2)).transpose(1, 2)
         ctx.save_for_backward(*own, ac, acb)
         return (acb * own.c).sum(dim=(1, 2))
 

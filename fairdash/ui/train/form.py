@@ -316,7 +316,9 @@ def ask_for_settings(dataset: Dataset, loss: str, *, balance: bool) -> dict[str,
         )
         dropout = middle.number_input("Dropout", 0.0, 0.9, default.dropout, step=0.05, key=key("dropout"))
         seed = right.number_input("Seed", 0, 2**31, 0)
-        device = left.selectbox("Device", DEVICES, help="auto: a GPU if there is one.")
+        device = left.selectbox(
+            "Device", DEVICES, help="auto: a GPU if there is one and the training is large."
+        )
         validation = middle.number_input(
             "Share of the training rows used for validation",
             0.0,

@@ -1,0 +1,201 @@
+"""A recorded step: the numbers of one that is launched operation by operation, and words where none can be."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+import fairdash as fd
+from fairdash.nets import StackedAdam
+from fairdash.training import capture
+from fairdash.training.capture import NOT_RECORDED, Repeated
+from fairdash.training.methods import METHODS
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.penalties.closed_forms import leading_pair
+from fairdash.training.settings import StackedModel, TrainingSettings
+from fairdash.training.stack import StackData, train_stack
+from fairdash.training.sweep import Sweep, train_sweep
+from tests.tiers import few, few_methods
+
+SETTINGS = TrainingSettings(
+    hidden=(8, 4), adversary_hidden=(6, 6), batch_size=32, n_epochs=6, warm_up_epochs=2, adversary_steps=3
+)
+
+
+class Tape(TorchDispatchMode):
+    """What a CUDA graph does, on the CPU: operations on fixed memory, without the Python that led to them.
+
+    As there, nothing may return a number to the host.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.calls = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func.name() == "aten::_local_scalar_dense":
+            raise RuntimeError("operation not permitted when stream is capturing")
+        found = func(*args, **(kwargs or {}))
+        self.calls.append((func, args, kwargs or {}, found))
+        return found
+
+    @torch.no_grad()
+    def replay(self):
+        """Run the operations again; results go where they went when they were recorded."""
+        for func, args, kwargs, found in self.calls:
+            for old, new in zip(tree_leaves(found), tree_leaves(func(*args, **kwargs)), strict=True):
+                if isinstance(old, torch.Tensor):
+                    assert old.shape == new.shape
+                    old.copy_(new)
+
+
+def record(step):
+    """Record a step; recording one has run it, which a CUDA graph's has not."""
+    tape = Tape()
+    with tape:
+        step()
+    turns = itertools.count()
+    return lambda: tape.replay() if next(turns) else None
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    """Recorded steps, on a CPU that records them as a GPU does."""
+    made = []
+    monkeypatch.setattr(
+        capture, "RECORDERS", {"cpu": lambda step: made.append(replay := record(step)) or replay}
+    )
+    create = StackedAdam.__init__
+
+    def as_on_a_gpu(self, *args, **options):
+        create(self, *args, **options)
+        self.asks = False
+
+    monkeypatch.setattr(StackedAdam, "__init__", as_on_a_gpu)
+    return made
+
+
+def rows(*, weighted=False):
+    """Two splits of a table."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(2, 160, 3, generator=generator)
+    y = (0.3 * x.sum(-1, keepdim=True) + 0.3 * torch.randn(2, 160, 1, generator=generator)).exp()
+    s = x[..., :1] + 0.5 * torch.randn(2, 160, 1, generator=generator)
+    return StackData(
+        x=x,
+        y=y / y.mean(),
+        s=s,
+        train=(torch.arange(128), torch.arange(32, 160)),
+        validation=(torch.arange(128, 160), torch.arange(32)),
+        weight=torch.rand(2, 160, 1, generator=generator) + 0.5 if weighted else None,
+    )
+
+
+def train(method, settings=SETTINGS, *, weighted=False, **options):
+    lams = (0.0,) if METHODS[method].penalty is None else (0.0, 0.5, 3.0)
+    models = [StackedModel(method, lam, settings, split, 7) for split in (0, 1) for lam in lams]
+    options = {"objective": "demographic_parity", "batch_seeds": [1, 2]} | options
+    return train_stack(rows(weighted=weighted), models, **options)
+
+
+def weights(trained):
+    return torch.cat([p.detach().flatten(1) for p in trained.predictor.parameters()], dim=1)
+
+
+@pytest.mark.parametrize("objective", few(OBJECTIVES, "demographic_parity"))
+@pytest.mark.parametrize("method", list(METHODS))
+@pytest.mark.every_case
+def test_a_recorded_step_gives_the_very_same_weights(method, objective, request):
+    told, told_again = [], []
+    launched = train(method, objective=objective, on_epoch=lambda *each: told.append(each))
+    made = request.getfixturevalue("recorded")
+    replayed = train(method, objective=objective, on_epoch=lambda *each: told_again.append(each))
+    # One for the warm-up, another for the fair steps.
+    assert len(made) == 2
+    assert not replayed.note
+    assert torch.equal(weights(replayed), weights(launched))
+    for once, again in zip(told, told_again, strict=True):
+        np.testing.assert_array_equal(once[1:], again[1:])
+
+
+@pytest.mark.parametrize("method", few_methods(METHODS))
+def test_so_does_one_with_weights_dropout_decay_and_patience(method, request):
+    settings = replace(SETTINGS, dropout=0.2, loss="poisson", patience=1)
+    launched = train(method, settings, weighted=True)
+    assert request.getfixturevalue("recorded") == []
+    replayed = train(method, settings, weighted=True)
+    assert torch.equal(weights(replayed), weights(launched))
+    np.testing.assert_array_equal(replayed.best_epoch, launched.best_epoch)
+
+
+def test_so_does_a_training_in_parts(recorded):
+    whole = train("hgr_nn")
+    part = train("hgr_nn", until=3)
+    rest = train("hgr_nn", state=part.state)
+    assert torch.equal(weights(rest), weights(whole))
+    assert len(recorded) == 2 + 2 + 1
+
+
+def refuse(step):
+    """Refuse any step, as CUDA does where one reads a number from the device."""
+    raise RuntimeError("operation not permitted when stream is capturing")
+
+
+def test_a_step_that_can_not_be_recorded_is_launched_and_a_note_says_so(monkeypatch):
+    launched = train("hgr_nn")
+    assert launched.note == ""
+    monkeypatch.setattr(capture, "RECORDERS", {"cpu": refuse})
+    refused = train("hgr_nn")
+    assert refused.note == NOT_RECORDED
+    assert torch.equal(weights(refused), weights(launched))
+
+
+def test_the_note_is_among_those_of_a_run_and_a_warning_of_a_fit(monkeypatch):
+    monkeypatch.setattr(capture, "RECORDERS", {"cpu": refuse})
+    dataset = fd.load_dataset("household", n=300)
+    plan = Sweep(lams=(0.5, 1.0), n_splits=2, settings=replace(SETTINGS, n_epochs=3), device="cpu")
+    assert train_sweep(dataset, plan).notes == (NOT_RECORDED,)
+    x, s = np.random.default_rng(0).normal(size=(2, 80, 1))
+    model = fd.FairRegressor(lam=1.0, n_epochs=3, warm_up_epochs=1, device="cpu")
+    with pytest.warns(UserWarning, match="could not record"):
+        model.fit(x, (x + s).ravel(), sensitive_features=s)
+
+
+def test_too_little_memory_is_no_refusal(monkeypatch):
+    def full(step):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(capture, "RECORDERS", {"cpu": full})
+    with pytest.raises(torch.OutOfMemoryError):
+        train("hgr_spline")
+
+
+def test_the_tape_notices_a_number_that_is_read():
+    total = torch.ones(1)
+    with pytest.raises(RuntimeError, match="not permitted"):
+        record(lambda: total.add_(float(total)))
+    steps = Repeated(lambda: total.mul_(2), device="cpu")
+    for _ in range(3):
+        steps()
+    assert total.item() == 8.0
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-8])
+def test_the_leading_pair_of_a_gpu_is_lapacks(scale, monkeypatch):
+    generator = torch.Generator().manual_seed(0)
+    root = torch.randn(500, 8, 10, generator=generator)
+    square = scale * root.transpose(1, 2) @ root
+    square[0] = 0.0
+    value, vector = leading_pair(square)
+    monkeypatch.setattr(torch.Tensor, "is_cpu", False)
+    powers_value, powers_vector = leading_pair(square)
+    assert torch.allclose(powers_value, value, rtol=1e-5, atol=0)
+    along = (vector * powers_vector).sum(dim=(1, 2)).abs()
+    assert along[0] == 0.0  # there is none
+    assert torch.allclose(along[1:], torch.ones(499), atol=1e-5)
