@@ -88,6 +88,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.postprocessor_tables
 	$(BIN)/python -m benchmarks.tariff
 	$(BIN)/python -m benchmarks.estimator_tables
+	$(BIN)/python -m benchmarks.doubtful_tables
 	$(BIN)/python -m benchmarks.fuzz_readers --minutes 10
 	$(BIN)/python -m benchmarks.crash --kills 300
 	$(BIN)/python -m benchmarks.sessions

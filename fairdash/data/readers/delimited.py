@@ -31,7 +31,7 @@ from fairdash.data.readers.table import (
     said_above,
     said_below,
 )
-from fairdash.data.readers.text_column import MISSING_MARKS, TextColumn, add_text_columns
+from fairdash.data.readers.text_column import ERRORS, MISSING_MARKS, TextColumn, add_text_columns
 from fairdash.data.readers.texts import joined, texts_of
 from fairdash.errors import OptionError, Problem, ReadingError
 from fairdash.utils.extras import has
@@ -99,7 +99,7 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
         found = cut(text, delimiter=delimiter, header_row=row, keep_below=keep)
     header, cells, lines, notes = _without_second_header(*found)
     # Where columns are aligned by spaces, an empty cell has to be marked.
-    marks = (*MISSING_MARKS, ".") if seen[1] == " " else MISSING_MARKS
+    marks = (*MISSING_MARKS, *ERRORS, *("." if seen[1] == " " else ""))
     table = TableBuilder(header, lines, options, default_marks=marks)
     table.notes += [*said, *notes]
     columns = []

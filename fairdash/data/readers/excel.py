@@ -35,7 +35,7 @@ from fairdash.data.readers.table import (
     said_above,
     said_below,
 )
-from fairdash.data.readers.text_column import MISSING_MARKS, TextColumn
+from fairdash.data.readers.text_column import ERRORS, MISSING_MARKS, TextColumn
 from fairdash.errors import OptionError, Problem, ReadingError
 from fairdash.utils.text import few
 
@@ -290,7 +290,7 @@ def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
         [cell if isinstance(cell, str) else _written(cell) for cell in header],
         np.array(body, dtype=np.int64) + first_line,
         options,
-        default_marks=MISSING_MARKS,
+        default_marks=(*MISSING_MARKS, *ERRORS),
     )
     if at:
         table.notes.append(said_above(filled[at] + first_line, at))

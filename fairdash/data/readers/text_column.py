@@ -22,11 +22,9 @@ from fairdash.data.readers.texts import Texts, distinct
 from fairdash.errors import Problem
 
 #: Read as "missing" unless the user says otherwise; the empty cell always is.
-MISSING_MARKS = (
-    *("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?"),
-    # Errors of formulas.
-    *("#N/A", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"),
-)
+MISSING_MARKS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "?")
+#: Likewise, and said: a spreadsheet writes them where a formula failed.
+ERRORS = ("#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
 
 
 class TextColumn:
@@ -161,9 +159,15 @@ class TextColumn:
             self._add_others(marks, doubted)
 
     def _count_missing(self) -> None:
+        errors = np.zeros(len(self._texts), dtype=bool)
         for position in np.flatnonzero(self.is_missing):
             mark = self._trimmed[int(position)]
             self._table.missing_found[mark] += int(self._counts[position])
+            errors[position] = mark in ERRORS
+        if errors.any():
+            self._table.notes.append(
+                f"“{self.name}” holds errors of formulas, which are missing cells ({self._places(errors)})."
+            )
 
     def _add_others(self, marks: Sequence[str], doubted: Sequence[str]) -> None:
         notes: list[str] = []
