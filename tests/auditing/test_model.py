@@ -15,8 +15,8 @@ from sklearn.linear_model import LinearRegression
 
 import fairdash as fd
 from fairdash.__main__ import main
+from fairdash.auditing.models.foreign import ForeignModel
 from fairdash.auditing.models.model_answers import flips, nodes_of
-from fairdash.auditing.models.model_file import OnnxModel
 from fairdash.errors import OptionError, StorageError
 
 COLUMNS = ["postcode", "power", "age"]
@@ -163,9 +163,10 @@ def endless_bytes():
 
 
 def test_an_endless_loop_is_ended(rows, monkeypatch):
-    monkeypatch.setattr("fairdash.auditing.models.model_file.MAX_SECONDS", 0.2)
-    with pytest.raises(StorageError, match="needs more than"):
-        OnnxModel(endless_bytes(), COLUMNS).predict(rows)
+    model = ForeignModel(endless_bytes(), columns=COLUMNS, table=COLUMNS)
+    monkeypatch.setattr("fairdash.auditing.models.foreign.MAX_SECONDS", 0.2)
+    with pytest.raises(StorageError, match=r"needs more than 0\.2 s"):
+        model.predict(rows)
 
 
 def test_what_can_not_be_asked_is_named(rows):
