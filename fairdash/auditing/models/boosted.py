@@ -69,7 +69,7 @@ class LightGBMModel(_Boosted):
         text = content.decode("utf-8", errors="replace").replace("\r\n", "\n")
         head = dict(line.partition("=")[::2] for line in text.partition("\nTree=")[0].split("\n"))
         try:
-            self._booster = lightgbm.Booster(model_str=text, params={"verbosity": -1, "num_threads": 1})
+            self._booster = lightgbm.Booster(model_str=text)
         except lightgbm.basic.LightGBMError as error:
             raise refused(f"it is an incomplete LightGBM model ({cause(error)})", "Save it again.") from error
         found = re.search(r"^pandas_categorical:(.*)$", text, flags=re.MULTILINE)
@@ -175,6 +175,11 @@ class XGBoostModel(_Boosted):
         base = [float(each) for each in str(about["base_score"]).strip("[]").split(",")]
         # A custom objective is noted as the squared error, and leaves the base at its default.
         self._scaled(objective, link, is_told=objective != "reg:squarederror" or set(base) != {0.5})
+        if objective in _BY_EXP and len(base) == 1 and base[0] != 1:
+            self.remarks += (
+                f"If its training had an offset (base_margin), these prices are {base[0]:.4g} times those of an "
+                "offset of 0, because XGBoost then adds its base_score. Compare with the model's own prices.",
+            )
         self.open += ("A value that stood for missing cells in training, unless it was NaN.",)
         self._coded = [each.name for each, kind in zip(self.inputs, self._types, strict=True)
                        if kind == "c" and each.levels is None]  # fmt: skip

@@ -92,6 +92,8 @@ class NamedModel:
     def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
         """Find the column of each input among `columns`, in their order, or by name in the `table`."""
         names = [each.name for each in self.inputs]
+        if not names:
+            raise refused("it has no inputs: its price is the same in every row", "Export another model.")
         written = {re.sub(r"\s", "_", each): each for each in reversed(table)}
         by_name = [each if each in table else written.get(each) for each in names]
         of_array = all(_PLACE.fullmatch(each) for each in names) and not set(names) <= set(table)
