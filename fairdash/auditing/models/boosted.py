@@ -177,8 +177,8 @@ class XGBoostModel(_Boosted):
         self._scaled(objective, link, is_told=objective != "reg:squarederror" or set(base) != {0.5})
         if objective in _BY_EXP and len(base) == 1 and base[0] != 1:
             self.remarks += (
-                f"If its training had an offset (base_margin), these prices are {base[0]:.4g} times those of an "
-                "offset of 0, because XGBoost then adds its base_score. Compare with the model's own prices.",
+                f"If its training had an offset (base_margin), these prices are {base[0]:.4g} times those of "
+                "an offset of 0, because XGBoost then adds its base_score. Compare them with the model's.",
             )
         self.open += ("A value that stood for missing cells in training, unless it was NaN.",)
         self._coded = [each.name for each, kind in zip(self.inputs, self._types, strict=True)
