@@ -52,7 +52,7 @@ class Reader(Protocol):
 
     @property
     def about(self) -> dict[str, Any]:
-        """What the file says of itself."""
+        """Description of the file in its own terms."""
 
     def predict(self, rows: pd.DataFrame) -> Array:
         """Return the model's output for rows, (n,), without its link."""

@@ -161,7 +161,7 @@ class NamedModel:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What the file says of itself, as plain values."""
+        """Description of the file in its own terms, as plain values."""
         listed = [
             {"name": each.name, "type": each.kind, "levels": each.levels and list(each.levels)}
             for each in self.inputs

@@ -196,7 +196,7 @@ class OnnxModel:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What the file says of itself, as plain values."""
+        """Description of the file in its own terms, as plain values."""
         maker = self._session.get_modelmeta().producer_name
         loss = _catboost_loss(self._session.get_modelmeta().custom_metadata_map.get("params", ""))
         inputs = [

@@ -229,7 +229,7 @@ def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> 
 
 @st.cache_data(show_spinner="Opening the model", max_entries=20)
 def _about_model(content: bytes) -> dict[str, Any]:
-    """What a model's file says of itself; errors of the gate that the command has, too."""
+    """Describe a model's file; errors of the gate that the command has, too."""
     model = ForeignModel(content_of(content))
     model.close()
     return model.about
