@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.auditing.models.inputs import NAME_LINK, Input, NamedModel
+from fairdash.auditing.models.inputs import NAME_LINK, Input, NamedModel, coded
 from fairdash.auditing.models.model_file import LOG_LOSSES, Array, Link, as_levels, cause, refused
 from fairdash.utils.text import counted, few
 
@@ -37,6 +37,9 @@ _NO_TARGET = "Whether the outcome was transformed before the training, for insta
 
 
 class _Boosted(NamedModel):
+    def _name_outputs(self, count: int) -> None:
+        self.outputs = ("price",) if count < 2 else tuple(f"class[{k}]" for k in range(count))
+
     def _scaled(self, objective: str, link: Link, *, is_told: bool = True) -> None:
         """Note on which scale an objective's predictions are; refused where it is no price, or unknown."""
         self.objective = objective or "none"
@@ -78,34 +81,31 @@ class LightGBMModel(_Boosted):
         codes = [list(map(int, info.split(":"))) if _CODES.fullmatch(info) else None for info in infos]
         self._lists = [tuple(as_levels(pd.Series(each)).tolist()) for each in lists]
         # A category of pandas with an order is split as a number: only the table tells which one it is.
-        coded = sorted(k for k, each in enumerate(codes) if each is not None)
-        self._coded = set(coded)
-        places = dict(zip(coded, self._lists, strict=False)) if len(coded) == len(lists) else {}
-        self._is_open = bool(lists) and not places
-        self.inputs = tuple(
-            _coded(name, places[k])
-            if k in places
-            else Input(name)
-            if (own := codes[k]) is None or self._is_open
-            else Input(name, tuple(map(str, sorted({*own} - {-1}))), tuple(sorted({*own} - {-1})))
-            for k, name in enumerate(head.get("feature_names", "").split(" "))
-        )
+        self._coded = {k for k, each in enumerate(codes) if each}
+        places = dict(zip(sorted(self._coded), self._lists, strict=False))
+        self._is_open = 0 < len(lists) != len(places) or len(self._coded) != len(places) > 0
+        made = []
+        for k, name in enumerate(head.get("feature_names", "").split(" ")):
+            own = sorted(set(codes[k] or ()) - {-1})
+            if self._is_open or not own:
+                made.append(Input(name))
+            elif k in places:
+                made.append(coded(name, places[k]))
+            else:
+                made.append(Input(name, tuple(map(str, own)), tuple(map(float, own))))
+        self.inputs = tuple(made)
         count = self._booster.num_model_per_iteration()
-        self.outputs = ("price",) if count == 1 else tuple(f"class[{k}]" for k in range(count))
+        self._name_outputs(count)
         self.size = counted(self._booster.num_trees(), "tree")
         self._scaled(head.get("objective", "").split(" ")[0], link)
         if self._is_open:
             listed = "; ".join(few(each) for each in self._lists)
             self.open += (f"Which columns have these levels: {listed}. fairdash finds them in the table.",)
 
-    def values(self, rows: pd.DataFrame) -> list[NDArray[Any]]:
-        """Values of each input, (n,)."""
-        if self._is_open:
-            self._settle(rows)
-        return super().values(rows)
-
-    def _settle(self, rows: pd.DataFrame) -> None:
+    def settle(self, rows: pd.DataFrame) -> None:
         """Find the columns whose levels the file lists in their order: those whose cells are among them."""
+        if not self._is_open:
+            return
         cells = [set(as_levels(rows[each].dropna())) for each in self.columns]
         texts = {k for k, each in enumerate(self.columns) if not pd.api.types.is_numeric_dtype(rows[each])}
         found: list[tuple[int, ...]] = [()]
@@ -118,15 +118,9 @@ class LightGBMModel(_Boosted):
             raise refused(what, "Give the columns with levels as text, as in the model's training.")
         taken = dict(zip(found[0], self._lists, strict=True))
         self.inputs = tuple(
-            _coded(each.name, taken[k]) if k in taken else each for k, each in enumerate(self.inputs)
+            coded(each.name, taken[k]) if k in taken else each for k, each in enumerate(self.inputs)
         )
         self._is_open = False
-
-    def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on cells whose level is missing or not known."""
-        if self._is_open:
-            self._settle(rows)
-        return super().unknown_levels(rows)
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
         """Prices, (n,) or (n, K)."""
@@ -157,10 +151,9 @@ class XGBoostModel(_Boosted):
         cats = trees.get("cats", {}).get("enc", [])
         levels = [_levels_of(each) for each in cats] or [()] * count
         self.inputs = tuple(
-            _coded(name, own) if own else Input(name) for name, own in zip(names, levels, strict=True)
+            coded(name, own) if own else Input(name) for name, own in zip(names, levels, strict=True)
         )
-        classes = max(int(about["num_class"]), int(about.get("num_target", 1)))
-        self.outputs = ("price",) if classes < 2 else tuple(f"class[{k}]" for k in range(classes))
+        self._name_outputs(max(int(about["num_class"]), int(about.get("num_target", 1))))
         n_trees = int(trees.get("gbtree_model_param", {}).get("num_trees", 0))
         self.size = counted(n_trees, "tree") if n_trees else "a line (gblinear)"
         # As XGBRegressor does, and xgboost.Booster does not.
@@ -181,6 +174,10 @@ class XGBoostModel(_Boosted):
                 "an offset of 0, because XGBoost then adds its base_score. Compare them with the model's.",
             )
         self.open += ("A value that stood for missing cells in training, unless it was NaN.",)
+        if objective == "reg:squarederror":
+            self.open += (
+                "Whether its objective was one of your own: XGBoost notes that as reg:squarederror.",
+            )
         self._coded = [each.name for each, kind in zip(self.inputs, self._types, strict=True)
                        if kind == "c" and each.levels is None]  # fmt: skip
         if self._coded:
@@ -239,7 +236,7 @@ class CatBoostModel(_Boosted):
         )  # fmt: skip
         scores = np.ravel(self._model.get_scale_and_bias()[1])
         count = 2 if objective in ("Logloss", "CrossEntropy") else len(scores)
-        self.outputs = ("price",) if count < 2 else tuple(f"class[{k}]" for k in range(count))
+        self._name_outputs(count)
         if of_levels:
             self.open += ("The names of levels: the file holds only their hashes.",)
 
@@ -270,10 +267,6 @@ class CatBoostModel(_Boosted):
                     f"{few(levels)} of “{self.columns[k]}” ({count}) are priced as a level never seen."
                 )
         return tuple(said)
-
-
-def _coded(name: str, levels: tuple[str, ...]) -> Input:
-    return Input(name, levels, tuple(map(float, range(len(levels)))))
 
 
 def _levels_of(enc: dict[str, Any]) -> tuple[str, ...]:

@@ -26,15 +26,7 @@ _FORM = (
 #: What columns are called in the tables of insurers, SAS and R; coefficients are on the scale of the link.
 _FACTOR = ("factor", "variable", "rating factor", "parameter", "feature")
 _LEVEL = ("level", "level1", "band", "class", "category", "value", "levels")
-_RELATIVITY = (
-    "relativity",
-    "relativities",
-    "multiplier",
-    "factor value",
-    "rel",
-    "exp(coef)",
-    "exp(estimate)",
-)
+_RELATIVITY = ("relativity", "relativities", "multiplier", "rel", "exp(coef)", "exp(estimate)")
 _POINTS, _COEFFICIENT = ("points", "loading"), ("estimate", "coefficient", "coef", "beta")
 _BASES = (*BASES, "base premium", "base factor", "basis")
 #: What SAS lists with the coefficients of a GLM.
@@ -159,7 +151,7 @@ def _sheets_of(content: bytes) -> dict[str, Cells]:
 
 
 def _cells_of(content: bytes) -> Cells:
-    if b"kind" in content[: content.find(b"\n")]:
+    if b",kind," in content[: content.find(b"\n")].lower():
         return cells_of_csv(content)
     frame, _ = read_content(content, ReadingOptions(keep_below=True, missing_values=()))
     cells = frame.astype(object).where(frame.notna(), "")

@@ -18,19 +18,21 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from threading import Event, Timer
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from fairdash import errors
+from fairdash.auditing.models.inputs import NamedModel
 from fairdash.auditing.models.model_file import (
     MAX_MEMORY,
     MAX_SECONDS,
     Array,
     Link,
     OnnxModel,
+    cause,
     kind_of,
     refused,
 )
@@ -40,25 +42,8 @@ from fairdash.jobs.process import environment
 _MOST_WORDS = 10**8
 
 
-class Reader(Protocol):
-    """Model in a file, as each reader has it."""
-
-    link: Link
-    remarks: tuple[str, ...]
-
-    @property
-    def columns(self) -> list[str]:
-        """Columns of a table that it takes."""
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """Description of the file in its own terms."""
-
-    def predict(self, rows: pd.DataFrame) -> Array:
-        """Return the model's output for rows, (n,), without its link."""
-
-    def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on cells whose level is missing or not known."""
+#: Model in a file, as each reader has it.
+Reader = OnnxModel | NamedModel
 
 
 def read_model(
@@ -95,7 +80,6 @@ def read_model(
             raise refused(f"it takes the column “{lacking[0]}”, which the table lacks", "Add it.")
         return onnx
     from fairdash.auditing.models import boosted, factor_tables, pmml
-    from fairdash.auditing.models.inputs import NamedModel
 
     readers: dict[str, Callable[[bytes, Link], NamedModel]] = {
         "lightgbm": boosted.LightGBMModel,
@@ -245,6 +229,20 @@ def _unpacked(columns: list[list[Any]], body: bytes) -> pd.DataFrame:
     return pd.DataFrame(made)
 
 
+def _opened(content: bytes, options: dict[str, Any]) -> Reader:
+    """Open a file, whose form alone decides what fails: that is said, with its cause."""
+    if kind_of(content) in ("lightgbm", "xgboost"):
+        # They load it for estimators that are not used here, which takes seconds.
+        sys.modules["sklearn"] = None  # type: ignore[assignment]
+    try:
+        return read_model(content, **options)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        if isinstance(error, errors.FairdashError):
+            raise
+        why = f"it is incomplete, or of a form that is not read here ({type(error).__name__}: {cause(error)})"
+        raise refused(why, "Save it again.") from error
+
+
 def main() -> None:
     """Answer requests until the caller closes the pipe."""
     # Libraries print to standard output: answers go where only they are.
@@ -268,10 +266,7 @@ def main() -> None:
             resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
         try:
             if "open" in header:
-                if kind_of(body) in ("lightgbm", "xgboost"):
-                    # They load it for estimators that are not used here, which takes seconds.
-                    sys.modules["sklearn"] = None  # type: ignore[assignment]
-                model = read_model(body, **header["open"])
+                model = _opened(body, header["open"])
                 told = {"link": model.link, "remarks": model.remarks, "about": model.about}
                 _send(answers, told | {"columns": model.columns})
                 continue

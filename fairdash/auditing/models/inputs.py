@@ -53,6 +53,11 @@ class Input:
         return pd.Series(as_levels(cells)).map(codes).to_numpy(dtype=float)
 
 
+def coded(name: str, levels: tuple[str, ...]) -> Input:
+    """Return an input of levels that the library numbers from 0."""
+    return Input(name, levels, tuple(map(float, range(len(levels)))))
+
+
 class NamedModel:
     """Base of models whose file lists its inputs; readers fill the attributes before `match` is called.
 
@@ -126,8 +131,12 @@ class NamedModel:
                 raise refused(what, hint)
             self._place = self.outputs.index(output)
 
+    def settle(self, rows: pd.DataFrame) -> None:
+        """Learn of the table what the file leaves open."""
+
     def values(self, rows: pd.DataFrame) -> list[NDArray[Any]]:
         """Values of each input, (n,)."""
+        self.settle(rows)
         return [each.values(rows[column]) for each, column in zip(self.inputs, self.columns, strict=True)]
 
     def predict(self, rows: pd.DataFrame) -> Array:
@@ -138,6 +147,7 @@ class NamedModel:
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
         """Return sentences on cells whose level is missing or not known; refused where none is known."""
         said = []
+        self.settle(rows)
         for each, column in zip(self.inputs, self.columns, strict=True):
             cells = rows[column]
             if each.kind != "levels":

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, ndtr
 
-from fairdash.auditing.models.inputs import NAME_LINK, Input, NamedModel
+from fairdash.auditing.models.inputs import NAME_LINK, Input, NamedModel, coded
 from fairdash.auditing.models.model_file import Array, Link, number_values, refused
 from fairdash.utils.text import counted, few
 
@@ -145,27 +145,18 @@ class PmmlModel(NamedModel):
 
     def _inputs(self, root: ElementTree.Element) -> tuple[Input, ...]:
         """Inputs of the terms, with the levels of their coefficients and of the data dictionary."""
-        used: dict[str, list[str] | None] = {}
-        for _, parts in self._terms:
-            for name, value in parts:
-                if isinstance(value, str):
-                    used.setdefault(name, [])
-                    own = used[name]
-                    assert own is not None
-                    own.append(value)
-                else:
-                    used.setdefault(name, None)
+        used: dict[str, list[str]] = {}
+        for name, value in (part for _, parts in self._terms for part in parts):
+            used.setdefault(name, []).extend([value] if isinstance(value, str) else [])
         for each in root.iter("DataField"):
             if own := used.get(each.get("name", "")):
                 valid = [one for one in each.iter("Value") if one.get("property", "valid") == "valid"]
                 own += [one.get("value", "") for one in valid]
                 if not valid:
                     self.open += (f"Which level of “{each.get('name')}” is the base: the file lists none.",)
-        made = []
-        for name, levels in used.items():
-            own_levels = None if levels is None else tuple(dict.fromkeys(levels))
-            made.append(Input(name, own_levels, tuple(map(float, range(len(own_levels or ()))))))
-        return tuple(made)
+        return tuple(
+            coded(name, tuple(dict.fromkeys(own))) if own else Input(name) for name, own in used.items()
+        )
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
         """Return sentences on levels that the file doesn't list; a missing number is refused."""
