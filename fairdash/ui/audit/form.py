@@ -37,6 +37,8 @@ from fairdash.utils.text import counted
 KEY = Keys(__file__)
 
 NONE = "None"
+#: What columns mean that no model of a price takes.
+_NO_INPUT = frozenset(("claim_count", "claim_cost", "cost", "exposure", "premium", "price"))
 #: Where the session keeps the data that were in use when a table of one's own was asked for.
 _OWN = KEY("own")
 #: The policies of the example, and simulated ones that are there without a connection.
@@ -252,8 +254,9 @@ def _ask_for_inputs(
     if inputs and set(inputs) <= set(names):
         st.caption(safe(f"The model takes these columns by name: {', '.join(inputs)}."))
         return [], output
-    # A price that was given is no input, and neither is the attribute, unless the user says so.
-    left_out = {*roles.sensitive, roles.prediction, _price_in(names, roles)}
+    # Prices, claims and exposure are no inputs, and neither is the attribute, unless the user says so.
+    left_out = {*roles.sensitive, roles.prediction, roles.target, roles.weight}
+    left_out |= {name for name in names if not _NO_INPUT.isdisjoint(meanings_of(name))}
     columns = st.multiselect(
         "Input columns of the model, in its order",
         names,
