@@ -124,8 +124,7 @@ class LightGBMModel(_Boosted):
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
         """Prices, (n,) or (n, K)."""
-        made: Array = self._booster.predict(np.column_stack(values).astype(float))
-        return made
+        return np.asarray(self._booster.predict(np.column_stack(values).astype(float)), dtype=float)
 
 
 class XGBoostModel(_Boosted):
