@@ -118,7 +118,7 @@ $(VENV)/.app: $(VENV)/bin/python requirements.txt pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.app
-	$(PIP) -e '.[app,dev]'
+	$(PIP) -e '.[all,dev]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.app

@@ -89,17 +89,18 @@ def audit(
         Columns with the price or prediction π, per unit of exposure, and with the sensitive attribute s.
         Several attributes are audited one after another, and their crossings, with Holm's correction.
     model
-        Model of the price: a function from a frame to prices (n,), an object with ``predict``, or an ONNX
-        file (path or bytes; pickles are never loaded). `price` then names the model's price, by default
-        “model price”. An additional answer describes the model: how each price changes when s or another
-        column alone changes, and the mean price along each column.
+        Model of the price: a function from a frame to prices (n,), an object with ``predict``, or a file
+        (path or bytes): ONNX, LightGBM, XGBoost, CatBoost, PMML of a GLM, or a table of factors. It is opened
+        in a process of its own, and pickles are never loaded. `price` then names the model's price, by
+        default “model price”. An additional answer describes the model: how each price changes when s or
+        another column alone changes, and the mean price along each column.
     model_columns
-        Input columns of the model, in order; by default the columns it was fitted on, or all.
+        Input columns of the model, in order; by default those that it names, or all.
     model_link
         ``"log"`` if the model gives the logarithm of the price, ``"identity"`` if the price; by default what
-        an ONNX file says of itself.
+        a file says of itself.
     model_output
-        Output of an ONNX file that holds the price, such as ``"probabilities[1]"`` for the second number of
+        Output of a file that holds the price, such as ``"probabilities[1]"`` for the second number of
         each row; by default its only one.
     check_column
         Column with the model's price as its owner has it: a note says in how many rows both agree.
@@ -258,7 +259,8 @@ def carry_out(
     result = replace(together(results, plan, is_whole=is_whole), made_with=environment())
     if pricing is not None:
         asking = partial(tell, "Changing one input of the model at a time", 0.0)
-        result = ask_model(result, everyone, pricing, columns=model_columns, customer=customer, tell=asking)
+        inputs = getattr(pricing, "columns", model_columns)
+        result = ask_model(result, everyone, pricing, columns=inputs, customer=customer, tell=asking)
     tell("Done", 0.0)
     return result
 

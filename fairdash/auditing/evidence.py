@@ -104,7 +104,7 @@ def processor() -> str:
 def command_of(result: Findings) -> str:
     """Return the command that reproduces the evidence from its plan."""
     file = "" if "dataset" in result.origin else " FILE"
-    model = " --model MODEL.onnx" if "model" in result.origin else ""
+    model = " --model MODEL" if "model" in result.origin else ""
     against = "" if result.since is None else " --against LAST.zip"
     return f"fairdash audit{file} --plan plan.json{model}{against} --out again.zip"
 

@@ -113,7 +113,7 @@ class Columns:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelFile:
-    """ONNX file whose price is audited, as evidence and stored audits name it.
+    """Model's file whose price is audited, as evidence and stored audits name it.
 
     Parameters
     ----------

@@ -69,6 +69,7 @@ _VERBS = {
     "measure": ("measuring:measure", "Measure the dependence between two columns of a file."),
     "audit": ("auditing:audit", _AUDIT),
     "rules": ("auditing:rules", "List the rules that an audit may be filed under."),
+    "models": ("auditing:models", "Say what a model's file is, and what it does not tell."),
     "check": ("measuring:check", _CHECK),
     "search": ("training:search", "Compare settings of the networks by cross-validation."),
     "find-lam": ("training:find_lam", "Find the weight λ that meets a target."),

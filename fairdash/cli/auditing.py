@@ -1,4 +1,4 @@
-"""Commands ``audit``, whose exit status is the verdict, and ``rules``, which lists the filing rules."""
+"""Commands ``audit``, whose exit status is the verdict, ``rules``, the filing rules, and ``models``."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import pandas as pd
 from fairdash.auditing.audit import carry_out
 from fairdash.auditing.evidence import AuditResult, KeptPlan, command_of, read_plan
 from fairdash.auditing.filing.rules import RULES, Rule, template_of
+from fairdash.auditing.models.foreign import ForeignModel
 from fairdash.auditing.models.model_answers import MODEL_PRICE
-from fairdash.auditing.models.model_file import Link
+from fairdash.auditing.models.model_file import Link, content_of
 from fairdash.auditing.plan import ModelFile, plan_of
 from fairdash.cli import AsJson, Columns, Seed, Share, say
 from fairdash.cli.reading import Marks, chosen_reading, read_file
@@ -25,6 +26,7 @@ from fairdash.errors import OptionError
 from fairdash.storage import sha256, write_whole
 from fairdash.utils.extras import has, need
 from fairdash.utils.records import from_plain, to_plain
+from fairdash.utils.text import few
 
 #: The filing's name in a folder.
 FILING = "filing.html"
@@ -90,7 +92,8 @@ def audit(
     sensitive
         Sensitive column; repeatable.
     model
-        ONNX model of the price; --price then names this price. Pickles are never loaded.
+        File with a model of the price: ONNX, LightGBM, XGBoost, CatBoost, PMML of a GLM, or a table of
+        factors; `models` says what it is. --price then names this price. Pickles are never loaded.
     model_column
         Input column of the model, in its order; repeatable.
     model_link
@@ -231,6 +234,26 @@ def rules(*, as_json: AsJson = False) -> int:
     """List the rules that an audit may be filed under."""
     listed = [each.row for each in RULES.values()]
     say(listed, (_rule_in_words(each) for each in RULES.values()), as_json=as_json)
+    return 0
+
+
+def models(file: Path, /, *, as_json: AsJson = False) -> int:
+    """Say what a model's file is: kind, objective, link, inputs, outputs, size, and what it does not tell.
+
+    Parameters
+    ----------
+    file
+        Model, as `audit --model` takes it.
+    """
+    about = ForeignModel(content_of(file)).about
+    inputs = [
+        f"  {each['name']}: {each['type']}" + (f", {few(each['levels'])}" if each["levels"] else "")
+        for each in about["inputs"]
+    ]
+    lines = [f"{name.capitalize()}: {about[name]}" for name in ("kind", "objective", "output", "size")]
+    lines += [f"Outputs: {', '.join(about['outputs'])}", f"Inputs ({len(inputs)}):", *inputs]
+    unknown = [f"  {each}" for each in about["unknown"]]
+    say(about, (*lines, "What the file does not tell:", *(unknown or ["  nothing"])), as_json=as_json)
     return 0
 
 

@@ -105,7 +105,7 @@ def create_audit(
 ) -> AuditJob:
     """Create and queue an audit, which records its plan before any process takes it.
 
-    `model` is an ONNX file; it and what follows are as in :func:`fairdash.audit`. StorageError if it is too
+    `model` is a model's file; it and what follows are as in :func:`fairdash.audit`. StorageError if it is too
     large, or can't be kept.
     """
     spec, files = AuditSpec(source=source, plan=plan, owner=owner), {}

@@ -117,7 +117,7 @@ def read_tariff(path: str | PathLike[str]) -> pd.DataFrame:
     >>> "km" in set(table["factor"])
     True
     """
-    from_file = {".csv": _cells_of_csv, ".xlsx": _cells_of_xlsx}[_ending(path)]
+    from_file = {".csv": cells_of_csv, ".xlsx": _cells_of_xlsx}[_ending(path)]
     what = f"the file {path} can't be read as a tariff"
     try:
         # Before anything of it is in memory.
@@ -143,7 +143,7 @@ def read_tariff(path: str | PathLike[str]) -> pd.DataFrame:
         raise StorageError.of(
             f"{what}: {few(twice)} appears twice in its header", "Keep one column per name."
         )
-    return _table(names, rows)
+    return table_of_cells(names, rows)
 
 
 def _ending(path: str | PathLike[str]) -> str:
@@ -153,7 +153,8 @@ def _ending(path: str | PathLike[str]) -> str:
     return ending
 
 
-def _cells_of_csv(content: bytes) -> list[list[Any]]:
+def cells_of_csv(content: bytes) -> list[list[Any]]:
+    """Return the cells of a CSV as they are written; ReadingError if it is too large."""
     if content.count(b",") + content.count(b"\n") > MOST_EXCEL_CELLS:
         raise too_large(f"the table has more than {MOST_EXCEL_CELLS:,} cells")
     text = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="")
@@ -172,8 +173,9 @@ def _as_kept(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(**texts)
 
 
-def _table(header: list[str], rows: list[list[Any]]) -> pd.DataFrame:
-    """Return the table again: empty cells are none, texts as they were, numbers in float64."""
+def table_of_cells(header: list[str], rows: list[list[Any]]) -> pd.DataFrame:
+    """Return a table of relativities of its cells: empty ones are none, texts as they were, numbers as
+    float64."""
     columns: dict[str, pd.Series] = {}
     for place, name in enumerate(header):
         if name not in (*TEXTS, *NUMBERS, RELATIVITY, POINTS):

@@ -45,7 +45,7 @@ NUMBERS = ("from", "to", "at", "by_from", "by_to", "share", "claims")
 _COLUMNS = ("factor", "kind", "level", "from", "to", "at", "by", "by_level", "by_from", "by_to")
 _AS_MADE = "Give a table as relativities() makes it."
 #: How the base is called where a table has no column “kind”.
-_BASES = ("", "base", "base rate", "(intercept)", "intercept")
+BASES = ("", "base", "base rate", "(intercept)", "intercept")
 _FILL = "Fill the column “level”, or “at”."
 
 
@@ -329,7 +329,7 @@ def _with_kinds(table: pd.DataFrame) -> pd.DataFrame:
     table = table.rename(columns=new)
     if "kind" in table.columns or "factor" not in table.columns or "level" not in table.columns:
         return table
-    nameless = table["factor"].isna() | table["factor"].astype(str).str.lower().isin(_BASES)
+    nameless = table["factor"].isna() | table["factor"].astype(str).str.lower().isin(BASES)
     kind = np.where(nameless, BASE, np.where(table["level"].isna(), MISSING, LEVEL))
     return table.assign(kind=kind, factor=table["factor"].astype(object).where(~nameless, None))
 

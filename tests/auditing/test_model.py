@@ -15,8 +15,8 @@ from sklearn.linear_model import LinearRegression
 
 import fairdash as fd
 from fairdash.__main__ import main
+from fairdash.auditing.models.foreign import ForeignModel
 from fairdash.auditing.models.model_answers import flips, nodes_of
-from fairdash.auditing.models.model_file import OnnxModel
 from fairdash.errors import OptionError, StorageError
 
 COLUMNS = ["postcode", "power", "age"]
@@ -76,7 +76,7 @@ def test_the_command_line_takes_a_file(rows, tmp_path, monkeypatch, capsys):
     assert "flips.csv" in zipfile.ZipFile("evidence.zip").namelist()
     # The evidence names the model and its options: the same file gives the same bytes.
     again = json.loads(zipfile.ZipFile("evidence.zip").read("plan.json"))["command"]
-    assert again == "fairdash audit FILE --plan plan.json --model MODEL.onnx --out again.zip"
+    assert again == "fairdash audit FILE --plan plan.json --model MODEL --out again.zip"
     repeated = ["audit", "rows.csv", "--plan", "evidence.zip"]
     assert main([*repeated, "--model", "model.onnx", "--out", "again.zip"]) == 1
     assert Path("again.zip").read_bytes() == Path("evidence.zip").read_bytes()
@@ -163,9 +163,10 @@ def endless_bytes():
 
 
 def test_an_endless_loop_is_ended(rows, monkeypatch):
-    monkeypatch.setattr("fairdash.auditing.models.model_file.MAX_SECONDS", 0.2)
-    with pytest.raises(StorageError, match="needs more than"):
-        OnnxModel(endless_bytes(), COLUMNS).predict(rows)
+    model = ForeignModel(endless_bytes(), columns=COLUMNS, table=COLUMNS)
+    monkeypatch.setattr("fairdash.auditing.models.foreign.MAX_SECONDS", 0.2)
+    with pytest.raises(StorageError, match=r"needs more than 0\.2 s"):
+        model.predict(rows)
 
 
 def test_what_can_not_be_asked_is_named(rows):

@@ -14,6 +14,7 @@ import pytest
 
 import fairdash as fd
 from benchmarks.model_files import EXP, PRICE, RESULTS, page_lines
+from fairdash.auditing.models.foreign import read_model
 from fairdash.auditing.models.model_answers import priced
 from fairdash.auditing.models.model_file import OnnxModel
 from fairdash.errors import DataError, OptionError, StorageError
@@ -21,6 +22,12 @@ from tests.serving import ROOT
 
 EXPORTED = Path(__file__).parent / "exported"
 NUMBERS = ["age", "power"]
+
+
+@pytest.fixture(autouse=True)
+def in_this_process(monkeypatch):
+    """Open files in the tests' own process; test_foreign.py has another."""
+    monkeypatch.setattr("fairdash.auditing.models.model_answers.ForeignModel", read_model)
 
 
 @pytest.fixture(scope="module")
@@ -131,18 +138,26 @@ def test_outputs_are_chosen_by_name(rows):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"tree\nversion=v4", "LightGBM model as text"),
-        (b"CBM1....", "CatBoost model"),
-        (b'{"learner": {}}', "as XGBoost writes it"),
-        (b"PK\x03\x04...", "workbook"),
-        (b"<PMML/>", "PMML"),
+        (b"tree\nversion=v4", "incomplete LightGBM model"),
+        (b"CBM1....", "incomplete CatBoost model"),
+        (b'{"learner": {}}', "no XGBoost model"),
+        (b'{"name": "tree"}', "JSON that neither"),
+        (b"PK\x03\x04...", "zip archive"),
+        (b"PK\x03\x04 model.ini", "MOJO of H2O"),
+        (b"<PMML/>", "its model is a missing one"),
+        (b"<!DOCTYPE x><PMML/>", "no plain PMML"),
+        (b"binf....", "old binary format"),
+        (b"\x1f\x8b....", "compressed"),
         (b"\x80\x04...", "pickle"),
         (b"nothing", "not a self-contained ONNX model"),
     ],
 )
 def test_other_files_are_named(content, words):
+    for library in ("LightGBM", "CatBoost", "XGBoost"):
+        if f"{library} model" in words:
+            pytest.importorskip(library.lower())
     with pytest.raises(StorageError, match=words) as caught:
-        OnnxModel(content, NUMBERS)
+        read_model(content, table=NUMBERS)
     assert "onnxruntime" not in str(caught.value).lower()
 
 
@@ -212,7 +227,7 @@ def test_inputs_have_the_shapes_and_types_that_the_file_declares(rows):
     with pytest.raises(StorageError, match="its input “age” is tensor"):
         OnnxModel(summed(("age", "UINT8", [])), ["age"])
     with pytest.raises(StorageError, match="it takes the column “new”, which the table lacks"):
-        OnnxModel(content, list(rows)).predict(rows)
+        read_model(content, table=list(rows))
 
 
 def test_the_page_shows_how_each_export_is_read_and_none_is_silently_wrong():

@@ -62,7 +62,8 @@ def to_the_form(page: Page, path: Path) -> None:
 def test_a_model_s_file_is_audited(page: Page, tmp_path: Path) -> None:
     (tmp_path / "price.onnx").write_bytes(onnx_bytes(n=2))
     to_the_form(page, tmp_path / "policies.csv")
-    page.get_by_text("Audit a model (ONNX file)").click()
+    page.get_by_text("Audit a model's file").click()
+    page.get_by_text("50MB per file").wait_for()
     page.locator("input[type=file]").last.set_input_files(tmp_path / "price.onnx")
     choose(page, "Input columns of the model", "age")
     page.keyboard.press("Escape")

@@ -40,6 +40,15 @@ assert set(result.tables["drivers"]["feature"]) == {"place", "power"}
     "onnx": """
 import onnxruntime, fairdash.auditing.models.model_answers
 """,
+    "models": """
+import lightgbm
+from fairdash.auditing.models.foreign import ForeignModel
+rng = np.random.default_rng(0)
+rows, y = pd.DataFrame({"age": rng.integers(18, 90, 300)}), rng.poisson(2.0, 300)
+fitted = lightgbm.LGBMRegressor(objective="poisson", n_estimators=2, verbose=-1).fit(rows, y)
+model = ForeignModel(fitted.booster_.model_to_string().encode(), table=["age"])
+assert np.allclose(model.predict(rows), fitted.predict(rows))
+""",
     "train": """
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 3))

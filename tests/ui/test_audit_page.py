@@ -220,6 +220,32 @@ def test_a_model_is_asked_for_in_place_of_a_column(source: UploadSource) -> None
     audit.ask_to_cancel()
 
 
+def test_a_model_that_names_its_inputs_is_taken_by_name(source: UploadSource) -> None:
+    table = b"factor,level,relativity\nbase,,100\nage,18-40,1.5\nage,41+,1\n"
+    at = calm(open_page("audit", dataset=source.id))
+    at = calm(at.toggle[0].set_value(True).run())
+    at = calm(at.file_uploader[0].set_value(("tariff.txt", table, "text/plain")).run())
+    assert not [each for each in at.multiselect if each.label.startswith("Input columns")]
+    said = words(at)
+    assert safe("table of factors (text)") in said
+    assert safe("takes these columns by name: age") in said
+    at = calm(at.button[-1].click().run())
+    audit = AuditJob(at.query_params["audit"], owner=LOCAL)
+    assert audit.model["model_columns"] is None
+    audit.ask_to_cancel()
+    assert worker.main(of_a_model(source, table).id) == 0
+    at = calm(open_page("audit", dataset=source.id))
+    at = at.toggle[0].set_value(True).run()
+    at = (
+        at.file_uploader[0]
+        .set_value(("m.txt", b"factor,level,relativity\nage,18-40,1\n", "text/plain"))
+        .run()
+    )
+    assert safe("it has no base rate") in "".join(each.value for each in at.error)
+    (start,) = (each for each in at.button if each.label == "Audit this price")
+    assert start.disabled
+
+
 def test_a_model_is_audited_as_on_the_command_line_and_repaired(source: UploadSource) -> None:
     options = {"model_columns": ("power", "age"), "customer": 7}
     audit = of_a_model(source, onnx_bytes(n=2), **options)

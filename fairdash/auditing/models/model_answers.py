@@ -5,8 +5,7 @@ not exist. For each column two prices are compared: the mean over its values amo
 the mean over its values among rows with the highest s. For s itself this is a flip from one end to the other;
 for a proxy, it is the proxy's own effect as it moves along with s.
 
-A model is a function, an object with ``predict``, or an ONNX file
-(:mod:`fairdash.auditing.models.model_file`).
+A model is a function, an object with ``predict``, or a file (:mod:`fairdash.auditing.models.foreign`).
 """
 
 from __future__ import annotations
@@ -22,7 +21,8 @@ from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
 from fairdash.auditing.evidence import AuditResult
-from fairdash.auditing.models.model_file import DIFFERS, LINKS, LOG_LOSSES, Link, OnnxModel
+from fairdash.auditing.models.foreign import ForeignModel
+from fairdash.auditing.models.model_file import DIFFERS, LINKS, LOG_LOSSES, Link
 from fairdash.auditing.result import Answer
 from fairdash.errors import Checks, DataError, FairdashError, OptionError
 from fairdash.utils.seeds import Stream, rng_of
@@ -63,8 +63,8 @@ def priced(
     """
     checks = Checks(OptionError)
     known = getattr(model, "feature_names_in_", None) if columns is None else columns
-    inputs = [each for each in frame.columns if each != check_column] if known is None else known
-    taken = [str(each) for each in inputs]
+    inputs = [str(each) for each in frame.columns if each != check_column]
+    taken = inputs if known is None else [str(each) for each in known]
     for each in taken:
         what = "The model uses this column, but the table does not contain it"
         checks.require(each in frame.columns, each, what, "Add it, or name the model's columns.")
@@ -75,14 +75,15 @@ def priced(
     what = f"“{link}” is no link"
     checks.require(link in LINKS, "model_link", what, f"Choose one of {', '.join(LINKS)}.")
     told = getattr(model, "predict", model)
-    hint = "Give a function of a frame, an object with predict, or an ONNX file."
+    hint = "Give a function of a frame, an object with predict, or a model's file."
     checks.require(isinstance(model, bytes) or callable(told), "model", "It can't price", hint)
     checks.finish()
     notes: list[str] = []
     own: Link = "log" if _predicts_logs(model) else "identity"
     if isinstance(model, bytes):
-        file = OnnxModel(model, taken, output=output)
-        told, own = file.predict, file.link
+        given = None if columns is None else taken
+        file = ForeignModel(model, columns=given, table=inputs, output=output, link=link)
+        told, own, taken = file.predict, file.link, file.columns
         notes += [*file.remarks, *file.unknown_levels(frame)]
     is_log = (own if link == "auto" else link) == "log"
     if is_log:
@@ -107,6 +108,8 @@ def priced(
             raise DataError.of("The model does not give one finite price per row", "Return an array (n,).")
         return made
 
+    # The additional answer changes these alone.
+    price.columns = taken  # type: ignore[attr-defined]
     made = price(frame)
     if check_column is not None:
         notes.insert(0, compared(made, frame[check_column], check_column))
@@ -128,7 +131,7 @@ def compared(made: Array, given: pd.Series, name: str) -> str:
     scale = max(float(np.abs(wanted).mean()), 1e-300)
 
     def alike(values: Array) -> NDArray[np.bool_]:
-        return np.isclose(values, wanted, rtol=_SAME, atol=1e-9 * scale)
+        return np.isclose(values, wanted, rtol=_SAME, atol=1e-6 * scale)
 
     off = ~alike(own)
     if not off.any():

@@ -12,8 +12,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.example import example_audit
+from fairdash.auditing.models.foreign import ForeignModel
 from fairdash.auditing.models.model_answers import MODEL_PRICE
-from fairdash.auditing.models.model_file import LINKS, MAX_BYTES, MAX_SECONDS
+from fairdash.auditing.models.model_file import ENDINGS, LINKS, MAX_BYTES, MAX_SECONDS, content_of
 from fairdash.auditing.plan import CRITERIA, AuditPlan, Columns
 from fairdash.data.catalogue import CATALOGUE
 from fairdash.data.header_words import meanings_of
@@ -36,6 +37,8 @@ from fairdash.utils.text import counted
 KEY = Keys(__file__)
 
 NONE = "None"
+#: What columns mean that no model of a price takes.
+_NO_INPUT = frozenset(("claim_count", "claim_cost", "cost", "exposure", "premium", "price"))
 #: Where the session keeps the data that were in use when a table of one's own was asked for.
 _OWN = KEY("own")
 #: The policies of the example, and simulated ones that are there without a connection.
@@ -179,24 +182,23 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
 def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> dict[str, Any] | None:
     """Return a model and its options, as an audit takes them: empty for a column, None without its file."""
     # The file goes with the table, whose term the user has chosen; a built-in table has none.
-    if not isinstance(source, UploadSource) or not st.toggle("Audit a model (ONNX file)", key=KEY("model")):
+    if not isinstance(source, UploadSource) or not st.toggle("Audit a model's file", key=KEY("model")):
         return {}
     file = st.file_uploader(
-        "ONNX model of the price",
-        type="onnx",
+        "Model of the price: ONNX, LightGBM, XGBoost, CatBoost, PMML of a GLM, or a table of factors",
+        type=ENDINGS,
         max_upload_size=MAX_BYTES // 10**6,
         help=f"The audit prices every row with the model, in at most {MAX_SECONDS} s each time. fairdash "
         "never loads pickles, because they can run any program. The file is deleted with the table.",
         key=KEY("model-file", source.id),
     )
     names = [str(name) for name in frame]
-    columns = st.multiselect(
-        "Input columns of the model, in its order",
-        names,
-        default=[name for name in roles.features if name in names],
-        help="A model with one input for each column takes them by name.",
-        key=KEY("model-columns", source.id),
-    )
+    try:
+        about = None if file is None else _about_model(file.getvalue())
+    except FairdashError as error:
+        show_problems(error)
+        file = about = None
+    columns, output = _ask_for_inputs(source, names, roles, about)
     left, right = st.columns(2)
     check_column = left.selectbox(
         "Compare with the prices you were given (optional)",
@@ -223,8 +225,46 @@ def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> 
         return None
     return {
         "model": file.getvalue(), "model_columns": [each for each in columns if each != check_column],
-        "customer": customer, "model_link": link, "check_column": check_column,
+        "customer": customer, "model_link": link, "check_column": check_column, "model_output": output,
     }  # fmt: skip
+
+
+@st.cache_data(show_spinner="Opening the model", max_entries=20)
+def _about_model(content: bytes) -> dict[str, Any]:
+    """Describe a model's file; errors of the gate that the command has, too."""
+    model = ForeignModel(content_of(content))
+    model.close()
+    return model.about
+
+
+def _ask_for_inputs(
+    source: DatasetSource, names: list[str], roles: Roles, about: dict[str, Any] | None
+) -> tuple[list[str], str | None]:
+    """Return the input columns of a model, none where the file names them, and the output with the price."""
+    if about is not None:
+        st.caption(safe(f"{about['kind']}. Objective: {about['objective']}. It gives {about['output']}."))
+        for each in about["unknown"]:
+            st.caption(safe(f"Not told by the file: {each}"))
+    outputs, inputs = (
+        ([], []) if about is None else (about["outputs"], [each["name"] for each in about["inputs"]])
+    )
+    output = None
+    if len(outputs) > 1:
+        output = st.selectbox("Output that holds the price", outputs, key=KEY("model-output", source.id))
+    if inputs and set(inputs) <= set(names):
+        st.caption(safe(f"The model takes these columns by name: {', '.join(inputs)}."))
+        return [], output
+    # Prices, claims and exposure are no inputs, and neither is the attribute, unless the user says so.
+    left_out = {*roles.sensitive, roles.prediction, roles.target, roles.weight}
+    left_out |= {name for name in names if not _NO_INPUT.isdisjoint(meanings_of(name))}
+    columns = st.multiselect(
+        "Input columns of the model, in its order",
+        names,
+        default=[name for name in roles.features if name in names and name not in left_out],
+        help="A model that names its inputs takes them by name.",
+        key=KEY("model-columns", source.id),
+    )
+    return columns, output
 
 
 def _ask_for_money(*, has_outcome: bool) -> tuple[float | None, str, str]:

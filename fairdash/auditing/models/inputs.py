@@ -1,0 +1,182 @@
+"""Inputs of a model that names them: which column is which, numbers, and levels by their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.auditing.models.model_file import Array, Link, as_levels, number_values, refused
+from fairdash.utils.text import counted, few
+
+#: Names that libraries give to the columns of an array.
+_PLACE = re.compile(r"(?:Column_|f|x|feature_?)?\d+", re.IGNORECASE)
+NAME_LINK = "Name the link (model_link): “identity” if the model gives the price, “log” if its logarithm."
+
+
+@dataclass(frozen=True)
+class Input:
+    """Input of a model.
+
+    Attributes
+    ----------
+    levels
+        Texts of its levels; None for a number.
+    codes
+        Numbers that the library takes for the levels, in their order.
+    is_text
+        Levels are taken as texts, and the file doesn't list them.
+    """
+
+    name: str
+    levels: tuple[str, ...] | None = None
+    codes: tuple[float, ...] = ()
+    is_text: bool = False
+
+    @property
+    def kind(self) -> str:
+        """Type in words."""
+        return "number" if self.levels is None and not self.is_text else "levels"
+
+    def values(self, cells: pd.Series) -> NDArray[Any]:
+        """Cells as numbers with NaN where one is missing or unknown, or as texts, (n,)."""
+        if self.is_text:
+            return as_levels(cells)
+        if self.levels is None:
+            return number_values(cells)
+        codes = dict(zip(self.levels, self.codes, strict=True))
+        return pd.Series(as_levels(cells)).map(codes).to_numpy(dtype=float)
+
+
+def coded(name: str, levels: tuple[str, ...]) -> Input:
+    """Return an input of levels that the library numbers from 0."""
+    return Input(name, levels, tuple(map(float, range(len(levels)))))
+
+
+class NamedModel:
+    """Base of models whose file lists its inputs; readers fill the attributes before `match` is called.
+
+    Attributes
+    ----------
+    kind, objective, size
+        The file, what it was fitted for, and its trees or terms, in words.
+    inputs
+        Its inputs, in its order.
+    outputs
+        Names of the numbers that it gives for each row.
+    link
+        ``"log"`` where they are logarithms of the price.
+    is_price
+        Whether the output is certainly no logarithm.
+    response
+        Scale of the output, in words.
+    open
+        Sentences on what the file doesn't tell.
+    remarks
+        Sentences that belong before a verdict.
+    """
+
+    kind = objective = size = response = ""
+    link: Link = "identity"
+    is_price = False
+    inputs: tuple[Input, ...] = ()
+    outputs: tuple[str, ...] = ("price",)
+    open: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    columns: list[str] = []  # noqa: RUF012 (set by match)
+
+    def priced(self, values: list[NDArray[Any]]) -> Array:
+        """Prices of the values of its inputs, (n,) or (n, K)."""
+        raise NotImplementedError
+
+    def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
+        """Find the column of each input among `columns`, in their order, or by name in the `table`."""
+        names = [each.name for each in self.inputs]
+        if not names:
+            raise refused("it has no inputs: its price is the same in every row", "Export another model.")
+        written = {re.sub(r"\s", "_", each): each for each in reversed(table)}
+        by_name = [each if each in table else written.get(each) for each in names]
+        of_array = all(_PLACE.fullmatch(each) for each in names) and not set(names) <= set(table)
+        if None not in by_name:
+            self.columns = [str(each) for each in by_name]
+        elif columns is None and not of_array:
+            lacking = [name for name, each in zip(names, by_name, strict=True) if each is None]
+            hint = "Add it, or name the model's columns in its order."
+            raise refused(f"it takes the column {few(lacking)}, which the table lacks", hint)
+        else:
+            self.columns = list(table if columns is None else columns)
+            listed = ", ".join(f"“{each}”" for each in self.columns)
+            if len(self.columns) != len(names):
+                raise refused(
+                    f"it takes {counted(len(names), 'column')}, not {len(self.columns)} ({listed})",
+                    f"Name the model's columns, in its order: {few(names)}.",
+                )
+            self.remarks += (
+                f"The file names its inputs {few(names)}. They are taken in this order: {listed}.",
+            )
+        self._place = 0
+        if output is not None or len(self.outputs) > 1:
+            if output not in self.outputs:
+                hint = f"Name one as the model's output: {few(self.outputs)}."
+                what = (
+                    f"it has {len(self.outputs)} outputs"
+                    if output is None
+                    else f"it has no output “{output}”"
+                )
+                raise refused(what, hint)
+            self._place = self.outputs.index(output)
+
+    def settle(self, rows: pd.DataFrame) -> None:
+        """Learn of the table what the file leaves open."""
+
+    def values(self, rows: pd.DataFrame) -> list[NDArray[Any]]:
+        """Values of each input, (n,)."""
+        self.settle(rows)
+        return [each.values(rows[column]) for each, column in zip(self.inputs, self.columns, strict=True)]
+
+    def predict(self, rows: pd.DataFrame) -> Array:
+        """Return the model's output for rows, (n,), without its link."""
+        made = np.asarray(self.priced(self.values(rows)), dtype=float)
+        return made if made.ndim == 1 else made[:, self._place]
+
+    def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
+        """Return sentences on cells whose level is missing or not known; refused where none is known."""
+        said = []
+        self.settle(rows)
+        for each, column in zip(self.inputs, self.columns, strict=True):
+            cells = rows[column]
+            if each.kind != "levels":
+                continue
+            if gone := int(cells.isna().sum()):
+                said.append(f"“{column}” is missing in {counted(gone, 'row')}, priced as no level.")
+            if each.levels is None:
+                continue
+            known = pd.Series(as_levels(cells)[cells.notna().to_numpy()])
+            unknown = known[~known.isin(each.levels)]
+            if len(unknown) and len(unknown) == len(known):
+                hint = "Write the column's levels as in the model's training."
+                raise refused(f"no cell of “{column}” is a level that it knows ({few(each.levels)})", hint)
+            if len(unknown):
+                rows_of = counted(len(unknown), "row")
+                said.append(
+                    f"The model does not know {few(sorted(set(unknown)))} of “{column}”, in {rows_of}, "
+                    "priced as a missing level."
+                )
+        return tuple(said)
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Description of the file in its own terms, as plain values."""
+        listed = [
+            {"name": each.name, "type": each.kind, "levels": each.levels and list(each.levels)}
+            for each in self.inputs
+        ]
+        return {
+            "kind": self.kind, "objective": self.objective, "output": self.response, "inputs": listed,
+            "outputs": list(self.outputs), "size": self.size, "unknown": list(self.open),
+        }  # fmt: skip

@@ -1,0 +1,183 @@
+"""GLMs in PMML: GeneralRegressionModel, as R's pmml writes it, and RegressionModel, with link and offset.
+
+Specification: https://dmg.org/pmml/v4-4-1/GeneralRegression.html and …/Regression.html. Trees and other
+models are refused, and so are transformations of inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import expit, ndtr
+
+from fairdash.auditing.models.inputs import NAME_LINK, Input, NamedModel, coded
+from fairdash.auditing.models.model_file import Array, Link, number_values, refused
+from fairdash.utils.text import counted, few
+
+_INVERSE: dict[str, Callable[[Array], Any]] = {
+    "identity": lambda eta: eta,
+    "none": lambda eta: eta,
+    "log": np.exp,
+    "exp": np.exp,
+    "logit": expit,
+    "softmax": expit,
+    "probit": ndtr,
+    "cloglog": lambda eta: -np.expm1(-np.exp(eta)),
+}
+_LINKLESS = ("regression", "generalLinear")
+_ITS_PRICES = "Export the model as ONNX, or audit a column of its prices."
+#: A coefficient, and what it is multiplied by: the power of a number, or 1 where a level occurs.
+Term = tuple[float, list[tuple[str, str | float]]]
+
+
+class PmmlModel(NamedModel):
+    """GLM in a PMML file; parameters as those of the readers of trees."""
+
+    def __init__(self, content: bytes, link: Link) -> None:
+        try:
+            root = ElementTree.fromstring(content)  # noqa: S314 - kind_of has refused entities
+        except ElementTree.ParseError as error:
+            raise refused(f"it is incomplete PMML ({error})", "Save it again.") from error
+        for each in root.iter():
+            each.tag = each.tag.rpartition("}")[2]
+        found = [each for each in root if each.tag.endswith("Model") or each.tag == "Scorecard"]
+        model = found[0] if len(found) == 1 else None
+        if model is None or model.tag not in ("GeneralRegressionModel", "RegressionModel"):
+            raise refused(
+                f"its model is a {found[0].tag if found else 'missing one'}, and no GLM", _ITS_PRICES
+            )
+        for name in ("LocalTransformations", "TransformationDictionary", "Targets"):
+            if (part := next(root.iter(name), None)) is not None and len(part):
+                raise refused(f"it changes inputs or outputs ({name}), which is not read here", _ITS_PRICES)
+        read = self._general if model.tag == "GeneralRegressionModel" else self._regression
+        self._terms: list[Term] = read(model)
+        self.kind = f"PMML {root.get('version', '')} ({model.tag})"
+        self.objective = (
+            model.get("distribution") or model.get("modelType") or model.get("functionName") or ""
+        )
+        self.size = counted(len(self._terms), "term")
+        self._undo = self._inverse(model, link)
+        self.inputs = self._inputs(root)
+
+    def _general(self, model: ElementTree.Element) -> list[Term]:
+        """Terms of a GeneralRegressionModel."""
+        if model.get("trialsVariable") or model.get("trialsValue"):
+            raise refused("it predicts a number of trials", _ITS_PRICES)
+        factors = {each.get("name", "") for each in model.findall("FactorList/Predictor")}
+        covariates = {each.get("name", "") for each in model.findall("CovariateList/Predictor")}
+        if (
+            len(model.findall("FactorList/Predictor/Categories"))
+            or next(model.iter("Matrix"), None) is not None
+        ):
+            raise refused("it has contrasts of its own (Matrix)", _ITS_PRICES)
+        parts: dict[str, list[tuple[str, str | float]]] = {
+            each.get("name", ""): [] for each in model.findall("ParameterList/Parameter")
+        }
+        for each in model.findall("PPMatrix/PPCell"):
+            name, value = each.get("predictorName", ""), each.get("value", "")
+            if name not in factors | covariates:
+                raise refused(f"its term “{name}” is no input", _ITS_PRICES)
+            parts[each.get("parameterName", "")].append((name, value if name in factors else float(value)))
+        betas: dict[str, float] = {}
+        for each in model.findall("ParamMatrix/PCell"):
+            name = each.get("parameterName", "")
+            if name in betas or name not in parts:
+                raise refused("it has several coefficients for one term, as of several classes", _ITS_PRICES)
+            betas[name] = float(each.get("beta", "nan"))
+        terms = [(beta, parts[name]) for name, beta in betas.items()]
+        if column := model.get("offsetVariable"):
+            terms.append((1.0, [(column, 1.0)]))
+            self.remarks = (
+                f"The model adds the offset “{column}” on the scale of its link. For prices per unit of "
+                "exposure it must be 0 in every row.",
+            )
+        elif model.get("offsetValue"):
+            terms.append((float(model.get("offsetValue", "0")), []))
+        else:
+            self.open = ("Whether the model was fitted with an offset: the file has none.",)
+        return terms
+
+    def _regression(self, model: ElementTree.Element) -> list[Term]:
+        """Terms of a RegressionModel."""
+        tables = model.findall("RegressionTable")
+        is_chance = model.get("functionName") == "classification"
+        if len(tables) != 1 and not (is_chance and len(tables) == 2 and not len(tables[1])):
+            raise refused(f"it has {len(tables)} equations, as of several classes", _ITS_PRICES)
+        if next(tables[0].iter("PredictorTerm"), None) is not None:
+            raise refused("it has products of inputs (PredictorTerm)", _ITS_PRICES)
+        if is_chance:
+            self.remarks = (f"The model gives the probability of “{tables[0].get('targetCategory')}”.",)
+        terms: list[Term] = [(float(tables[0].get("intercept", "0")), [])]
+        for each in tables[0].iter("NumericPredictor"):
+            power = float(each.get("exponent", "1"))
+            terms.append((float(each.get("coefficient", "nan")), [(each.get("name", ""), power)]))
+        for each in tables[0].iter("CategoricalPredictor"):
+            beta, value = float(each.get("coefficient", "nan")), each.get("value", "")
+            terms.append((beta, [(each.get("name", ""), value)]))
+        self.open = ("Whether the model was fitted with an offset: the file has none.",)
+        return terms
+
+    def _inverse(self, model: ElementTree.Element, link: Link) -> Callable[[Array], Any]:
+        """Inverse of the link that the file names."""
+        if model.tag == "RegressionModel":
+            name = model.get("normalizationMethod", "none")
+        elif (name := model.get("linkFunction", "")) == "" and model.get("modelType") in _LINKLESS:
+            name = "identity"
+        if name == "power":
+            power = float(model.get("linkParameter", "nan"))
+            self.response = f"the price: the power {power:g} of the link is undone"
+            return lambda eta: eta ** (1 / power)
+        self.is_price = bool(name)
+        if not name and link != "auto":
+            name = "identity"
+        if not name:
+            raise refused("it does not name its link", NAME_LINK)
+        if name not in _INVERSE:
+            raise refused(f"its link “{name}” is not read here", _ITS_PRICES)
+        undone = f"the price: its {name} link is undone"
+        self.response = "the price (identity link)" if name in ("identity", "none") else undone
+        return _INVERSE[name]
+
+    def _inputs(self, root: ElementTree.Element) -> tuple[Input, ...]:
+        """Inputs of the terms, with the levels of their coefficients and of the data dictionary."""
+        used: dict[str, list[str]] = {}
+        for name, value in (part for _, parts in self._terms for part in parts):
+            used.setdefault(name, []).extend([value] if isinstance(value, str) else [])
+        for each in root.iter("DataField"):
+            if own := used.get(each.get("name", "")):
+                valid = [one for one in each.iter("Value") if one.get("property", "valid") == "valid"]
+                own += [one.get("value", "") for one in valid]
+                if not valid:
+                    self.open += (f"Which level of “{each.get('name')}” is the base: the file lists none.",)
+        return tuple(
+            coded(name, tuple(dict.fromkeys(own))) if own else Input(name) for name, own in used.items()
+        )
+
+    def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
+        """Return sentences on levels that the file doesn't list; a missing number is refused."""
+        lacking = [
+            column
+            for each, column in zip(self.inputs, self.columns, strict=True)
+            if each.levels is None and np.isnan(number_values(rows[column])).any()
+        ]
+        if lacking:
+            raise refused(f"cells of {few(lacking)} are missing", "Leave these rows out, or fill the cells.")
+        said = super().unknown_levels(rows)
+        return tuple(each.replace("as a missing level", "as its base level") for each in said)
+
+    def priced(self, values: list[NDArray[Any]]) -> Array:
+        """Prices, (n,)."""
+        places = {each.name: k for k, each in enumerate(self.inputs)}
+        eta = np.zeros(len(values[0]) if values else 0)
+        for beta, parts in self._terms:
+            product = np.full(len(eta), beta)
+            for name, value in parts:
+                own, levels = values[places[name]], self.inputs[places[name]].levels
+                product *= own == (levels or ()).index(value) if isinstance(value, str) else own**value
+            eta += product
+        return np.asarray(self._undo(eta), dtype=float)

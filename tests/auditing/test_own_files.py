@@ -1,0 +1,289 @@
+"""Models in their libraries' own files, as PMML and as tables: on which scale, with which levels, or refused.
+
+The files in exported/own are those of ``benchmarks/model_exports.py exported/own --few``, which tells the
+libraries' versions, and portfolio.csv has what their own ``predict`` gives.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xlsxwriter
+
+import fairdash as fd
+from benchmarks.model_files import PRICE, RESULTS, read
+from fairdash.__main__ import main
+from fairdash.auditing.models.foreign import ForeignModel, read_model
+from fairdash.auditing.models.model_answers import priced
+from fairdash.errors import DataError, StorageError
+
+OWN = Path(__file__).parent / "exported" / "own"
+EXPORTS = pd.read_csv(OWN / "exports.csv", keep_default_na=False)
+INPUTS = ["age", "power", "bonus", "region"]
+
+
+@pytest.fixture
+def in_this_process(monkeypatch):
+    monkeypatch.setattr("fairdash.auditing.models.model_answers.ForeignModel", read_model)
+
+
+@pytest.fixture(scope="module")
+def rows() -> pd.DataFrame:
+    return pd.read_csv(OWN / "portfolio.csv")
+
+
+def file(library: str, model: str, ending: str) -> bytes:
+    if importlib.util.find_spec(library) is None and ending not in ("pmml", "csv", "xlsx"):
+        pytest.skip(f"{library} is not installed")
+    at = (EXPORTS["library"] == library) & (EXPORTS["model"] == model) & (EXPORTS["file"] == ending)
+    (name,) = EXPORTS.loc[at, "name"]
+    return (OWN / name).read_bytes()
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("library", EXPORTS["library"].unique())
+@pytest.mark.filterwarnings("error:::fairdash")
+def test_each_file_is_read_as_the_page_says_and_gives_what_its_library_predicts(
+    library, rows, in_this_process
+):
+    own = EXPORTS[EXPORTS["library"] == library]
+    if set(own["file"]) & {"txt", "ubj", "cbm"}:
+        pytest.importorskip(library)
+    shown = pd.read_csv(RESULTS).set_index(["library", "model", "file"])
+    for _, row in own.iterrows():
+        found = read(OWN, row, rows)
+        assert found["read"] == shown.loc[(library, row["model"], row["file"]), "read"], row.to_dict()
+        assert found["read"] != PRICE or found["difference"] < 2e-6, row.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("library", "model", "ending"),
+    [
+        ("lightgbm", "poisson, pandas categories", "txt"),
+        ("xgboost", "count:poisson, categories", "ubj"),
+        ("catboost", "Poisson, levels", "cbm"),
+        ("R pmml", "poisson", "pmml"),
+    ],
+)
+def test_levels_go_by_their_names_and_unknown_ones_are_counted(rows, in_this_process, library, model, ending):
+    content = file(library, model, ending)
+    name = f"{library} {model}"
+    # In another order, with more columns than the model takes.
+    mixed = rows[[name, "years", "band", *INPUTS[::-1]]]
+    notes = priced(mixed, content, columns=None, name="price", check_column=name)[2]
+    assert f"The model's price is “{name}” in all 300 rows" in notes[0]
+    east = mixed.assign(region=mixed["region"].where(mixed.index > 8, "east"))
+    said = " ".join(priced(east, content, columns=None, name="price")[2])
+    # Of CatBoost's levels, which are hashes, one that the model tells from no other is named, too.
+    assert (
+        "“east”, “south” of “region” (106 rows)" if ending == "cbm" else "“east” of “region”, in 9 rows"
+    ) in said
+    if ending != "cbm":
+        with pytest.raises(StorageError, match="no cell of “region” is a level that it knows"):
+            priced(mixed.assign(region="east"), content, columns=None, name="price")
+    with pytest.raises(StorageError, match="takes the column “region”, which the table lacks"):
+        read_model(content, table=["age", "power", "bonus", "band"])
+
+
+def test_ordered_categories_of_pandas_are_found_by_the_cells(rows):
+    content = file("lightgbm", "poisson, ordered categories", "txt")
+    model = read_model(content, table=INPUTS)
+    np.testing.assert_allclose(model.predict(rows), rows["lightgbm poisson, ordered categories"], rtol=1e-8)
+    assert any("Which columns have these levels" in each for each in model.about["unknown"])
+    with pytest.raises(StorageError, match="it lists the levels of 2 columns, and does not say of which"):
+        read_model(content, table=INPUTS).predict(rows.assign(age=rows["power"]))
+
+
+def test_raw_scores_are_never_a_price(rows, in_this_process):
+    for library, model, ending in (
+        ("lightgbm", "poisson, custom objective", "txt"),
+        ("xgboost", "count:poisson, custom objective", "json"),
+    ):
+        content, table = file(library, model, ending), rows[INPUTS]
+        with pytest.raises(
+            StorageError, match="does not tell its objective, so its output may be a logarithm"
+        ):
+            priced(table, content, columns=None, name="price")
+        made = priced(table, content, columns=None, name="price", link="log")[0]["price"]
+        np.testing.assert_allclose(made, rows[f"{library} {model}"], rtol=1e-6)
+    told = file("xgboost", "count:poisson", "ubj")
+    with pytest.raises(StorageError, match="its log link is undone"):
+        read_model(told, columns=INPUTS[:3], table=INPUTS, link="log")
+    classes = file("catboost", "Logloss", "cbm")
+    with pytest.raises(StorageError, match=r"it has 2 outputs.*“class\[1\]”"):
+        read_model(classes, columns=INPUTS[:3], table=INPUTS)
+    made = read_model(classes, columns=INPUTS[:3], table=INPUTS, output="class[1]").predict(rows)
+    np.testing.assert_allclose(made, rows["catboost Logloss"], rtol=1e-8)
+
+
+def test_an_offset_of_the_training_and_an_early_end_are_said(rows):
+    model = read_model(file("xgboost", "count:poisson, base_margin", "ubj"), table=INPUTS)
+    ratio = model.predict(rows) / rows["xgboost count:poisson, base_margin"]
+    assert f"these prices are {ratio[0]:.4g} times" in " ".join(model.remarks)
+    early = read_model(file("xgboost", "count:poisson, early stopping", "json"), table=INPUTS)
+    assert "the first 1 of 3 rounds" in " ".join(early.remarks)
+
+
+GENMOD = "Parameter,Level1,DF,Estimate\nIntercept,,1,5.5\nzone,A,1,0.2\nzone,B,0,0\nScale,,0,1\n"
+LONG = "Factor;Level;Relativity\nBase rate;;312,5\nage;18-24;1,5\nage;25-59;1,0\nage;60+;1,2\nzone;A;1,1\nzone;B;1\n"
+PEOPLE = pd.DataFrame({"age": [18, 24, 40, 77], "zone": ["A", "B", "B", "A"]})
+
+
+def book(**sheets: list[list[object]]) -> bytes:
+    held = io.BytesIO()
+    with xlsxwriter.Workbook(held, {"in_memory": True}) as made:
+        for title, lines in sheets.items():
+            sheet = made.add_worksheet(title)
+            for row, cells in enumerate(lines):
+                sheet.write_row(row, 0, cells)
+    return held.getvalue()
+
+
+AGES = [["Band", "Relativity"], ["18-24", 1.5], ["25-59", 1], ["60+", 1.2]]
+ZONES = [["zone", "Relativity"], ["A", 1.1], ["B", 1]]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        LONG.encode(),
+        book(Notes=[["Motor 2026"]], Base=[["Base rate", 312.5]], age=AGES, Territory=ZONES),
+        book(Tariff=[["Factor", "Level", "Relativity"], ["base rate", "", 312.5],
+                     *(["age", *row] for row in AGES[1:]), *(["zone", *row] for row in ZONES[1:])]),
+    ],
+)  # fmt: skip
+def test_a_table_of_factors_is_a_price(content):
+    model = read_model(content, table=list(PEOPLE))
+    expected = 312.5 * np.array([1.5, 1.5, 1.0, 1.2]) * np.array([1.1, 1.0, 1.0, 1.1])
+    np.testing.assert_allclose(model.predict(PEOPLE), expected)
+    assert model.about["size"] == "2 factors, 6 rows"
+    with pytest.raises(DataError, match=r"Column “age”: the tariff has no relativity.*row 2"):
+        model.predict(PEOPLE.assign(age=[18, 5, 40, 77]))
+
+
+def test_fairdash_s_own_tariff_is_a_model(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"km": rng.uniform(5, 20, 200), "zone": rng.choice(["A", "=B"], 200)})
+    tariff = fd.FairTariff(lam=0).fit(X, rng.poisson(3, 200), sensitive_features=rng.normal(size=200))
+    for ending in ("csv", "xlsx"):
+        tariff.export(tmp_path / f"t.{ending}")
+        made = read_model((tmp_path / f"t.{ending}").read_bytes(), table=list(X)).predict(X)
+        np.testing.assert_allclose(made, tariff.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("factor,level,relativity\nzone,A,1\nzone,B,2\n", "it has no base rate"),
+        ("factor,level,relativity\nbase,,9\nbase,,8\nzone,A,1\n", "it has 2 base rates"),
+        ("factor,level,relativity\nbase,,9\nzone,A,high\n", "there is text among its relativities"),
+        ("factor,level,estimate\nbase,,9\nage,,0.1\n", "“age” has no level"),
+        ("a,b\n1,2\n3,4\n", "no columns of factors, levels and relativities"),
+        (GENMOD, "it lists coefficients, and does not name their link"),
+    ],
+)
+def test_a_table_that_is_no_tariff_is_refused(text, words):
+    with pytest.raises(StorageError, match=words):
+        read_model(text.encode(), table=["zone", "age"], link="log" if "age" in text else "auto")
+
+
+def test_coefficients_of_sas_take_the_link_that_is_named(in_this_process):
+    frame = priced(PEOPLE, GENMOD.encode(), columns=None, name="price", link="log")[0]
+    np.testing.assert_allclose(frame["price"], np.exp([5.7, 5.5, 5.5, 5.7]))
+
+
+def pmml(old: str = "", new: str = "") -> bytes:
+    content = file("R pmml", "poisson", "pmml").decode()
+    assert old in content
+    return content.replace(old, new).encode() if old else content.encode()
+
+
+def test_pmml_adds_its_offset_on_the_scale_of_its_link(rows):
+    content = pmml('linkFunction="log"', 'linkFunction="log" offsetVariable="years"')
+    model = read_model(content, table=["region", "band", "years"])
+    np.testing.assert_allclose(model.predict(rows), rows["R pmml poisson"] * np.exp(rows["years"]), rtol=1e-7)
+    assert "adds the offset “years” on the scale of its link" in " ".join(model.remarks)
+    with pytest.raises(StorageError, match="takes the column “years”"):
+        read_model(content, table=["region", "band"])
+    with pytest.raises(StorageError, match="cells of “years” are missing"):
+        model.unknown_levels(rows.assign(years=np.nan))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('linkFunction="log"', "", "it does not name its link"),
+        ('linkFunction="log"', 'linkFunction="loglog"', "its link “loglog” is not read here"),
+        ("</DataDictionary>", "</DataDictionary><TransformationDictionary><x/></TransformationDictionary>",
+         "it changes inputs or outputs"),
+        ("GeneralRegressionModel", "TreeModel", "its model is a TreeModel, and no GLM"),
+        ("</PMML>", "", "it is incomplete PMML"),
+    ],
+)  # fmt: skip
+def test_pmml_that_says_more_than_is_read_is_refused(old, new, words):
+    with pytest.raises(StorageError, match=words):
+        read_model(pmml(old, new), table=["region", "band"])
+
+
+def test_the_command_says_what_a_file_is_and_what_it_does_not_tell(tmp_path, capsys):
+    (tmp_path / "name.of.no.matter").write_bytes(pmml())
+    assert main(["models", str(tmp_path / "name.of.no.matter")]) == 0
+    said = capsys.readouterr().out
+    for words in (
+        "Kind: PMML 4.4.1 (GeneralRegressionModel)", "Objective: poisson", "its log link is undone",
+        "Size: 5 terms", "  band: levels, “30-59”, “60+”, “18-29”", "Whether the model was fitted with an offset",
+    ):  # fmt: skip
+        assert words in said
+    content = file("lightgbm", "poisson, pandas categories", "txt")
+    (tmp_path / "model").write_bytes(content)
+    assert main(["models", str(tmp_path / "model"), "--json"]) == 0
+    about = json.loads(capsys.readouterr().out)
+    assert about["inputs"][3] == {"name": "region", "type": "levels", "levels": ["west", "north", "south"]}
+    assert (about["objective"], about["size"]) == ("poisson", "6 trees")
+
+
+def test_another_process_reads_a_file_and_its_end_is_told_in_words(rows):
+    content = pmml()
+    frame = rows[["region", "band"]].assign(band=rows["band"].astype("category")).replace("west", None)
+    model, here = (make(content, table=list(frame)) for make in (ForeignModel, read_model))
+    np.testing.assert_array_equal(model.predict(frame), here.predict(frame))
+    assert (model.about, model.unknown_levels(frame)) == (here.about, here.unknown_levels(frame))
+    assert "“region” is missing in " in model.unknown_levels(frame)[0]
+    with pytest.raises(StorageError, match="offset"):
+        ForeignModel(
+            pmml('linkFunction="log"', 'linkFunction="log" offsetVariable="offset"'), table=["region"]
+        )
+    # A mistake of ours is no fault of the file, and is not told as one.
+    with pytest.raises(RuntimeError, match="Traceback"):
+        model._ask({"predict": [["region", None]], "rows": 1}, b"")
+    ended = ForeignModel(content, table=list(frame))
+    ended._process.kill()
+    with pytest.raises(StorageError, match="the process that reads it ended: it is damaged, or too large"):
+        ended.predict(frame)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory")
+def test_a_file_that_takes_too_much_memory_is_refused():
+    from onnx import TensorProto, helper
+
+    nodes = [
+        helper.make_node("Expand", ["age", "shape"], ["wide"]),
+        helper.make_node("ReduceSum", ["wide", "axis"], ["price"]),
+    ]
+    graph = helper.make_graph(
+        nodes, "wide", [helper.make_tensor_value_info("age", TensorProto.DOUBLE, [None, 1])],
+        [helper.make_tensor_value_info("price", TensorProto.DOUBLE, [None, 1])],
+        [helper.make_tensor("shape", TensorProto.INT64, [2], [1, 2 * 10**9]),
+         helper.make_tensor("axis", TensorProto.INT64, [1], [1])],
+    )  # fmt: skip
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    model = ForeignModel(made.SerializeToString(), table=["age"])
+    with pytest.raises(StorageError, match=r"allocate|memory"):
+        model.predict(pd.DataFrame({"age": [1.0, 2.0]}))
