@@ -162,16 +162,18 @@ def seal(folder: Path) -> None:
 
 
 def check(folder: Path) -> None:
-    """Compare every file of a folder with its seal; a folder without a seal passes.
+    """Compare every file of a folder with its seal.
 
     Raises
     ------
     AlteredError
-        Files have changed, are gone, or were added.
+        Files have changed, are gone, or were added, or the seal is gone.
     OSError
         The folder can't be read.
     """
-    if (folder / SEAL).is_file() and (names := changed(_hashes_in(folder), (folder / SEAL).read_bytes())):
+    hashes = _hashes_in(folder)
+    seal = (folder / SEAL).read_bytes() if (folder / SEAL).is_file() else b""
+    if names := changed(hashes, seal):
         raise AlteredError(*names)
 
 
