@@ -141,7 +141,7 @@ class ForeignModel:
         assert pipes[0] is not None
         assert pipes[1] is not None
         try:
-            _send(pipes[0], header | {"seconds": MAX_SECONDS}, body)
+            _send(pipes[0], header | {"seconds": MAX_SECONDS, "memory": MAX_MEMORY}, body)
             said, answer = _receive(pipes[1], most=8 * header.get("rows", 0))
         except (OSError, EOFError, ValueError) as error:
             timer.cancel()
@@ -251,7 +251,6 @@ def main() -> None:
     if sys.platform != "win32":
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     model: Reader | None = None
     while True:
@@ -260,6 +259,7 @@ def main() -> None:
         except EOFError:
             return
         if sys.platform != "win32":
+            resource.setrlimit(resource.RLIMIT_AS, (header["memory"], header["memory"]))
             # In case nobody is there any more to end it.
             used = resource.getrusage(resource.RUSAGE_SELF)
             most = int(used.ru_utime + used.ru_stime + header["seconds"]) + 5
