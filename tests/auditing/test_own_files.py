@@ -271,7 +271,7 @@ def test_another_process_reads_a_file_and_its_end_is_told_in_words(rows):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory")
 def test_a_file_that_takes_too_much_memory_is_refused(monkeypatch):
-    monkeypatch.setattr("fairdash.auditing.models.foreign.MAX_MEMORY", 2 * 10**9)
+    monkeypatch.setattr("fairdash.auditing.models.foreign.MAX_MEMORY", 3 * 10**9)
     from onnx import TensorProto, helper
 
     nodes = [
@@ -281,7 +281,7 @@ def test_a_file_that_takes_too_much_memory_is_refused(monkeypatch):
     graph = helper.make_graph(
         nodes, "wide", [helper.make_tensor_value_info("age", TensorProto.DOUBLE, [None, 1])],
         [helper.make_tensor_value_info("price", TensorProto.DOUBLE, [None, 1])],
-        [helper.make_tensor("shape", TensorProto.INT64, [2], [1, 10**8]),
+        [helper.make_tensor("shape", TensorProto.INT64, [2], [1, 2 * 10**8]),
          helper.make_tensor("axis", TensorProto.INT64, [1], [1])],
     )  # fmt: skip
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
