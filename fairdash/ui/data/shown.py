@@ -42,9 +42,14 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
         remarks, support, profile, ways = summary_of(source)
     for remark in remarks:
         st.warning(safe(remark), icon=":material/warning:")
-    if ways:
-        with st.expander(f"{counted(len(ways), 'column')} more could be used"):
-            show_fixes(ways, key=KEY("suggested", source.id), fix=agree, blocked=False)
+    used = {*dataset.roles.features, *dataset.roles.sensitive, dataset.roles.target}
+    for title, own, is_open in (
+        ("to check", [way for way in ways if way.column in used], True),
+        ("more could be used", [way for way in ways if way.column not in used], False),
+    ):
+        if own:
+            with st.expander(f"{counted(len(own), 'column')} {title}", expanded=is_open):
+                show_fixes(own, key=KEY("suggested", title, source.id), fix=agree, blocked=False)
     target, sensitive = dataset.roles.target, ask_for_sensitive(dataset, key=KEY("in-view", source.id))
     show_link(dataset, sensitive)
     weight = None if dataset.weight is None else dataset.weight.to_numpy()
