@@ -198,7 +198,9 @@ def p_of_flat(curve: Curve, *, random_state: int | None = 0) -> float:
     groups, total = len(scores), scores.sum(axis=0)
     off = scores - total / groups
     t = np.abs(total) / np.maximum(np.sqrt((off**2).sum(axis=0)), _least(curve))
-    counts = _bootstrap_counts(groups, random_state)
+    # Without a seed each curve has draws of its own.
+    draw = _bootstrap_counts if random_state is not None else _bootstrap_counts.__wrapped__
+    counts = draw(groups, random_state)
     drawn = counts @ off
     error = np.sqrt(np.maximum(counts @ off**2 - drawn**2 / groups, 1e-300))
     return _share((np.abs(drawn) / error / discount).max(axis=1), float((t / discount).max()))
@@ -207,7 +209,7 @@ def p_of_flat(curve: Curve, *, random_state: int | None = 0) -> float:
 # An audit tests several curves of the same units, with the same draws.
 @lru_cache(maxsize=1)
 def _bootstrap_counts(groups: int, random_state: int | None) -> Array:
-    """How often each group is in each bootstrap sample, (draws, G)."""
+    """Return how often each group is in each bootstrap sample, (draws, G)."""
     picked = rng_of(Stream.AUDIT_DRAWS, random_state).integers(groups, size=(_DRAWS, groups))
     picked += groups * np.arange(_DRAWS)[:, None]
     counts = np.bincount(picked.ravel(), minlength=_DRAWS * groups).reshape(_DRAWS, groups).astype(float)

@@ -64,7 +64,7 @@ def test_labels_under_the_names_are_no_row() -> None:
     assert "Line 2 holds labels or units of the columns, and is left out." in report.notes
 
 
-@pytest.mark.parametrize("first", ["NA,NA,x", "unknown,3,x", ",,x", "unknown,unknown,x"])
+@pytest.mark.parametrize("first", ["NA,NA,x", "#REF!,#REF!,x", "unknown,3,x", ",,x", "unknown,unknown,x"])
 def test_a_first_row_without_numbers_is_a_row(first: str) -> None:
     rows = "".join(f"{20 + k},{300 + k},z\n" for k in range(30)) + "unknown,unknown,z\n"
     assert len(read_table(f"age,price,zone\n{first}\n{rows}".encode())[0]) == 32

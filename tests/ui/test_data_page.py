@@ -415,3 +415,20 @@ def test_the_sentence_on_the_link_counts_rows_by_exposure() -> None:
     y, s = dataset.target.to_numpy(), dataset.sensitive["DrivAge"].to_numpy()
     options = {"evaluation": "corrected", "sample_weight": dataset.weight.to_numpy()}
     assert link_of(dataset, "DrivAge")[0] == measure("hgr_spline", y, s, **options)
+
+
+def test_doubts_about_columns_in_use_are_open_and_those_left_out_are_not() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "cost": rng.gamma(2, 100, 200).round(2),
+            "sex": rng.choice(["male", "Male", "female"], 200),
+            "born": [f"{1950 + k % 50}-03-0{1 + k % 9}" for k in range(200)],
+            "power": rng.integers(4, 15, 200),
+        }
+    )
+    at = roles_set(upload(frame.to_csv(index=False).encode()), sensitive="sex", target="cost")
+    boxes = {box.label: box for box in at.expander}
+    assert [each.label for each in boxes["1 column to check"].button] == ["Write them alike"]
+    assert boxes["1 column to check"].proto.expanded
+    assert not [label for label in boxes if "could be used" in label and boxes[label].proto.expanded]

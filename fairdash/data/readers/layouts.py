@@ -17,7 +17,7 @@ from itertools import islice
 
 from fairdash.data.grammar import LIKE_NUMBER
 from fairdash.data.readers.table import ROWS_ABOVE
-from fairdash.data.readers.text_column import MISSING_MARKS
+from fairdash.data.readers.text_column import ERRORS, MISSING_MARKS
 
 #: A cell between spaces: quoted, or without a space.
 _CELL = re.compile(r'"(?:[^"]|"")*"|\S+')
@@ -112,7 +112,7 @@ def is_second_header(first: Sequence[str], following: Sequence[Sequence[str]]) -
             return False
         if known and numbers >= _NUMBERS * len(known):
             # A mark of missing cells stands in other rows, too.
-            if not cell or cell in MISSING_MARKS or cell in known:
+            if not cell or cell in (*MISSING_MARKS, *ERRORS, *known):
                 return False
             labelled += 1
     return labelled >= _MIN_NUMBERS

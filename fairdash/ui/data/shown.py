@@ -35,17 +35,18 @@ ROWS_SHOWN = 8
 
 def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
     said: tuple[str, ...] = ()
+    left_out: set[str] = set()
     if isinstance(source, UploadSource):
+        left_out = {*source.roles.features} - {*dataset.roles.features}
         said = upload_of(source.sha256, source.name, source.reading)[1].sentences()
     st.caption("  \n".join(safe(note) for note in dataset.notes if note not in said))
     with st.skeleton(height=PICTURES):
         remarks, support, profile, ways = summary_of(source)
     for remark in remarks:
         st.warning(safe(remark), icon=":material/warning:")
-    used = {*dataset.roles.features, *dataset.roles.sensitive, dataset.roles.target}
     for title, own, is_open in (
-        ("to check", [way for way in ways if way.column in used], True),
-        ("more could be used", [way for way in ways if way.column not in used], False),
+        ("to check", [way for way in ways if way.column not in left_out], True),
+        ("more could be used", [way for way in ways if way.column in left_out], False),
     ):
         if own:
             with st.expander(f"{counted(len(own), 'column')} {title}", expanded=is_open):
