@@ -41,6 +41,8 @@ class Method:
         Where the method was published.
     multivariate
         Whether it takes several sensitive columns at once.
+    sees_pairs
+        Whether its penalty sees a link with two sensitive columns together where neither alone has one.
     adversarial
         Whether its penalty trains networks of its own, whose settings then matter.
     selection_measure
@@ -57,6 +59,7 @@ class Method:
     penalty: str | None
     source: str
     multivariate: bool = True
+    sees_pairs: bool = False
     adversarial: bool = False
     selection_measure: str = "hgr_spline"
     rows_a_step: int = 0
@@ -92,6 +95,7 @@ METHODS: Mapping[str, Method] = by_id(
         meaning="Lowers the strongest correlation between smooth functions of prediction and sensitive "
         "attribute. Needs no adversary.",
         penalty="fairdash.training.penalties.closed_forms:SplineHGRPenalty",
+        sees_pairs=True,
         source="fairdash; first canonical correlation (Hotelling 1936) of smooth functions, as a "
         "lower bound of HGR",
         selection_measure="hgr_kde_scores",
@@ -102,6 +106,7 @@ METHODS: Mapping[str, Method] = by_id(
         meaning="Lowers all correlations between smooth functions of both, not only the strongest, on large "
         "batches. Needs no adversary.",
         penalty="fairdash.training.penalties.closed_forms:CanonicalPenalty",
+        sees_pairs=True,
         source="fairdash; sum of squared canonical correlations (Pillai 1955) of smooth functions, "
         "the smooth part of χ² (Lancaster 1958)",
         selection_measure="hgr_kde_scores",
@@ -153,6 +158,7 @@ PATHS: Mapping[str, Method] = MappingProxyType(
             meaning="Multiplies relativities and can be filed as a table. As λ grows, it changes from "
             "a GLM to one flat premium.",
             penalty=None,
+            sees_pairs=True,
             source="fairdash",
         ),
     }
@@ -160,14 +166,16 @@ PATHS: Mapping[str, Method] = MappingProxyType(
 
 
 def apart_in_words(method: str, n_attributes: int) -> str:
-    """Say that a method of :data:`PATHS` leaves links with combinations of attributes; "" if it may not.
+    """Say which links with combinations of attributes a method of :data:`PATHS` may leave; "" for none.
 
-    An adversary sees all attributes at once. The other penalties add up over attributes.
+    An adversary sees all attributes at once. Smooth functions see every two, and the others each by itself.
     """
-    if n_attributes < 2 or method == STANDARD or PATHS[method].adversarial:
+    found = PATHS[method]
+    combined = n_attributes > 1 + found.sees_pairs
+    if not combined or found.adversarial or method == STANDARD:
         return ""
+    seen = "two attributes at a time" if found.sees_pairs else "each sensitive attribute by itself"
     return (
-        f"“{PATHS[method].title}” treats each sensitive attribute by itself, so a link with their "
-        "combination may remain. Audit the price along all of them. A repair (FairPostprocessor) removes "
-        "the link of a number and classes together."
+        f"“{found.title}” treats {seen}, so a link with their combination may remain. Audit the price along "
+        "all of them. A repair (FairPostprocessor) removes the link of a number and classes together."
     )

@@ -212,11 +212,14 @@ def test_it_tells_data_roles_training_versions_reading_and_limits(page, found):
         assert expected in text, expected
 
 
-def test_of_several_attributes_it_is_said_that_the_penalty_treats_each_by_itself(found, monkeypatch):
-    for method, holds in (("hgr_spline", True), ("pearson", True), (FAIR_TARIFF, True), ("hgr_nn", False)):
-        said = "“.*” treats each sensitive attribute by itself, .*Audit the price along all of them"
-        assert bool(re.match(said, apart_in_words(method, 2))) == holds
-        assert apart_in_words(method, 1) == ""
+def test_it_is_said_which_combinations_of_attributes_a_penalty_leaves(found, monkeypatch):
+    alone, pairs = "each sensitive attribute by itself", "two attributes at a time"
+    for method, of_two, of_three in (
+        ("hgr_spline", "", pairs), ("pearson", alone, alone), (FAIR_TARIFF, "", pairs), ("hgr_nn", "", ""),
+    ):  # fmt: skip
+        for count, treated in ((1, ""), (2, of_two), (3, of_three)):
+            said = f"“.*” treats {treated}, .*Audit the price along all of them" if treated else "$"
+            assert re.match(said, apart_in_words(method, count)), (method, count)
     monkeypatch.setattr(content, "apart_in_words", lambda *given: str(given))
     assert str((found.b.method, 1)) in content.unsaid(found)
     monkeypatch.undo()

@@ -311,6 +311,26 @@ def test_a_link_to_the_second_of_several_columns_is_seen(method):
     assert (seen > 2 * turned).all()
 
 
+@pytest.mark.parametrize("method", [each for each in MULTIVARIATE if METHODS[each].sees_pairs])
+def test_a_link_with_two_columns_together_is_seen(method):
+    """Old women and young men pay more than the mean: neither column alone has a link."""
+    generator = torch.Generator().manual_seed(0)
+    age = torch.randn((1, 1000, 1), generator=generator)
+    woman = (torch.rand((1, 1000, 1), generator=generator) < 0.5).float()
+    u = torch.randn((1, 1000, 1), generator=generator).abs() * age.sign() * (2 * woman - 1)
+    penalty, v = _penalty(method, torch.cat([age, woman], dim=2), [0])
+    seen = penalty(u, v)
+    # Without the products, u's link to both is that of noise.
+    alone = penalty(u, torch.cat([_penalty(method, each, [0])[1] for each in (age, woman)], dim=2))
+    assert seen > 2 * alone
+
+
+def test_classes_of_one_attribute_have_no_products():
+    region = torch.nn.functional.one_hot(torch.arange(300) % 4).float()[None]
+    _, v = _penalty("hgr_spline", region, [0])
+    assert v.shape == (1, 300, 4)
+
+
 @pytest.mark.parametrize(
     ("method", "truth", "close"),
     [

@@ -91,7 +91,8 @@ def test_splines_are_uncorrelated_on_the_training_rows_and_fewer_where_ties_leav
     assert SplineHGRPenalty.encode((s > 0).double(), [train]).shape == (1, 500, 1)
     assert SplineHGRPenalty.encode(torch.round(s).clamp(-1, 1), [train]).shape == (1, 500, 2)
     two = torch.cat([s, (s > 0).double()], dim=2)
-    assert SplineHGRPenalty.encode(two, [train]).shape == (1, 500, 9)
+    # Eight of the number, one of the class, and three of both.
+    assert SplineHGRPenalty.encode(two, [train]).shape == (1, 500, 12)
 
 
 @pytest.mark.parametrize("rank_based", ["hgr_spline", "cca_spline", "chi2_kde", "chi2_nn", "mine"])

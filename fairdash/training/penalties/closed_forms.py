@@ -172,8 +172,9 @@ class SplineHGRPenalty(BasePenalty):
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
         """Return splines of each column's mid-ranks, uncorrelated with variance 1 on the training rows.
 
-        Of several columns the functions stand side by side, so that g is a sum of one of each. Functions
-        that ties leave nothing to are left out: a binary S has one.
+        Of several columns the functions stand side by side, with products of the three smoothest of every
+        two, so that g is a sum of functions of one and of two columns. Functions that ties leave nothing to
+        are left out: a binary S has one.
         """
         return of_ranks(s, train, smooth_functions, weight)
 

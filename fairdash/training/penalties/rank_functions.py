@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ _SPLINES = 8
 RIDGE = 0.1
 #: What a correlation with the j-th function of S counts for is 1 / (1 + this times j²).
 _ROUGHNESS = 0.3
+#: Smoothest functions of a column that are multiplied with those of another column.
+_IN_PRODUCTS = 3
 
 
 def smooth_functions(mass: Array) -> Array:
@@ -50,8 +53,33 @@ def of_column(
     return result
 
 
-def side_by_side(columns: list[Array]) -> Array:
-    """Join functions (…, P) of several columns, without all-zero ones but with at least one; (…, q)."""
-    encoded = np.concatenate(columns, axis=-1)
+def products(columns: Sequence[Array]) -> list[Array]:
+    """Return products of functions, (…, N, P) each, of every two columns.
+
+    A link with two columns together shows in these alone. Two classes of one attribute are left out, because
+    nobody is in both.
+    """
+    smoothest = [each[..., :_IN_PRODUCTS] for each in columns]
+    return [
+        (one[..., :, None] * other[..., None, :]).reshape(*one.shape[:-1], -1)
+        for one, other in itertools.combinations(smoothest, 2)
+        if not _exclude_each_other(one, other)
+    ]
+
+
+def _exclude_each_other(one: Array, other: Array) -> bool:
+    """Whether two columns of 0 and 1 are never 1 together, by their functions (…, N, P)."""
+    values = [each.reshape(-1, *each.shape[-2:])[0] for each in (one, other)]
+    if any(each[:, 1:].any() for each in values):
+        return False
+    return len(np.unique(np.column_stack([each[:, 0] for each in values]), axis=0)) < 4
+
+
+def side_by_side(columns: Sequence[Array]) -> Array:
+    """Join functions (…, P) of several columns, and of every two together; (…, q).
+
+    Functions that are 0 everywhere are left out, except one.
+    """
+    encoded = np.concatenate([*columns, *products(columns)], axis=-1)
     used = np.flatnonzero((encoded != 0).any(axis=tuple(range(encoded.ndim - 1))))
     return encoded[..., used if len(used) else [0]]
