@@ -13,21 +13,15 @@ from fairdash.errors import DataError, OptionError
 from fairdash.training.references.barycentre import fit_barycentre
 from fairdash.training.references.repair import fit_repair
 
-
-def _with_checks(estimator):
-    folds = {"check_sample_weight_equivalence_on_dense_data": "its folds go by rows"}
-    models = [fd.FairPostprocessor(estimator, sensitive_columns=[0])]
-    return parametrize_with_checks(models, expected_failed_checks=lambda _: folds, xfail_strict=True)
+FOLDS = {"check_sample_weight_equivalence_on_dense_data": "its folds go by rows"}
 
 
-@_with_checks(None)
+@parametrize_with_checks(
+    [fd.FairPostprocessor(None, sensitive_columns=[0])],
+    expected_failed_checks=lambda _: FOLDS,
+    xfail_strict=True,
+)
 def test_scikit_learns_contract_holds(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.variant
-@_with_checks(LinearRegression())
-def test_scikit_learns_contract_holds_around_a_model(estimator, check):
     check(estimator)
 
 
