@@ -28,8 +28,8 @@ def small_dataset(n=200, seed=0):
     power, bonus = rng.normal(size=n), 0.05 * (age - 50) + rng.normal(size=n)
     region = pd.Categorical(rng.choice(["north", "south", "west"], n))
     cost = 100 + 20 * power + 10 * bonus + rng.normal(size=n)
-    features = {"power": power, "bonus": bonus, "region": region}
-    return dataset_of(features, {"cost": cost}, {"age": age})
+    made = dataset_of({"power": power, "bonus": bonus, "region": region}, {"cost": cost}, {"age": age})
+    return replace(made, units={"cost": "€", "age": "years"})
 
 
 @pytest.mark.parametrize("validation_share", [0.0, 0.25])
