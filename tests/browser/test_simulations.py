@@ -30,22 +30,6 @@ def answer(page) -> str:
     )
 
 
-@pytest.mark.variant
-def test_a_deep_link_opens_its_scene_and_a_slider_moves_it(page) -> None:
-    shown(page, "/patterns?pattern=parabola&noise=0.5&draw=3")
-    assert "Pearson" in answer(page)
-    assert "0.99" in answer(page)
-    slider = page.get_by_role("slider", name="Noise, σ")
-    slider.focus()
-    for _ in range(10):
-        slider.press("ArrowRight")
-    page.wait_for_url(re.compile("noise=3(&|$)"))
-    until(lambda: "0.73" in answer(page))
-    page.get_by_role("button", name="HGR_KDE: a fast cosine").click()
-    page.get_by_text("Ten waves are finer").wait_for()
-    assert "pattern=fast_cosine" in page.url
-
-
 def stage(page) -> dict:
     """Where the pictures are, as the browser draws them."""
     return page.locator(".stage").evaluate(
