@@ -23,8 +23,8 @@ from tests.tiers import few
 
 #: Made by SAS, Stata and SPSS, for pyreadstat's tests.
 FILES = Path(__file__).with_name("statistics")
-DAYS = ["2018-05-06", "1880-05-06", "1960-01-01", "1583-01-01", None]
-TIMES = ["10:10:10", "23:10:10", "00:00:00", "16:10:10", np.nan]
+DAYS = ["2018-05-06", "1880-05-06", "1960-01-01", "1583-01-01"]
+TIMES = ["10:10:10", "23:10:10", "00:00:00", "16:10:10"]
 LABELS = {"mylabl": {1: "Male", 2: "Female"}, "myord": {1: "low", 2: "medium", 3: "high"}}
 
 
@@ -76,14 +76,13 @@ def test_the_same_table_from_each_package(name: str, format: str, labelled: bool
     got.columns = got.columns.str.lower()
     assert got["mychar"].tolist() == ["a", "b", "c", "d", "e"]
     assert got["mynum"].tolist() == [1.1, 1.2, -1000.3, -1.4, 1000.3]
-    assert got["mydate"].tolist()[:4] == [pd.Timestamp(day) for day in DAYS[:4]]
+    assert got["mydate"].astype(str).tolist()[:4] == DAYS
     assert got["mydate"].isna().tolist() == [False] * 4 + [True]
     assert got["dtime"].iloc[0] == pd.Timestamp("2018-05-06 10:10:10")
-    assert got["mytime"].tolist()[:4] == TIMES[:4]
+    assert got["mytime"].tolist()[:4] == TIMES
     for column, codes in (("mylabl", [1, 2, 1, 2, 1]), ("myord", [1, 2, 3, 1, 1])):
         assert got[column].tolist() == ([LABELS[column][code] for code in codes] if labelled else codes)
-    assert report.format == format
-    assert report.n_rows == 5
+    assert (report.format, report.n_rows) == (format, 5)
     article = "an" if format == "SPSS" else "a"
     assert report.sentences()[0].startswith(f"Read as {article} {format} file: 5 rows")
     assert ("Codes are replaced by the file's labels" in " ".join(report.notes)) is labelled
@@ -126,14 +125,11 @@ def test_dates_of_sas_over_seven_centuries() -> None:
 @pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("version", [114, 119])
 def test_releases_of_stata(version: int) -> None:
-    frame = pd.DataFrame({"price": [1.5, np.nan, 2.0], "age": [1, 2, 3], "town": ["Köln", "", "Łódź"]})
-    if version < 118:
-        frame["town"] = ["Köln", "", "Metz"]
+    last = "Metz" if version < 118 else "Łódź"
+    frame = pd.DataFrame({"price": [1.5, np.nan, 2.0], "age": [1, 2, 3], "town": ["Köln", "", last]})
     got, _ = read_table(stata(frame, version=version))
-    assert got["price"].tolist()[::2] == [1.5, 2.0]
-    assert got["age"].tolist() == [1, 2, 3]
-    assert got["town"].tolist()[0] == "Köln"
-    assert got["town"].isna().tolist() == [False, True, False]
+    assert got[["price", "age", "town"]].to_numpy().tolist()[::2] == [[1.5, 1, "Köln"], [2.0, 3, last]]
+    assert got.isna().any().tolist() == [True, False, True]
 
 
 def test_options_that_make_no_sense_here() -> None:

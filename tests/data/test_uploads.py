@@ -48,14 +48,13 @@ def kept_policies() -> str:
 def test_roles_fixes_and_names_never_parse_a_file_again(parsed: list[ReadingOptions]) -> None:
     source = UploadSource(sha256=kept_policies(), name="policies.csv", roles=ROLES)
     first = source.load()
-    others = (
-        replace(source, roles=replace(ROLES, target="rooms", features=("town",), weight="cost")),
-        replace(source, fixes=(Fix("leave_out", "town"),)),
-        replace(source, names={"age": "age of the driver"}, name="other.csv"),
-        replace(source, roles=replace(ROLES, weight="rooms", features=("town",), rate=True)),
-    )
-    for other in others:
-        assert other.load().fingerprint != first.fingerprint or other.names
+    for other in (
+        {"roles": replace(ROLES, target="rooms", features=("town",), weight="cost")},
+        {"roles": replace(ROLES, weight="rooms", features=("town",), rate=True)},
+        {"fixes": (Fix("leave_out", "town"),)},
+        {"names": {"age": "age of the driver"}, "name": "other.csv"},
+    ):
+        assert replace(source, **other).load().fingerprint != first.fingerprint or "names" in other
     assert parsed == [ReadingOptions()]
     replace(source, reading=ReadingOptions(decimal=".")).load()
     assert len(parsed) == 2, "other options read otherwise"
@@ -145,7 +144,7 @@ def test_a_full_or_closed_disk_is_said_and_nothing_is_left(
     assert not any((home / "uploads").iterdir())
 
 
-def test_files_go_when_their_term_is_over() -> None:
+def test_files_go_when_their_term_is_over_and_it_can_be_changed() -> None:
     usual = keep_upload(b"usual", name="usual")
     short = keep_upload(b"short", name="short", keep_days=1)
     for_ever = keep_upload(b"for ever", name="for ever", keep_days=None)
@@ -156,24 +155,19 @@ def test_files_go_when_their_term_is_over() -> None:
     assert {upload.name for upload in list_uploads()} == {"usual", "for ever"}
     assert delete_expired(now=short.kept_at + timedelta(days=4000)) == 1
     assert list_uploads() == (for_ever,)
-
-
-def test_the_term_can_be_changed() -> None:
-    kept = keep_upload(b"x", name="x.csv")
-    set_retention(kept.sha256, None)
+    set_retention(for_ever.sha256, 3)
     (changed,) = list_uploads()
-    assert (changed.name, changed.keep_days) == ("x.csv", None)
-    delete_upload(kept.sha256)
+    assert (changed.name, changed.keep_days) == ("for ever", 3)
+    delete_upload(changed.sha256)
     with pytest.raises(StorageError, match="not stored here any more"):
-        set_retention(kept.sha256, 3)
+        set_retention(changed.sha256, 3)
 
 
-def test_one_home_for_everything(home: Path) -> None:
+def test_one_home_for_everything_and_without_one_the_systems_places(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert data_folder("uploads") == home / "uploads"
     assert cache_folder("crime") == home / "cache" / "crime"
-
-
-def test_without_one_the_systems_places_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FAIRDASH_HOME")
     assert data_folder("uploads").parent != cache_folder("uploads").parent
     assert "fairdash" in str(data_folder("uploads"))

@@ -351,13 +351,6 @@ def test_dependence_that_differs_from_fold_to_fold_is_not_hidden_by_pooling(hous
     assert not of_folds(household, turned[None], 10)[1].any()
 
 
-def test_folds_of_independent_predictions_seldom_count(household):
-    """Two standard errors: about one in twenty of many would."""
-    predictions = np.random.default_rng(1).normal(size=(40, 300))
-    _, diluted = of_folds(household, predictions, 4)
-    assert diluted.mean() < 0.2
-
-
 @pytest.mark.parametrize(
     ("look", "options", "column"),
     [
