@@ -23,11 +23,8 @@ def shown(page, url: str):
 
 
 def answer(page) -> str:
-    return (
-        page.get_by_test_id("stMarkdownContainer")
-        .filter(has_text=re.compile("exact maximal|HGR² = "))
-        .last.inner_text()
-    )
+    said = page.get_by_test_id("stMarkdownContainer")
+    return said.filter(has_text=re.compile("exact maximal|HGR² = ")).last.inner_text()
 
 
 def stage(page) -> dict:

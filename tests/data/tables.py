@@ -19,14 +19,8 @@ ROLES = Roles(target="cost", sensitive=("age",), features=("rooms", "town"))
 def policies(n: int = 60) -> pd.DataFrame:
     """A table that can be used as it is."""
     rng = np.random.default_rng(0)
-    return pd.DataFrame(
-        {
-            "cost": rng.gamma(2.0, 100.0, n),
-            "age": rng.integers(18, 90, n),
-            "rooms": rng.integers(1, 6, n),
-            "town": rng.choice(["Lyon", "Paris", "Brest"], n),
-        }
-    )
+    frame = pd.DataFrame({"cost": rng.gamma(2.0, 100.0, n), "age": rng.integers(18, 90, n)})
+    return frame.assign(rooms=rng.integers(1, 6, n), town=rng.choice(["Lyon", "Paris", "Brest"], n))
 
 
 def dataset_of(features: object, target: dict, sensitive: object, **roles: dict) -> Dataset:

@@ -54,11 +54,7 @@ def test_levels_that_match_nothing_are_refused(unknown: str) -> None:
 def test_a_single_new_value_and_a_few_new_ones_are_at_the_base() -> None:
     rates = table("zone", ["A", "B"], [1.5, 2.0])
     assert rated(rates, "zone", ["new"], unknown="base") == [100]
-    assert rated(rates, "zone", ["A", "x", "y"], unknown="base") == [
-        150,
-        100,
-        100,
-    ]
+    assert rated(rates, "zone", ["A", "x", "y"], unknown="base") == [150, 100, 100]
     codes = table("power", ["4", "5"], [1.5, 2.0])
     assert rated(codes, "power", [4, 5]) == [150, 200]
 

@@ -103,12 +103,9 @@ def test_roles_of_tables_that_were_seen(table: str, make: Callable[[list[str]], 
     row = HEADERS[table]
     frame = make(row["headers"].split("|"))
     found = suggest_roles(frame)
-    assert (found.target, found.sensitive, found.weight, found.prediction or "") == (
-        row["target"],
-        (row["sensitive"],),
-        row["exposure"],
-        row["price"],
-    )
+    assert found.sensitive == (row["sensitive"],)
+    roles = (found.target, found.weight, found.prediction or "")
+    assert roles == (row["target"], row["exposure"], row["price"])
     # These are told by their cells, which are random there.
     by_cells = {"amount", "id", "PLZ"} if make is table_of else set()
     no_features = set(row["not a feature"].split("|")) - by_cells
@@ -154,8 +151,7 @@ def test_what_is_known_only_with_the_target_is_no_feature() -> None:
     found = suggest_roles(claims())
     assert found.target == "ClaimAmount"
     assert found.left_out == {
-        "ClaimNb": "it is 0 exactly where the target is",
-        "ClaimInd": "it is 0 exactly where the target is",
+        **dict.fromkeys(("ClaimNb", "ClaimInd"), "it is 0 exactly where the target is"),
         "cents": "the target can be recovered from it",
         "damaged": "it shows in every row whether the target is 0",
     }
@@ -208,13 +204,8 @@ def test_an_amount_without_more_words_is_of_claims_if_its_cells_are() -> None:
 
 def test_a_factor_of_digits_is_not_called_a_separator_between_thousands() -> None:
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {
-            "fleet": pd.Categorical(rng.choice(["0", "1"], 300)),
-            "coverage": pd.Categorical(rng.choice(["1", "2", "3"], 300)),
-            "sum": rng.choice(["1 200", "12 000", "900"], 300),
-        }
-    )
+    frame = pd.DataFrame({"fleet": rng.choice(["0", "1"], 300), "coverage": rng.choice(["1", "2", "3"], 300)})
+    frame = frame.astype("category").assign(sum=rng.choice(["1 200", "12 000", "900"], 300))
     assert [(each.column, each.what) for each in fixes_of_columns(frame)] == [
         ("coverage", "the feature holds numbers that are kept as categories"),
         ("sum", "the feature holds numbers as text"),

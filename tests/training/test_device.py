@@ -38,22 +38,15 @@ SHAPES = {
 def handed_out(model: StackedModel, n_inputs: int, n_rows: int) -> float:
     """The most bytes that live at once while a stack of such models is trained and predicts."""
     torch.manual_seed(0)
-    data = StackData(
-        x=torch.randn(N_SPLITS, n_rows, n_inputs),
-        y=torch.randn(N_SPLITS, n_rows, 1),
-        s=torch.randn(N_SPLITS, n_rows, 1),
-        train=(torch.arange(min(n_rows, 2048)),) * N_SPLITS,
-    )
+    x, y, s = (torch.randn(N_SPLITS, n_rows, width) for width in (n_inputs, 1, 1))
+    data = StackData(x=x, y=y, s=s, train=(torch.arange(min(n_rows, 2048)),) * N_SPLITS)
     models = [replace(model, split=k * N_SPLITS // N_MODELS) for k in range(N_MODELS)]
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
         trained = train_stack(data, models, objective="demographic_parity", batch_seeds=[0, 1])
         trained.predict(data.x)
-    moves = [
-        (each.start_ns(), each.nbytes())
-        for each in seen.profiler.kineto_results.events()
-        if each.name() == "[memory]"
-    ]
-    most = np.cumsum([size for _, size in sorted(moves, key=lambda move: move[0])]).max()
+    moves = [each for each in seen.profiler.kineto_results.events() if each.name() == "[memory]"]
+    moves.sort(key=lambda move: move.start_ns())
+    most = np.cumsum([move.nbytes() for move in moves]).max()
     return float(most) + sum(part.nbytes for part in (data.x, data.y, data.s))
 
 

@@ -18,20 +18,13 @@ from fairdash.training.losses import LOSSES
 
 def _frame(n=60, seed=0):
     rng = np.random.default_rng(seed)
-    frame = pd.DataFrame(
-        {
-            "roof": rng.choice(["tile", "slate", "straw"], size=n),
-            "rooms": rng.integers(1, 6, size=n),
-            "area": rng.lognormal(4, 1, size=n),
-            "garden": rng.random(n) < 0.3,
-            "zone": pd.Categorical(rng.integers(1, 4, size=n), categories=[1, 2, 3, 4]),
-            "constant": 0.1,
-        }
-    )
-    frame.loc[rng.random(n) < 0.2, "area"] = np.nan
-    frame.loc[rng.random(n) < 0.2, "roof"] = None
-    frame.loc[rng.random(n) < 0.2, "zone"] = None
-    return frame
+    frame = pd.DataFrame({"roof": rng.choice(["tile", "slate", "straw"], size=n)})
+    frame = frame.assign(rooms=rng.integers(1, 6, size=n), area=rng.lognormal(4, 1, size=n))
+    frame["garden"] = rng.random(n) < 0.3
+    frame["zone"] = pd.Categorical(rng.integers(1, 4, size=n), categories=[1, 2, 3, 4])
+    for name in ("area", "roof", "zone"):
+        frame.loc[rng.random(n) < 0.2, name] = None
+    return frame.assign(constant=0.1)
 
 
 def test_it_equals_scikit_learns_transformers():

@@ -50,11 +50,8 @@ def _table(n=200, seed=0):
     """As :func:`_arrays`, with names, missing cells and categories; s is the column age."""
     x, y, s = _arrays(n, seed)
     rng = np.random.default_rng(seed + 1)
-    area, roof = (
-        np.where(rng.random(n) < 0.1, np.nan, x[:, 1]),
-        rng.choice(["tile", "slate", "straw"], size=n),
-    )
-    table = pd.DataFrame({"claims": x[:, 0], "area": area, "roof": roof, "age": s})
+    table = pd.DataFrame({"claims": x[:, 0], "area": np.where(rng.random(n) < 0.1, np.nan, x[:, 1])})
+    table = table.assign(roof=rng.choice(["tile", "slate", "straw"], size=n), age=s)
     table["zone"] = pd.Categorical(rng.integers(1, 4, size=n))
     table["garden"] = rng.random(n) < 0.5
     table["rooms"] = pd.array(rng.integers(1, 6, size=n), dtype="Int64")
@@ -249,7 +246,7 @@ def test_a_loaded_model_predicts_without_torch(fitted, tmp_path):
     assert float.fromhex(done.stdout.strip()) == model.predict(table).sum()
 
 
-def changed_header(change):
+def with_header(change):
     """A file's content after a change of its header, of which the second argument is the metadata."""
 
     def changed(content):
@@ -262,18 +259,15 @@ def changed_header(change):
     return changed
 
 
+NEWER = {"format": "fairdash.FairRegressor/3"}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            changed_header(lambda _, said: said.update(format="fairdash.FairRegressor/3")),
-            "newer version of fairdash",
-        ),
-        (changed_header(lambda header, _: header.pop("__metadata__")), "does not hold a model"),
-        (
-            changed_header(lambda _, said: said.update(about=said["about"].replace("slate", "slade"))),
-            "damaged",
-        ),
+        (with_header(lambda _, said: said.update(NEWER)), "newer version of fairdash"),
+        (with_header(lambda header, _: header.pop("__metadata__")), "does not hold a model"),
+        (with_header(lambda _, said: said.update(about=said["about"].replace("slate", "slade"))), "damaged"),
         (lambda content: content[:-1], "damaged"),
         (lambda content: content[:-5] + bytes([content[-5] ^ 1]) + content[-4:], "damaged"),
         (lambda content: b"", "damaged"),

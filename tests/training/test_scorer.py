@@ -15,15 +15,8 @@ from sklearn.model_selection import GridSearchCV
 import fairdash as fd
 from fairdash.errors import OptionError
 
-QUICK = {
-    "method": "hgr_spline",
-    "hidden": (8,),
-    "batch_size": 60,
-    "lr": 0.02,
-    "n_epochs": 30,
-    "warm_up_epochs": 6,
-}
-QUICK |= {"random_state": 0, "device": "cpu"}
+QUICK = {"method": "hgr_spline", "hidden": (8,), "batch_size": 60, "lr": 0.02, "n_epochs": 30}
+QUICK |= {"warm_up_epochs": 6, "random_state": 0, "device": "cpu"}
 
 
 def policies(n=240, seed=0):
@@ -61,13 +54,9 @@ def test_a_score_is_minus_the_measure_of_the_predictions(measure, objective):
 
 def test_a_search_over_lam_by_error_and_dependence():
     x, y = policies()
-    search = GridSearchCV(
-        fd.FairRegressor(sensitive_columns=["age"], **QUICK),
-        {"lam": [0.0, 5.0]},
-        scoring={"error": "neg_mean_squared_error", "fairness": fd.make_scorer("hgr_kde", sensitive="age")},
-        refit="fairness",
-        cv=2,
-    ).fit(x, y)
+    scoring = {"error": "neg_mean_squared_error", "fairness": fd.make_scorer("hgr_kde", sensitive="age")}
+    model = fd.FairRegressor(sensitive_columns=["age"], **QUICK)
+    search = GridSearchCV(model, {"lam": [0.0, 5.0]}, scoring=scoring, refit="fairness", cv=2).fit(x, y)
     found = search.cv_results_
     assert found["mean_test_fairness"][1] > found["mean_test_fairness"][0] + 0.1
     assert found["mean_test_error"][1] < found["mean_test_error"][0]

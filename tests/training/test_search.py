@@ -28,14 +28,9 @@ QUICK = TrainingSettings(hidden=(8,), adversary_hidden=(8,), batch_size=64, n_ep
 #: Of these only one has a learning rate that gets anywhere.
 GRID = SearchGrid(hidden=((8,), (4, 4)), dropout=(0.0,), lr=(1e-6, 2e-2), weight_decay=(0.0,))
 SEARCH = SettingsSearch(method="hgr_spline", grid=GRID, n_folds=3, settings=QUICK, device="cpu")
-LAMS = LamSearch(
-    target=Target.parse("error<=+50%"),
-    lams=(0.5, 2.0, 8.0),
-    method="hgr_spline",
-    n_folds=3,
-    settings=replace(QUICK, lr=2e-2),
-    device="cpu",
-)
+HOW = {"method": "hgr_spline", "n_folds": 3, "device": "cpu"}
+TARGET = Target.parse("error<=+50%")
+LAMS = LamSearch(target=TARGET, lams=(0.5, 2.0, 8.0), settings=replace(QUICK, lr=2e-2), **HOW)
 
 
 FOLDS = {"objective": "demographic_parity", "random_state": 0, "device": "cpu"}
@@ -117,14 +112,9 @@ def test_a_larger_weight_chooses_the_fairer_candidate(household, monkeypatch, la
     rng = np.random.default_rng(0)
     telling = household.sensitive["Age"].to_numpy() + rng.normal(size=300)
     grid = replace(GRID, hidden=((8,),))
-    planted = OutOfFold(
-        predictions=np.stack([rng.normal(size=300), telling]),
-        loss=np.array([[1.0, 1.0], [0.4, 0.5]]),
-        diverged=np.zeros(2, dtype=bool),
-        held_out=tuple(np.array_split(np.arange(300), 2)),
-        device="cpu",
-        notes=(),
-    )
+    predictions, loss = np.stack([rng.normal(size=300), telling]), np.array([[1.0, 1.0], [0.4, 0.5]])
+    halves = tuple(np.array_split(np.arange(300), 2))
+    planted = OutOfFold(predictions, loss, np.zeros(2, dtype=bool), halves, "cpu", ())
     monkeypatch.setattr(search, "cross_validate", lambda *_, **__: planted)
     result = search_settings(household, replace(SEARCH, grid=grid, n_folds=2, lam=lam))
     assert result.best.lr == best
@@ -314,10 +304,8 @@ def test_of_several_sensitive_columns_the_worst_counts_and_of_residuals_theirs(h
     rows = np.arange(300)
     figures = dependence_of(two, -predictions, rows, **PEARSON)
     assert figures.value[0] == pytest.approx(abs(fd.measure("pearson", predictions[0], age)))
-    singles = [
-        dependence_of(replace(two, sensitive=two.sensitive[[name]]), predictions, rows, **PEARSON).excess
-        for name in two.sensitive.columns
-    ]
+    each_alone = [replace(two, sensitive=two.sensitive[[name]]) for name in two.sensitive.columns]
+    singles = [dependence_of(each, predictions, rows, **PEARSON).excess for each in each_alone]
     assert figures.excess == pytest.approx(np.max(singles, axis=0))
     residuals = dependence_of(household, predictions, rows, **PEARSON | {"objective": "equalized_residuals"})
     of_first = fd.measure("pearson", predictions[0] - household.target.to_numpy(), age)

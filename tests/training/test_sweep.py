@@ -154,14 +154,9 @@ def test_a_target_of_one_value_in_training_rows_is_refused_by_name(loss):
     options = {"methods": ["standard"], "settings": settings, "tune": False, "validation_share": 0.0}
     same = "the same value in all training rows"
     # The claim is a test row of one split alone; and then one that a choice looks at.
-    for row, n_splits, words in (
-        (
-            np.setdiff1d(first.test, second.test)[0],
-            2,
-            f"Column “cost”: the target has {same} of 1 of 2 splits",
-        ),
-        (held_out[0], 1, same),
-    ):
+    of_two = f"Column “cost”: the target has {same} of 1 of 2 splits"
+    alone = np.setdiff1d(first.test, second.test)[0]
+    for row, n_splits, words in ((alone, 2, of_two), (held_out[0], 1, same)):
         claim = pd.Series(np.where(np.arange(200) == row, 5.0, 0.0), name="cost")
         with pytest.raises(DataError, match=words):
             fd.sweep(replace(dataset, target=claim), n_splits=n_splits, **options)
