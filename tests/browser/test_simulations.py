@@ -8,7 +8,7 @@ import re
 import pytest
 
 from fairdash.simulations import Scene, scene_estimates, truth_of
-from tests.browser.steps import chart
+from tests.browser.steps import chart, drag_slider
 from tests.serving import until
 
 pytestmark = pytest.mark.browser
@@ -46,11 +46,7 @@ def test_rows_and_readings_follow_the_hand_and_the_server_hears_of_the_end(page)
     shown(page, "/patterns?n=200&noise=1")
     said, begun = answer(page), stage(page)
     assert begun["noise"] == 1
-    box = page.get_by_role("slider", name="Noise, σ").bounding_box()
-    middle = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + box["width"] * 0.12, middle)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * 0.7, middle, steps=10)
+    drag_slider(page, page.get_by_role("slider", name="Noise, σ"), to=0.7)
     held = at_rest(page)
     scene = Scene(n=200, noise=held["noise"])
     assert held["noise"] > 5

@@ -330,29 +330,6 @@ def test_the_references_stand_on_the_standard_networks_told_s():
     assert result.price.mean() == pytest.approx(4 / 5.25, abs=0.2)
 
 
-def interaction(n, *, seed):
-    """y = ½x₁ + s·x₂ + noise: without s nothing of x₂ can be used, so that E[y | x] says little."""
-    rng = np.random.default_rng(seed)
-    x, s = rng.normal(size=(n, 2)), rng.normal(size=n)
-    y = 0.5 * x[:, 0] + s * x[:, 1] + 0.2 * rng.normal(size=n)
-    dataset = table_of({"x1": x[:, 0], "x2": x[:, 1]}, y, s)
-    # Given s the best prediction is N(0, σ²), σ² = ¼ + s²: the barycentre's law is N(0, E[σ]²).
-    nodes, mass = np.polynomial.hermite_e.hermegauss(200)
-    spread = mass @ np.sqrt(0.25 + nodes**2) / mass.sum()
-    price = 1.25 - spread**2
-    return dataset, price / 1.29, (price + 0.04) / 1.29
-
-
-def test_the_least_error_of_independence_where_s_changes_what_a_feature_does():
-    dataset, price, least = interaction(1_500, seed=18)
-    assert least == pytest.approx(0.229, abs=0.001)
-    result = fd.references(dataset, n_splits=1, strengths=(0.0, 1.0), measures=())
-    frame = result.frame[(result.frame["part"] == "test") & (result.frame["method"] == "barycentre")]
-    # A base that is not told s says .8: it would be undercut by ½x₁ + √(2/π)·sign(s)·x₂, at .313.
-    assert frame.loc[frame["lam"] == 1, "mse"].mean() == pytest.approx(least, abs=0.1)
-    assert result.price.mean() == pytest.approx(price, abs=0.09)
-
-
 def test_the_price_is_weighted_as_the_errors_are():
     dataset = _mixed()
     weight = pd.Series(np.random.default_rng(3).uniform(0.01, 1, dataset.n_rows), name="years")
