@@ -3,16 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from fairdash.data import (
-    CatalogueSource,
-    DatasetSource,
-    ReadingOptions,
-    Roles,
-    UploadSource,
-    keep_upload,
-    load_source,
-    save_source,
-)
+from fairdash.data import CatalogueSource, DatasetSource, ReadingOptions, Roles, UploadSource, keep_upload
+from fairdash.data.source import load_source, save_source
 from fairdash.errors import DataError, OptionError, StorageError
 from fairdash.storage import data_folder
 from tests.data.tables import ROLES, policies

@@ -13,20 +13,10 @@ from fairdash.dependence import REGISTRY, measure_many
 from fairdash.figures.simulations import short_name
 from fairdash.runs.status import DONE, RunStatus
 from fairdash.runs.studies import create_study
-from fairdash.simulations import (
-    SCENES,
-    SHAPES,
-    Progress,
-    Scene,
-    estimates,
-    noise_axis_study,
-    power_study,
-    scene_estimates,
-    truth_of,
-)
+from fairdash.simulations import SCENES, SHAPES, Progress, Scene, estimates, scene_estimates, truth_of
 from fairdash.simulations.estimates import studied
 from fairdash.simulations.scene import NO_LINK
-from fairdash.simulations.studies import Study
+from fairdash.simulations.studies import Study, noise_axis_study, power_study
 from fairdash.ui.text import fixed
 from tests.tiers import few
 from tests.ui.conftest import calm, charts, open_page, stage

@@ -12,19 +12,10 @@ from scipy.stats import kstest, rankdata
 
 from fairdash.dependence import REGISTRY, measure, measure_many
 from fairdash.errors import OptionError
-from fairdash.simulations import (
-    SCENES,
-    SHAPES,
-    Example,
-    Progress,
-    Scene,
-    noise_axis_study,
-    power_study,
-    scene_estimates,
-    truth_of,
-)
+from fairdash.simulations import SCENES, SHAPES, Example, Progress, Scene, scene_estimates, truth_of
 from fairdash.simulations.estimates import is_detected, learned_curves, over_stack, values_of
 from fairdash.simulations.scene import NO_LINK, POINTS
+from fairdash.simulations.studies import noise_axis_study, power_study
 from fairdash.utils.records import from_plain, to_plain
 
 QUICK = ["pearson", "hgr_kde", "hgr_spline"]
