@@ -103,6 +103,29 @@ def come_to_rest(page: Page) -> None:
     )
 
 
+def drag(page: Page, grip: Locator, *, by: tuple[float, float]) -> None:
+    """Take what can be moved at its middle and move it by pixels, without letting go."""
+    box = grip.bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + by[0], y + by[1], steps=10)
+
+
+def drag_slider(page: Page, slider: Locator, *, to: float) -> None:
+    """Take a slider at its middle and move it to a share of its length, without letting go."""
+    box = slider.bounding_box()
+    assert box is not None
+    drag(page, slider, by=((to - 0.5) * box["width"], 0))
+
+
+def fits(page: Page) -> bool:
+    """Whether the page does not scroll sideways."""
+    main = page.get_by_test_id("stMain")
+    return bool(main.evaluate("each => each.scrollWidth - each.clientWidth <= 1"))
+
+
 def take_picture(shown: Page | Locator, name: str, **options: Any) -> None:
     """A picture to look at, in tests/screenshots."""
     if PICTURES:
@@ -115,11 +138,9 @@ def take_screenshots(page: Page, name: str) -> None:
     for width in (1440, 390):
         page.set_viewport_size({"width": width, "height": 1000})
         page.wait_for_timeout(700)
-        main = page.locator("[data-testid=stMain]")
-        assert main.evaluate("each => each.scrollWidth - each.clientWidth") <= 1, (
-            f"{name} scrolls at {width} px"
-        )
+        assert fits(page), f"{name} scrolls at {width} px"
         if PICTURES:
+            main = page.get_by_test_id("stMain")
             page.set_viewport_size({"width": width, "height": main.evaluate("each => each.scrollHeight")})
             page.wait_for_timeout(700)
             take_picture(page, f"{name}-{width}")

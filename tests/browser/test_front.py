@@ -42,13 +42,11 @@ BOXES = """drawn => {
 def wrong(found: dict, *, titles: bool = True) -> list[str]:
     """What is cut or lies on something else."""
     frame, boxes = found["frame"], [each for each in found["boxes"] if titles or each["kind"] == "label"]
+    inwards = {"left": 1, "top": 1, "right": -1, "bottom": -1}
     cut = [
         f"“{each['text']}” is cut"
         for each in boxes
-        if each["left"] < frame["left"] - 0.5
-        or each["right"] > frame["right"] + 0.5
-        or each["top"] < frame["top"] - 0.5
-        or each["bottom"] > frame["bottom"] + 0.5
+        if any(sign * (each[side] - frame[side]) < -0.5 for side, sign in inwards.items())
     ]
     over = [
         f"“{a['text']}” lies on “{b['text']}”"
@@ -57,6 +55,10 @@ def wrong(found: dict, *, titles: bool = True) -> list[str]:
         and min(a["bottom"], b["bottom"]) - max(a["top"], b["top"]) > 0.5
     ]
     return cut + over
+
+
+def path(method: object, lam: object, dependence: object, error: object) -> pd.DataFrame:
+    return pd.DataFrame({"method": method, "lam": lam, "hgr_kde": dependence, "mse": error})
 
 
 def tables(seed: int, *, bunched: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -68,32 +70,19 @@ def tables(seed: int, *, bunched: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
         own_end = end if bunched else rng.uniform(0.03, 0.5) * top
         x = np.linspace(top, own_end, 5)
         grown = rng.uniform(0.01, 0.05) if bunched else rng.uniform(0.02, 0.4)
-        paths.append(
-            pd.DataFrame({"method": method, "lam": lams, "hgr_kde": x, "mse": 0.4 + grown * (1 - x / top)})
-        )
+        paths.append(path(method, lams, x, 0.4 + grown * (1 - x / top)))
     test = pd.concat(paths, ignore_index=True).assign(share=0.0, n_splits=5, split=0)
-    low = pd.DataFrame(
-        {"method": "barycentre", "lam": np.linspace(0, 1, 5), "hgr_kde": np.linspace(top, end, 5)}
-    )
-    low["mse"] = 0.4 + 0.1 * (1 - low["hgr_kde"] / top)
-    free = pd.DataFrame(
-        {"method": ["discrimination_free"], "lam": [0.0], "hgr_kde": [0.8 * top], "mse": [0.42]}
-    )
-    references = pd.concat([low, free], ignore_index=True)
+    x = np.linspace(top, end, 5)
+    low = path("barycentre", np.linspace(0, 1, 5), x, 0.4 + 0.1 * (1 - x / top))
+    references = pd.concat([low, path("discrimination_free", [0.0], [0.8 * top], [0.42])], ignore_index=True)
     ends = {f"{name}{end}": 0.01 for name in ("mse", "hgr_kde") for end in ("_se", "_floor", "_edge")}
     return test.assign(**ends), references.assign(**ends)
 
 
 def drawn(seed: int, *, bunched: bool, chosen: float, theme) -> str:
     test, references = tables(seed, bunched=bunched)
-    baselines = pd.DataFrame(
-        {
-            "method": ["mean", "linear", "trees", "fair_tariff", "fair_tariff"],
-            "lam": [0.0, 0.0, 0.0, 0.0, 3.0],
-            "hgr_kde": [0.0, 0.6, 0.58, 0.61, 0.2],
-            "mse": [1.05, 0.41, 0.405, 0.4, 0.6],
-        }
-    )
+    methods = ["mean", "linear", "trees", "fair_tariff", "fair_tariff"]
+    baselines = path(methods, [0.0] * 4 + [3.0], [0.0, 0.6, 0.58, 0.61, 0.2], [1.05, 0.41, 0.405, 0.4, 0.6])
     figure = front_without_marks(
         test, test, error="mse", error_title="Test error (MSE ÷ the average's)", measure="hgr_kde",
         measure_title="HGR_KDE between prediction and age", method=FAIR[0], references=references,

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from fairdash.simulations import lesson
-from tests.browser.steps import chart, come_to_rest, violations
+from tests.browser.steps import chart, come_to_rest, drag, drag_slider, fits, violations
 from tests.tiers import few
 
 pytestmark = pytest.mark.browser
@@ -45,12 +45,7 @@ def test_a_curve_is_guessed_at_dragged_and_moved_by_keys(page: Page) -> None:
     assert shown == pytest.approx(lesson.dials(points), abs=0.011)
     assert "points=-10:-6" in page.url.replace("%3A", ":").replace("%2C", ",")
     # By hand: the last point up to the middle.
-    last = page.get_by_role("slider", name="Price at the age of 60")
-    box = last.bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.mouse.down()
-    page.mouse.move(box["x"], box["y"] - 60, steps=6)
+    drag(page, page.get_by_role("slider", name="Price at the age of 60"), by=(0, -60))
     page.mouse.up()
     page.wait_for_function("() => !decodeURIComponent(location.search).includes('10:-10')")
     come_to_rest(page)
@@ -127,12 +122,7 @@ def test_a_scene_moves_in_the_browser_and_says_so_on_release(page: Page, name: s
 
     # By hand: the picture follows; address and sentence stay until it lets go.
     slider = page.get_by_role("slider", name=scene.slider)
-    box = slider.bounding_box()
-    assert box is not None
-    middle = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + 0.5 * box["width"], middle)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 0.86 * box["width"], middle, steps=5)
+    drag_slider(page, slider, to=0.86)
     come_to_rest(page)
     assert chart(page, title)[trace] != before
     assert page.url == address
@@ -169,8 +159,7 @@ def test_a_scene_moves_in_the_browser_and_says_so_on_release(page: Page, name: s
     page.wait_for_url(lambda url: url != kept)
     expect_sentence(page, scene)
     assert slider.input_value() == end
-    main = page.get_by_test_id("stMain")
-    assert main.evaluate("each => each.scrollWidth - each.clientWidth") <= 1
+    assert fits(page)
 
 
 #: Font sizes of all that is written and seen, the shadow of components included.
@@ -189,6 +178,13 @@ SIZES = """() => {
 }"""
 
 
+def tab_to(page: Page, there: Locator) -> None:
+    for _ in range(40):
+        if there.evaluate("each => each === document.activeElement"):
+            break
+        page.keyboard.press("Tab")
+
+
 @pytest.mark.variant
 def test_a_hall_is_led_from_the_first_guess_to_the_recap_by_keys_alone(page: Page) -> None:
     page.set_viewport_size({"width": 1920, "height": 1080})
@@ -197,27 +193,17 @@ def test_a_hall_is_led_from_the_first_guess_to_the_recap_by_keys_alone(page: Pag
     for name, scene in lesson.SCENES.items():
         expect(page.get_by_role("heading", name=scene.question)).to_be_visible()
         # The first guess is reached by Tab, and chosen by Space: right in scene 1, where it is wrong.
-        first = page.get_by_role("radiogroup", name="What do you think?").get_by_role("radio").first
-        for _ in range(40):
-            if first.evaluate("each => each === document.activeElement"):
-                break
-            page.keyboard.press("Tab")
+        tab_to(page, page.get_by_role("radiogroup", name="What do you think?").get_by_role("radio").first)
         page.keyboard.press("Space")
         page.get_by_text("Make a guess").wait_for(state="detached")
         come_to_rest(page)
         small = [each for each in page.evaluate(SIZES) if each[0] < 24 and each[1] != "⤓"]
         assert small == [], name
-        title = page.get_by_role("heading", level=1).evaluate(
-            "each => parseFloat(getComputedStyle(each).fontSize)"
-        )
-        assert title >= 48
+        title = page.get_by_role("heading", level=1)
+        assert title.evaluate("each => parseFloat(getComputedStyle(each).fontSize)") >= 48
         main = page.get_by_test_id("stMain")
         assert main.evaluate("each => each.scrollHeight - each.clientHeight") <= 1, name
-        on = page.get_by_role("button", name="Next scene")
-        for _ in range(40):
-            if on.evaluate("each => each === document.activeElement"):
-                break
-            page.keyboard.press("Tab")
+        tab_to(page, page.get_by_role("button", name="Next scene"))
         page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="What have we learned?")).to_be_visible()
     for scene in lesson.SCENES.values():

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.steps import choose, come_to_rest
 from tests.serving import served
@@ -38,12 +38,6 @@ def upload(page: Page, name: str) -> str:
     return address_of(page)["dataset"]
 
 
-def start_run(page: Page) -> str:
-    page.get_by_role("button", name="See what fairness costs").click()
-    page.wait_for_url(re.compile("run="))
-    return address_of(page)["run"]
-
-
 def address_of(page: Page) -> dict[str, str]:
     return dict(part.split("=") for part in urlsplit(page.url).query.split("&"))
 
@@ -60,21 +54,6 @@ def check_gone(page: Page, owner: str, *paths: str) -> None:
     expect(page.get_by_role("heading", name="How fair is a price")).to_be_visible()
     come_to_rest(page)
     expect(page.get_by_text(f"{owner}.csv")).to_have_count(0)
-
-
-def check_own(page: Page, name: str, dataset: str) -> None:
-    page.goto(f"/data?dataset={dataset}")
-    expect(page.get_by_text("240 rows · 1 feature · sensitive: age · target: cost")).to_be_visible()
-    page.goto("/")
-    expect(page.get_by_text(f"{name}.csv").first).to_be_visible()
-
-
-@pytest.mark.variant
-def test_two_people_whom_a_proxy_names(open_context: Callable[..., BrowserContext], person: str) -> None:
-    anne, ben = open_context(person).new_page(), open_context("ben@example.org").new_page()
-    dataset, run = upload(anne, "anne"), start_run(anne)
-    check_gone(ben, "anne", f"/tradeoff?run={run}", f"/data?dataset={dataset}")
-    check_own(anne, "anne", dataset)
 
 
 def test_what_has_not_come_through_the_proxy_is_refused(server: str) -> None:

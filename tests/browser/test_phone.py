@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 from fairdash.simulations import Progress, Scene, noise_axis_study, scene_estimates
 from fairdash.simulations.studies import Study, gaussian_study
 from fairdash.ui.pages import PAGES
-from tests.browser.steps import come_to_rest, violations
+from tests.browser.steps import come_to_rest, fits, violations
 from tests.simulations.test_simulations_pages import IDS, carried_out
 from tests.tiers import few
 
@@ -43,8 +43,7 @@ def test_every_page_fits_a_phone(page: Page, scheme: str, names: list[str]) -> N
     page.set_viewport_size({"width": 390, "height": 844})
     for name in names:
         page.goto("/" if name == "home" else f"/{name}")
-        main = page.get_by_test_id("stMain")
-        main.get_by_role("heading", level=1).first.wait_for()
+        page.get_by_test_id("stMain").get_by_role("heading", level=1).first.wait_for()
         come_to_rest(page)
-        assert main.evaluate("each => each.scrollWidth - each.clientWidth") <= 1, name
+        assert fits(page), name
         assert violations(page) == [], name

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import owner_of
-from tests.browser.steps import come_to_rest, take_picture, violations
+from tests.browser.steps import come_to_rest, fits, take_picture, violations
 from tests.runs.finished import PLAN, finished
 
 pytestmark = pytest.mark.browser
@@ -55,11 +55,9 @@ def test_a_run_goes_away_by_keyboard_and_comes_in_and_two_stand_on_one_front(
         come_to_rest(page)
     plot = page.locator(".js-plotly-plot")
     expect(plot).to_be_visible()
-    names = plot.evaluate(
-        "plot => plot._fullData.filter(each => each.mode == 'markers').map(each => each.name)"
-    )
+    markers = "plot => plot._fullData.filter(each => each.mode == 'markers')"
+    names = plot.evaluate(f"{markers}.map(each => each.name)")
     assert names == ["A: Fair linear network", "B: Fair spline network"]
-    main = page.get_by_test_id("stMain")
-    assert main.evaluate("each => each.scrollWidth <= each.clientWidth")
+    assert fits(page)
     assert violations(page) == []
     take_picture(plot, "runs-390")

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from fairdash.simulations import Scene, scene_estimates, truth_of
-from tests.browser.steps import chart
+from tests.browser.steps import chart, drag_slider
 from tests.serving import until
 
 pytestmark = pytest.mark.browser
@@ -23,27 +23,8 @@ def shown(page, url: str):
 
 
 def answer(page) -> str:
-    return (
-        page.get_by_test_id("stMarkdownContainer")
-        .filter(has_text=re.compile("exact maximal|HGR² = "))
-        .last.inner_text()
-    )
-
-
-@pytest.mark.variant
-def test_a_deep_link_opens_its_scene_and_a_slider_moves_it(page) -> None:
-    shown(page, "/patterns?pattern=parabola&noise=0.5&draw=3")
-    assert "Pearson" in answer(page)
-    assert "0.99" in answer(page)
-    slider = page.get_by_role("slider", name="Noise, σ")
-    slider.focus()
-    for _ in range(10):
-        slider.press("ArrowRight")
-    page.wait_for_url(re.compile("noise=3(&|$)"))
-    until(lambda: "0.73" in answer(page))
-    page.get_by_role("button", name="HGR_KDE: a fast cosine").click()
-    page.get_by_text("Ten waves are finer").wait_for()
-    assert "pattern=fast_cosine" in page.url
+    said = page.get_by_test_id("stMarkdownContainer")
+    return said.filter(has_text=re.compile("exact maximal|HGR² = ")).last.inner_text()
 
 
 def stage(page) -> dict:
@@ -65,11 +46,7 @@ def test_rows_and_readings_follow_the_hand_and_the_server_hears_of_the_end(page)
     shown(page, "/patterns?n=200&noise=1")
     said, begun = answer(page), stage(page)
     assert begun["noise"] == 1
-    box = page.get_by_role("slider", name="Noise, σ").bounding_box()
-    middle = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + box["width"] * 0.12, middle)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * 0.7, middle, steps=10)
+    drag_slider(page, page.get_by_role("slider", name="Noise, σ"), to=0.7)
     held = at_rest(page)
     scene = Scene(n=200, noise=held["noise"])
     assert held["noise"] > 5

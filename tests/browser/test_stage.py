@@ -41,27 +41,12 @@ def page(browser_page: Page) -> Iterator[Page]:
     assert complaints == []
 
 
-def show(
-    page: Page, traces: list[dict], *, moves: list[dict] | None = None, stops: int = 3, **given: Any
-) -> None:
+def show(page: Page, traces: list[dict], *, moves: list[dict] | None = None, **given: Any) -> None:
     """Mount a stage with one figure; `given` are parts of the data, or axes and notes of its layout."""
-    layout: dict[str, Any] = {
-        "font": FONT,
-        "title": {"text": "<b>A picture</b>"},
-        "shapes": [],
-        "annotations": [],
-    }
+    layout: dict[str, Any] = {"font": FONT, "title": {"text": "<b>A picture</b>"}}
     layout |= {"xaxis": AXIS | given.pop("x", {}), "yaxis": AXIS | given.pop("y", {})}
-    for name in ("shapes", "annotations"):
-        layout[name] = given.pop(name, [])
-    slider = {
-        "label": "Weight",
-        "symbol": "w",
-        "help": "",
-        "stops": [str(k) for k in range(stops)],
-        "ticks": [],
-        "at": 0,
-    }
+    layout |= {name: given.pop(name, []) for name in ("shapes", "annotations")}
+    slider = {"label": "Weight", "symbol": "w", "help": "", "stops": ["0", "1", "2"], "ticks": [], "at": 0}
     figure = {"spec": {"data": traces, "layout": layout}, "alt": "a picture", "name": "p", "form": "svg"}
     data = {"slider": slider, "figures": [figure], "moves": [{"figure": 0} | each for each in moves or []],
             "cards": [], "table": None} | given  # fmt: skip
@@ -71,26 +56,23 @@ def show(
     )
 
 
-def place(page: Page, at: float) -> None:
-    page.evaluate("at => document.querySelector('.stage').stage.place(at)", at)
+def of_figure(page: Page, found: str, given: object = None) -> Any:
+    """What an expression of the figure and of what is given comes to."""
+    return page.evaluate(
+        f"given => {{ const {{figures: [figure]}} = document.querySelector('.stage').stage; return {found}; }}",
+        given,
+    )
 
 
 def ticks(page: Page, axis: int) -> list[str]:
     """Words at the ticks of an axis: 0 across, 1 up."""
-    return page.evaluate(
-        "k => document.querySelector('.stage').stage.figures[0].axes[k].selectAll('text').nodes()"
-        ".map(each => each.textContent)",
-        axis,
-    )
+    return of_figure(page, "figure.axes[given].selectAll('text').nodes().map(each => each.textContent)", axis)
 
 
 def drawn(page: Page, part: str, name: str = "d", trace: int = 0) -> list[str | None]:
     """An attribute of all marks, boxes … of a trace."""
-    return page.evaluate(
-        "([part, name, k]) => document.querySelector('.stage').stage.figures[0].parts.trace[k][part].nodes()"
-        ".map(each => each.getAttribute(name))",
-        [part, name, trace],
-    )
+    nodes = "figure.parts.trace[given[2]][given[0]].nodes()"
+    return of_figure(page, f"{nodes}.map(each => each.getAttribute(given[1]))", [part, name, trace])
 
 
 @pytest.mark.parametrize(
@@ -138,23 +120,17 @@ def test_what_is_missing_is_not_drawn_as_nought(page):
     assert "NaN" not in page.evaluate("() => document.querySelector('svg').outerHTML")
     assert drawn(page, "marks", "visibility", 1) == ["visible", "hidden", "hidden", "visible"]
     assert [float(each) > 0 for each in drawn(page, "boxes", "width", 2)] == [False, True]
-    (bar,) = page.evaluate(
-        "() => document.querySelector('.stage').stage.figures[0].parts.trace[1].bars.map(each => each[3].attr('d'))"
-    )
+    (bar,) = of_figure(page, "figure.parts.trace[1].bars.map(each => each[3].attr('d'))")
     assert bar.count("M") == 1
     assert not page.get_by_text("gone").is_visible()
 
 
 def test_a_value_that_goes_missing_changes_at_once_and_others_glide(page):
-    show(
-        page,
-        [LINE | {"x": [1, 2], "y": [0, 0]}],
-        moves=[{"kind": "trace", "part": 0, "y": [[0, 4], [10, None], [0, 0]]}],
-    )
-    found = "() => document.querySelector('.stage').stage.figures[0].traces[0].y"
+    moves = [{"kind": "trace", "part": 0, "y": [[0, 4], [10, None], [0, 0]]}]
+    show(page, [LINE | {"x": [1, 2], "y": [0, 0]}], moves=moves)
     for at, y in ((0.25, [2.5, 4]), (0.75, [7.5, None]), (1.75, [2.5, 0])):
-        place(page, at)
-        assert page.evaluate(found) == y
+        page.evaluate("at => document.querySelector('.stage').stage.place(at)", at)
+        assert of_figure(page, "figure.traces[0].y") == y
 
 
 def test_on_a_logarithmic_axis_points_shapes_and_notes_stand_where_plotly_has_them(page):
@@ -166,14 +142,11 @@ def test_on_a_logarithmic_axis_points_shapes_and_notes_stand_where_plotly_has_th
         shapes=[{"type": "line", "x0": 10, "x1": 10, "y0": 0, "y1": 10, "line": {"color": "#555"}}],
         annotations=[{"x": 1, "y": 5, "text": "ten", "showarrow": False, "font": FONT}],
     )
-    width = page.evaluate("() => document.querySelector('.stage').stage.figures[0].width")
+    width = of_figure(page, "figure.width")
     first, second, none = drawn(page, "marks", "transform")
     assert (first.split(",")[0], none) == ("translate(0.0", None)
     assert float(second[10:].split(",")[0]) == pytest.approx(width / 2, abs=0.1)
-    shape, note = page.evaluate(
-        "() => { const {parts} = document.querySelector('.stage').stage.figures[0];"
-        "return [parts.shape[0].attr('d'), parts.note[0].attr('transform')]; }"
-    )
+    shape, note = of_figure(page, "[figure.parts.shape[0].attr('d'), figure.parts.note[0].attr('transform')]")
     assert float(shape[1:].split(",")[0]) == pytest.approx(width / 2, abs=0.1)
     assert float(note[10:].split(",")[0]) == pytest.approx(width / 2, abs=0.1)
 
@@ -228,19 +201,13 @@ def test_text_is_text_whatever_it_holds(page):
 
 
 def test_keys_move_the_picture_and_letting_go_tells_once(page):
-    show(
-        page,
-        [LINE | {"x": [1, 2], "y": [0, 0]}],
-        moves=[{"kind": "trace", "part": 0, "y": [[0, 0], [5, 5], [9, 9]]}],
-    )
+    moves = [{"kind": "trace", "part": 0, "y": [[0, 0], [5, 5], [9, 9]]}]
+    show(page, [LINE | {"x": [1, 2], "y": [0, 0]}], moves=moves)
     slider = page.get_by_role("slider")
     slider.focus()
     slider.press("End")
     page.wait_for_function("() => document.querySelector('.stage').stage.at === 2")
-    assert page.evaluate("() => [told, document.querySelector('.stage').stage.figures[0].traces[0].y]") == [
-        [2],
-        [9, 9],
-    ]
+    assert of_figure(page, "[told, figure.traces[0].y]") == [[2], [9, 9]]
     assert slider.get_attribute("aria-valuetext") == "w = 2"
 
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import owner_of
-from tests.browser.steps import chart, come_to_rest, take_screenshots, violations
+from tests.browser.steps import chart, come_to_rest, drag_slider, take_screenshots, violations
 from tests.tiers import few
 from tests.ui.conftest import PLAN, carried_out
 
@@ -44,10 +44,8 @@ def stage(page: Page) -> dict:
 def test_pictures_follow_the_hand_and_the_server_hears_of_the_end(opened: Page):
     said = opened.get_by_text("At λ = ").first.text_content()
     slider = opened.get_by_role("slider").first
-    begun, box = stage(opened), slider.bounding_box()
-    opened.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] / 2)
-    opened.mouse.down()
-    opened.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] / 2, steps=10)
+    begun = stage(opened)
+    drag_slider(opened, slider, to=0.9)
     opened.wait_for_function(
         "before => [...document.querySelectorAll('*')].some(each => {"
         "const stage = each.shadowRoot?.querySelector('.stage')?.stage;"

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from fairdash.ui.home import STEPS
-from tests.browser.steps import come_to_rest, violations
+from tests.browser.steps import come_to_rest, fits, violations
 
 pytestmark = pytest.mark.browser
 
@@ -24,8 +24,7 @@ def test_a_visit_goes_from_page_to_page_by_keys_is_kept_and_is_left(page: Page) 
         path = page.url.partition("?")[0].rpartition("/")[2]
         assert path == ("" if name == "home" else name)
         assert f"visit={place}" in page.url
-        main = page.get_by_test_id("stMain")
-        assert main.evaluate("each => each.scrollWidth - each.clientWidth") <= 1
+        assert fits(page)
         if place == 2:
             page.reload()
             page.get_by_text(words).wait_for()

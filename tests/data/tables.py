@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
+import pytest
 
-from fairdash.data import Dataset, Roles
+from fairdash.data import Dataset, Roles, build_dataset, read_table
+from fairdash.errors import DataError, ReadingError
 
 ROLES = Roles(target="cost", sensitive=("age",), features=("rooms", "town"))
 
@@ -13,14 +19,8 @@ ROLES = Roles(target="cost", sensitive=("age",), features=("rooms", "town"))
 def policies(n: int = 60) -> pd.DataFrame:
     """A table that can be used as it is."""
     rng = np.random.default_rng(0)
-    return pd.DataFrame(
-        {
-            "cost": rng.gamma(2.0, 100.0, n),
-            "age": rng.integers(18, 90, n),
-            "rooms": rng.integers(1, 6, n),
-            "town": rng.choice(["Lyon", "Paris", "Brest"], n),
-        }
-    )
+    frame = pd.DataFrame({"cost": rng.gamma(2.0, 100.0, n), "age": rng.integers(18, 90, n)})
+    return frame.assign(rooms=rng.integers(1, 6, n), town=rng.choice(["Lyon", "Paris", "Brest"], n))
 
 
 def dataset_of(features: object, target: dict, sensitive: object, **roles: dict) -> Dataset:
@@ -31,3 +31,37 @@ def dataset_of(features: object, target: dict, sensitive: object, **roles: dict)
         for name, cells in column.items()
     }
     return Dataset(name="made", features=pd.DataFrame(features), sensitive=pd.DataFrame(sensitive), **columns)
+
+
+def all_features(frame: pd.DataFrame) -> Roles:
+    """The usual roles, and each other column is a feature."""
+    others = tuple(name for name in frame if name not in ("cost", "age"))
+    return Roles(target="cost", sensitive=("age",), features=others)
+
+
+def build(frame: pd.DataFrame, roles: Roles = ROLES, **options: object) -> Dataset:
+    """A data set of a table that stands below a header of one line."""
+    return build_dataset(frame, roles, **{"name": "test", "lines": np.arange(2, len(frame) + 2)} | options)
+
+
+def unusable(frame: pd.DataFrame, roles: Roles = ROLES, **options: object) -> DataError:
+    """What is said of a table of which no data set can be made."""
+    with pytest.raises(DataError) as caught:
+        build(frame, roles, **options)
+    return caught.value
+
+
+def refused(content: str | bytes, **options: object) -> ReadingError:
+    """What is said of a file that can't be read."""
+    with pytest.raises(ReadingError) as caught:
+        read_table(content if isinstance(content, bytes) else content.encode(), **options)
+    return caught.value
+
+
+def zipped(members: Mapping[str, bytes | str], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """A zip archive of these files."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()

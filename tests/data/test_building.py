@@ -4,27 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.data import Roles, build_dataset
+from fairdash.data import Roles
 from fairdash.data.features import exclusion_reason
-from fairdash.errors import DataError
-from tests.data.tables import ROLES, policies
-
-
-def build(frame: pd.DataFrame, roles: Roles = ROLES, **options: object):
-    options = {"lines": np.arange(2, len(frame) + 2)} | options
-    return build_dataset(frame, roles, name="test", **options)
-
-
-def features_of(frame: pd.DataFrame) -> Roles:
-    return Roles(
-        target="cost", sensitive=("age",), features=tuple(c for c in frame if c not in ("cost", "age"))
-    )
-
-
-def refused(frame: pd.DataFrame, roles: Roles = ROLES, **options: object) -> DataError:
-    with pytest.raises(DataError) as caught:
-        build(frame, roles, **options)
-    return caught.value
+from tests.data.tables import all_features, build, policies, unusable
 
 
 def test_a_sound_table() -> None:
@@ -46,7 +28,7 @@ def test_rows_dropped_are_the_union_over_columns() -> None:
 
 @pytest.mark.bad_input(12)
 def test_too_few_rows() -> None:
-    assert "49 rows left: training and testing need at least 50" in str(refused(policies(49)))
+    assert "49 rows left: training and testing need at least 50" in str(unusable(policies(49)))
     assert build(policies(50)).n_rows == 50
 
 
@@ -65,7 +47,7 @@ def test_too_few_rows() -> None:
     ],
 )
 def test_roles_that_contradict_themselves(roles: Roles, words: str) -> None:
-    assert words in str(refused(policies(), roles))
+    assert words in str(unusable(policies(), roles))
 
 
 @pytest.mark.bad_input(26)
@@ -79,7 +61,7 @@ def test_useless_features_are_left_out_and_said_so() -> None:
         written_day=[f"{1 + i % 5}.3.2020" for i in range(60)],
         mixed=[1, "a"] * 30,
     )
-    dataset = build(frame, features_of(frame))
+    dataset = build(frame, all_features(frame))
     assert list(dataset.features) == ["rooms", "town"]
     assert dataset.notes == (
         "1 column left out: every cell is missing (“empty”).",
@@ -93,14 +75,14 @@ def test_useless_features_are_left_out_and_said_so() -> None:
 
 def test_no_feature_left() -> None:
     frame = policies().assign(rooms=1, town="Lyon")
-    assert "No feature is left" in str(refused(frame))
+    assert "No feature is left" in str(unusable(frame))
 
 
 @pytest.mark.bad_input(28)
 def test_truth_values_become_0_and_1() -> None:
     frame = policies().assign(garden=[True, False] * 30, sold=pd.array([True, None] * 30, dtype="boolean"))
     frame.loc[3, "sold"] = False
-    dataset = build(frame, features_of(frame))
+    dataset = build(frame, all_features(frame))
     assert set(dataset.features["garden"]) == {0, 1}
     assert dataset.features["sold"].isna().sum() == 29
     assert "“garden”: true is 1, false is 0." in dataset.notes
@@ -119,17 +101,6 @@ def test_numbers_beyond_single_precision_are_rescaled() -> None:
     assert 1 <= dataset.features["rooms"].max() < 10
     assert dataset.units == {"cost": "10^202 €", "rooms": "10^-40"}
     assert np.corrcoef(dataset.target, frame["cost"] / 1e200)[0, 1] == pytest.approx(1)
-
-
-INSURED = Roles(target="cost", sensitive=("age",), features=("rooms", "town"), weight="years")
-
-
-def test_exposure_becomes_the_weight_and_nothing_else() -> None:
-    frame = policies().assign(years=[1, 2] * 30)
-    dataset = build(frame, INSURED, units={"years": "a"})
-    assert dataset.roles == INSURED
-    assert dataset.weight.tolist() == [1.0, 2.0] * 30
-    assert dataset.units == {"years": "a"}
 
 
 def test_identifiers_are_judged_by_share_and_number() -> None:

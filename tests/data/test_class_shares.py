@@ -20,15 +20,11 @@ def audited(p: np.ndarray) -> fd.AuditResult:
     return fd.audit(frame, price="price", probabilities=NAMES, questions=[9])
 
 
-def rounded(p: np.ndarray, digits: int) -> np.ndarray:
-    return np.round(p, digits)
-
-
 @pytest.mark.every_case
 @pytest.mark.parametrize("scale", [1, 100])
 @pytest.mark.parametrize("digits", [2, 4, 12])
 def test_rounded_shares_and_per_cent_are_taken(digits: int, scale: int) -> None:
-    result = audited(rounded(P, digits) * scale)
+    result = audited(np.round(P, digits) * scale)
     assert any("per cent" in note for note in result.notes) is (scale == 100)
 
 

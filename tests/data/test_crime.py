@@ -1,6 +1,4 @@
-import io
 import socket
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -13,18 +11,15 @@ from fairdash.data.published import crime as load_crime
 from fairdash.errors import DownloadError
 from fairdash.storage import sha256
 from tests.data.publisher import Server, address, served_at
+from tests.data.tables import zipped
 
 CRIME = CATALOGUE["crime"]
 PAYLOAD = {"a.data": b"1,2\n" * 5000, "a.names": b"@attribute x numeric\n"}
 MEMBERS = {name: sha256(content) for name, content in PAYLOAD.items()}
 
 
-def zipped(contents: dict[str, bytes], *, folder: str = "deep/inside/") -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, content in contents.items():
-            archive.writestr(folder + name, content)
-    return buffer.getvalue()
+def archived(contents: dict[str, bytes]) -> bytes:
+    return zipped({f"deep/inside/{name}": content for name, content in contents.items()})
 
 
 def fetch_test(server: Server, folder: Path, **options: object) -> None:
@@ -32,7 +27,7 @@ def fetch_test(server: Server, folder: Path, **options: object) -> None:
 
 
 def test_members_are_verified_kept_and_readable_by_the_user_alone(server: Server, tmp_path: Path) -> None:
-    server.body = zipped(PAYLOAD | {"other.txt": b"not asked for"})
+    server.body = archived(PAYLOAD | {"other.txt": b"not asked for"})
     seen: list[tuple[int, int | None]] = []
     fetch_test(server, tmp_path / "kept", progress=lambda done, total: seen.append((done, total)))
     assert {path.name: path.read_bytes() for path in (tmp_path / "kept").iterdir()} == PAYLOAD
@@ -43,10 +38,10 @@ def test_members_are_verified_kept_and_readable_by_the_user_alone(server: Server
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        (zipped(PAYLOAD | {"a.data": b"changed"}), "checksum"),
-        (zipped({"a.data": PAYLOAD["a.data"]}), "a.names from 127.0.0.1:"),
+        (archived(PAYLOAD | {"a.data": b"changed"}), "checksum"),
+        (archived({"a.data": PAYLOAD["a.data"]}), "a.names from 127.0.0.1:"),
         (b"<html>a notice from the hotel's network</html>", "not a complete zip"),
-        (zipped(PAYLOAD)[:-30], "not a complete zip"),
+        (archived(PAYLOAD)[:-30], "not a complete zip"),
     ],
     # A zip holds the time of day: two processes would give the tests two names.
     ids=["changed", "one is missing", "no zip", "cut off"],
@@ -62,7 +57,7 @@ def test_wrong_contents_are_refused_and_nothing_is_kept(
 
 
 def test_a_server_that_breaks_off_or_refuses(server: Server, tmp_path: Path) -> None:
-    server.body, server.announced = zipped(PAYLOAD)[:100], 5000
+    server.body, server.announced = archived(PAYLOAD)[:100], 5000
     with pytest.raises(DownloadError, match="could not be reached, or the connection broke off"):
         fetch_test(server, tmp_path)
     server.status = 503
@@ -96,7 +91,7 @@ def test_offline_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) ->
 def test_fetched_once_then_found(
     server: Server, real_data: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server.body = zipped({name: (real_data / "crime" / name).read_bytes() for name in CRIME.files})
+    server.body = archived({name: (real_data / "crime" / name).read_bytes() for name in CRIME.files})
     served_at(address(server), "crime", monkeypatch)
     monkeypatch.delenv("FAIRDASH_DATA")
     first = load_crime()
@@ -110,8 +105,7 @@ def test_fetched_once_then_found(
 @pytest.mark.data
 def test_the_real_file_in_the_papers_roles(real_data: Path) -> None:
     dataset = load_crime()
-    assert dataset.roles.target == TARGET
-    assert dataset.roles.sensitive == (SENSITIVE,)
+    assert (dataset.roles.target, dataset.roles.sensitive) == (TARGET, (SENSITIVE,))
     assert SENSITIVE not in dataset.features
     assert dataset.features.shape == (1994, 99)
     assert dataset.features.isna().sum().sum() == 1

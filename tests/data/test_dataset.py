@@ -71,36 +71,11 @@ def test_exposure_is_a_part_of_its_own() -> None:
     assert "weight" not in repr(Dataset(**parts()))
 
 
-@pytest.mark.parametrize(
-    ("weight", "words"),
-    [
-        (exposure(1, 0, 1, 1), "above zero, and in some rows it is not (1 place)"),
-        (exposure(1, np.nan, 1, 1), "the exposure has missing cells (1 place)"),
-        (exposure(1, np.inf, 1, 1), "infinite numbers can't be used (1 place)"),
-        (exposure(1, 1e200, 1, 1), "can't be squared"),
-        (exposure(1, 1, 1, 1).astype(int), "the exposure is of type int64"),
-        (exposure(1, 1, 1), "exposure and sensitive columns have 4, 4, 3 and 4 rows"),
-        (exposure(1, 1, 1, 1).rename("rooms"), "several columns or roles"),
-        (exposure(1, 1, 1, 1).rename(None), "name is not text"),
-    ],
-)
-def test_unusable_exposure_is_refused(weight: pd.Series, words: str) -> None:
-    with pytest.raises(DataError, match=re.escape(words)):
-        Dataset(**parts(weight=weight))
-
-
-def test_exposure_counts_in_the_fingerprint() -> None:
-    one = exposure(1, 1, 1, 1)
-    weights = (None, one, exposure(1, 1, 1, 2), one.rename("days"))
-    assert len({Dataset(**parts(weight=weight)).fingerprint for weight in weights}) == 4
-
-
 def test_all_problems_are_said_at_once() -> None:
     features = pd.DataFrame({"age": [1, 2, 3, 4], "odd": [[1], [2], [3], [4]], "big": [1e200, 1, np.inf, 2]})
+    constant = pd.Series([5.0] * 4, name="cost")
     with pytest.raises(DataError) as caught:
-        Dataset(
-            **parts(features=features, target=pd.Series([5.0] * 4, name="cost"), sensitive=features[["age"]])
-        )
+        Dataset(**parts(features=features, target=constant, sensitive=features[["age"]]))
     said = {(problem.column, problem.what.split(" ")[0]) for problem in caught.value.problems}
     assert said == {
         ("age", "the"),  # the name is used for several roles; the sensitive column is of type int64
@@ -124,36 +99,42 @@ def test_all_problems_are_said_at_once() -> None:
         ({"sensitive": pd.DataFrame(index=range(4))}, "no sensitive column"),
         ({"features": pd.DataFrame(index=range(4))}, "no feature"),
         ({key: part.iloc[:0] for key, part in parts().items() if key != "name"}, "no rows"),
+        ({"weight": exposure(1, 0, 1, 1)}, "above zero, and in some rows it is not (1 place)"),
+        ({"weight": exposure(1, np.nan, 1, 1)}, "the exposure has missing cells (1 place)"),
+        ({"weight": exposure(1, np.inf, 1, 1)}, "infinite numbers can't be used (1 place)"),
+        ({"weight": exposure(1, 1e200, 1, 1)}, "can't be squared"),
+        ({"weight": exposure(1, 1, 1, 1).astype(int)}, "the exposure is of type int64"),
+        ({"weight": exposure(1, 1, 1)}, "exposure and sensitive columns have 4, 4, 3 and 4 rows"),
+        ({"weight": exposure(1, 1, 1, 1).rename("rooms")}, "several columns or roles"),
+        ({"weight": exposure(1, 1, 1, 1).rename(None)}, "name is not text"),
     ],
 )
+@pytest.mark.every_case
 def test_what_is_refused(changes: dict, words: str) -> None:
     with pytest.raises(DataError, match=re.escape(words)):
         Dataset(**parts(**changes))
 
 
-def test_the_fingerprint_is_that_of_the_content() -> None:
+def test_the_fingerprint_is_that_of_the_content_and_of_any_change_of_it_another() -> None:
     first = Dataset(**parts()).fingerprint
     assert len(first) == 64
     assert Dataset(**parts(name="other", title="T", notes=("n",), units={"age": "a"})).fingerprint == first
     copied = {key: part.copy() if key != "name" else part for key, part in parts().items()}
     assert Dataset(**copied).fingerprint == first
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda f: f.assign(rooms=[1, 2, 3, 5]),
-        lambda f: f.assign(rooms=f["rooms"].astype(float)),
-        lambda f: f.assign(area=[10.5, 0, 30, 40]),
-        lambda f: f.assign(town=f["town"].cat.add_categories("Nice")),
-        lambda f: f.assign(street=["a", "b", None, "c"]),
-        lambda f: f[["area", "rooms", "garden", "town", "street"]],
-        lambda f: f.rename(columns={"rooms": "Rooms"}),
-    ],
-)
-def test_any_change_to_the_features_changes_the_fingerprint(change: object) -> None:
-    changed = Dataset(**parts(features=change(parts()["features"])))
-    assert changed.fingerprint != Dataset(**parts()).fingerprint
+    features, one = parts()["features"], exposure(1, 1, 1, 1)
+    others = (
+        features,
+        features.assign(rooms=[1, 2, 3, 5]),
+        features.assign(rooms=features["rooms"].astype(float)),
+        features.assign(area=[10.5, 0, 30, 40]),
+        features.assign(town=features["town"].cat.add_categories("Nice")),
+        features.assign(street=["a", "b", None, "c"]),
+        features[["area", "rooms", "garden", "town", "street"]],
+        features.rename(columns={"rooms": "Rooms"}),
+    )
+    changes = [{"features": each} for each in others]
+    changes += [{"weight": each} for each in (one, exposure(1, 1, 1, 2), one.rename("days"))]
+    assert len({Dataset(**parts(**each)).fingerprint for each in changes}) == len(changes)
 
 
 def test_missing_and_zero_have_one_form() -> None:

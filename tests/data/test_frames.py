@@ -54,6 +54,9 @@ def test_bands_keep_their_order_and_open_ends_their_limit() -> None:
         assert in_order(pd.Series(honest * 9, name="x")) is None
 
 
+UNSIGNED = pa.DictionaryArray.from_arrays(pa.array(RNG.integers(0, 2, N), pa.uint32()), pa.array(["N", "S"]))
+
+
 @pytest.mark.every_case
 @pytest.mark.parametrize(
     "frame",
@@ -62,14 +65,7 @@ def test_bands_keep_their_order_and_open_ends_their_limit() -> None:
         pl.from_pandas(TABLE).with_columns(pl.col("age").cast(pl.Int128), pl.col("price").cast(pl.Decimal(12, 6))),
         pl.from_pandas(TABLE).with_columns(area=pl.Series(RNG.choice(["N", "S"], N)).cast(pl.Categorical)),
         pa.Table.from_pandas(TABLE),
-        pa.table(
-            {
-                **{name: TABLE[name].to_numpy() for name in TABLE},
-                "area": pa.DictionaryArray.from_arrays(
-                    pa.array(RNG.integers(0, 2, N), pa.uint32()), pa.array(["N", "S"])
-                ),
-            }
-        ),
+        pa.Table.from_pandas(TABLE).append_column("area", UNSIGNED),
         TABLE.assign(lists=[[1, 2]] * N),
         TABLE.rename(columns={"km": 5}),
         TABLE.convert_dtypes(dtype_backend="pyarrow"),

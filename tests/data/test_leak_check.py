@@ -33,16 +33,12 @@ def motor(n: int = 10_000) -> pd.DataFrame:
     average = np.full(n, np.nan)
     average[count > 0] = (total / np.maximum(count, 1))[count > 0].round(2)
     known = {"nb": count, "tot": total, "avrg": average, "xpo": expo, "agph": age}
-    whole = {
-        name: rng.integers(*ends, n)
-        for name, ends in {"bms": (0, 22), "pow": (20, 120), "agec": (0, 25)}.items()
-    }
-    texts = {
-        "fuel": rng.choice(["diesel", "gasoline"], n),
-        "use": rng.choice(["private", "work"], n, p=[0.95, 0.05]),
-    }
-    place = {"lat": rng.normal(50.5, 0.4, n).round(4), "long": rng.normal(4.4, 0.8, n).round(4)}
-    return pd.DataFrame({**known, **whole, **texts, **place})
+    frame = pd.DataFrame(known)
+    for name, ends in {"bms": (0, 22), "pow": (20, 120), "agec": (0, 25)}.items():
+        frame[name] = rng.integers(*ends, n)
+    frame["fuel"] = rng.choice(["diesel", "gasoline"], n)
+    frame["use"] = rng.choice(["private", "work"], n, p=[0.95, 0.05])
+    return frame.assign(lat=rng.normal(50.5, 0.4, n).round(4), long=rng.normal(4.4, 0.8, n).round(4))
 
 
 def test_a_mean_cost_that_is_known_with_a_claim_only_is_no_feature() -> None:
@@ -122,16 +118,12 @@ def test_dates_that_bound_the_exposure_are_left_out() -> None:
     _, _, frame, roles, planted = next(case for case in CASES if case[0] == "dates")
     number = pd.DataFrame({name: pd.to_datetime(frame[name]).dt.day_of_year + 0.0 for name in planted})
     year = pd.to_datetime(frame["a2"]).dt.year - 2021
-    frame = frame.assign(from_day=number["a1"], to_day=number["a2"] + 365 * year).drop(
-        columns=sorted(planted)
-    )
+    days = {"from_day": number["a1"], "to_day": number["a2"] + 365 * year}
+    frame = frame.drop(columns=sorted(planted)).assign(**days)
     # The others ran on, as an open end of the year says.
     frame.loc[::3, "to_day"] = np.nan
     given = suggest_roles(frame, target="cost", exposure="years")
-    assert {name: given.left_out[name] for name in given.known_with_target} == {
-        "from_day": BOUNDS,
-        "to_day": BOUNDS,
-    }
+    assert {name: given.left_out[name] for name in given.known_with_target} == dict.fromkeys(days, BOUNDS)
     assert fd.check_data(frame, **roles).certain == ("from_day", "to_day")
     assert fd.check_data(frame, target="cost", sensitive="age").certain == ()
 
@@ -139,8 +131,7 @@ def test_dates_that_bound_the_exposure_are_left_out() -> None:
 @pytest.mark.parametrize("spread", [0.05, 0.5])
 def test_counts_are_explained_no_better_than_chance_allows(spread) -> None:
     """Next year's premium tells this year's claims only with the tariff's columns; a gamma risk is honest."""
-    rng = np.random.default_rng(4)
-    n = 8000
+    rng, n = np.random.default_rng(4), 8000
     age, power = rng.integers(18, 88, n), rng.integers(40, 220, n)
     risk = rng.gamma(1, 1, n)
     claims = rng.poisson(0.9 * risk)
@@ -188,10 +179,8 @@ def test_the_command_checks_a_file(tmp_path, capsys) -> None:
     motor(3000).to_csv(path, index=False)
     options = ["check", str(path), "--target", "nb", "--sensitive", "agph", "--exposure", "xpo"]
     assert main(options) == 1
-    assert (
-        "“avrg” gives the target away: it is missing exactly where the target is 0."
-        in capsys.readouterr().out
-    )
+    sentence = "“avrg” gives the target away: it is missing exactly where the target is 0."
+    assert sentence in capsys.readouterr().out
     assert main([*options, "--json"]) == 1
     printed = json.loads(capsys.readouterr().out)
     assert printed["certain"] == ["tot", "avrg"]
@@ -206,8 +195,7 @@ def test_the_command_checks_a_file(tmp_path, capsys) -> None:
 def test_a_portfolio_that_was_not_made_here(real_data, target) -> None:
     frame, _ = fd.read_table(real_data / "motor" / "freMPL1.rda")
     found = fd.check_data(frame.iloc[::3], target=target, sensitive="DrivAge", exposure="Exposure")
-    other = {"ClaimAmount": "ClaimInd", "ClaimInd": "ClaimAmount"}[target]
-    assert set(found.certain) == {"RecordBeg", "RecordEnd", other}
+    assert set(found.certain) == {"RecordBeg", "RecordEnd", "ClaimAmount", "ClaimInd"} - {target}
     assert found.suspect == ()
 
 

@@ -2,7 +2,6 @@
 
 import bz2
 import gzip
-import io
 import lzma
 import tracemalloc
 import zipfile
@@ -13,28 +12,14 @@ import pytest
 from fairdash.data import read_table
 from fairdash.data.readers import limits
 from fairdash.errors import ReadingError
-from tests.data.tables import policies
+from tests.data.tables import policies, refused, zipped
 
 TABLE = policies().to_csv(index=False, sep=";", decimal=",").encode()
-
-
-def zipped(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", method) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return buffer.getvalue()
 
 
 def told(value: object) -> str:
     """A case's name: never the bytes, which may hold the time of day (two processes must agree)."""
     return value if isinstance(value, str) else "content"
-
-
-def refused(content: bytes) -> str:
-    with pytest.raises(ReadingError) as caught:
-        read_table(content)
-    return str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +71,7 @@ def test_a_packed_table_is_read_like_the_table(content: bytes, what: str) -> Non
     ids=told,
 )
 def test_archives_that_cannot_be_read(content: bytes, words: str) -> None:
-    assert words.lower() in refused(content).lower()
+    assert words.lower() in str(refused(content)).lower()
 
 
 def test_a_locked_archive() -> None:
@@ -94,7 +79,7 @@ def test_a_locked_archive() -> None:
     # The flag for a password, in the file's own header and in the archive's list.
     content[6] |= 1
     content[content.index(b"PK\x01\x02") + 8] |= 1
-    assert "locked with a password" in refused(bytes(content))
+    assert "locked with a password" in str(refused(bytes(content)))
 
 
 @pytest.mark.bad_input(20)
@@ -107,7 +92,7 @@ def test_a_bomb_is_given_up_at_the_limit(pack: object, monkeypatch: pytest.Monke
     monkeypatch.setattr(limits, "LARGEST_FILE", 10**6)
     tracemalloc.start()
     try:
-        assert "The file has more than 1 MB when it is unpacked" in refused(bomb)
+        assert "The file has more than 1 MB when it is unpacked" in str(refused(bomb))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -123,7 +108,7 @@ def test_the_archives_own_word_on_its_size_does_not_count(monkeypatch: pytest.Mo
     place = packed.index(b"PK\x01\x02") + 24
     packed[place : place + 4] = (10).to_bytes(4, "little")
     monkeypatch.setattr(limits, "LARGEST_FILE", 10**6)
-    assert "a zip archive that is incomplete or damaged" in refused(bytes(packed))
+    assert "a zip archive that is incomplete or damaged" in str(refused(bytes(packed)))
 
 
 def test_noise_behind_the_signatures_never_crashes() -> None:

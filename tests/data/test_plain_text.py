@@ -14,17 +14,8 @@ from fairdash.data.readers.delimited import cut, cut_plain
 from fairdash.errors import FairdashError
 
 HEADER = ["age;price;town\n", "prix;âge;ville\n"]
-ROWS = [
-    "40;9.5;Lyon\n",
-    "41;;\n",
-    " 7 ;é;x y\n",
-    "\n",
-    ";;\n",
-    "40;9.5;Lyon\r\n",
-    "\r\n",
-    "Total;99;\n",
-    "9\n",
-]
+ROWS = ["40;9.5;Lyon\n", "41;;\n", " 7 ;é;x y\n", "\n", ";;\n"]
+ROWS += ["40;9.5;Lyon\r\n", "\r\n", "Total;99;\n", "9\n"]
 
 
 def careful(content: bytes, encoding: str, **how):
@@ -103,8 +94,5 @@ def test_both_read_alike(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
     slow, said = fd.read_table(table.encode())
     assert report.sentences() == said.sentences()
     # How pandas keeps text is its own affair.
-    as_objects = [
-        each.astype({name: object for name in each if each[name].dtype.kind not in "iufbM"})
-        for each in (frame, slow)
-    ]
-    assert_frame_equal(*as_objects)
+    of_text = {name: object for name in frame if frame[name].dtype.kind not in "iufbM"}
+    assert_frame_equal(frame.astype(of_text), slow.astype(of_text))

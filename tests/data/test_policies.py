@@ -18,6 +18,7 @@ def book(n: int = 900, *, years: int = 3, names: bool = True) -> pd.DataFrame:
     policy = np.repeat(np.arange(n), rng.integers(1, years + 1, n))
     year = pd.Series(policy).groupby(policy).cumcount().to_numpy()
     place, model = rng.integers(0, 160, n)[policy], rng.integers(0, 120, n)[policy]
+    born = np.datetime64("1950-01-01") + rng.integers(0, 300, n)[policy]
     columns = {
         "year": 2020 + year,
         "age": rng.integers(18, 80, n)[policy] + year,
@@ -29,10 +30,7 @@ def book(n: int = 900, *, years: int = 3, names: bool = True) -> pd.DataFrame:
         "model": [f"model {each}" for each in model],
         "body": np.array(["saloon", "estate", "van"])[model % 3],
         "kw": 40 + model % 90,
-        "born": [
-            f"{day:%Y-%m-%d}"
-            for day in pd.Timestamp("1950-01-01") + pd.to_timedelta(rng.integers(0, 300, n)[policy], "D")
-        ],
+        "born": born.astype(str),
         "claims": rng.poisson(0.1, len(policy)),
     }
     frame = pd.DataFrame(columns)
@@ -41,14 +39,14 @@ def book(n: int = 900, *, years: int = 3, names: bool = True) -> pd.DataFrame:
     return frame.assign(**{"policy of it": policy})
 
 
-@pytest.mark.parametrize(
-    "as_id",
-    [
-        pytest.param(lambda policy: 70_000 + 11 * policy, id="numbers"),
-        pytest.param(lambda policy: (70_000 + 11 * policy).astype(float), id="floats"),
-        pytest.param(lambda policy: policy.map("AB-{:06d}/x".format), id="texts"),
-    ],
-)
+NUMBERED = {
+    "numbers": lambda policy: 70_000 + 11 * policy,
+    "floats": lambda policy: 70_000.0 + 11 * policy,
+    "texts": lambda policy: policy.map("AB-{:06d}/x".format),
+}
+
+
+@pytest.mark.parametrize("as_id", NUMBERED.values(), ids=NUMBERED)
 def test_ids_are_found_by_their_values(as_id) -> None:
     frame = book().rename(columns={"policy of it": "k"})
     frame = frame.assign(k=as_id(frame["k"])).sample(frac=1, random_state=0)

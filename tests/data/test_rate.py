@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import torch
-from sklearn.linear_model import PoissonRegressor
 
 from fairdash.cli.training import DataOptions
 from fairdash.data import Roles, build_dataset, suggest_roles
@@ -17,16 +15,10 @@ from fairdash.data.rate import looks_like_total
 from fairdash.data.suggestion import pricing_targets
 from fairdash.errors import DataError
 from fairdash.training.defaults import suggested_loss
-from fairdash.training.losses import find_loss
 from fairdash.utils.text import amount
 
-ROLES = Roles(
-    target="ClaimNb",
-    sensitive=("DrivAge",),
-    features=("VehPower", "BonusMalus"),
-    weight="Exposure",
-    rate=True,
-)
+COLUMNS = {"sensitive": ("DrivAge",), "features": ("VehPower", "BonusMalus"), "weight": "Exposure"}
+ROLES = Roles(target="ClaimNb", rate=True, **COLUMNS)
 
 
 def claims(n: int = 4000, seed: int = 0) -> pd.DataFrame:
@@ -53,29 +45,6 @@ def test_the_target_is_the_rate_and_its_mean_the_true_frequency() -> None:
     (note,) = [note for note in dataset.notes if "a rate" in note]
     assert "“ClaimNb” ÷ “Exposure”" in note
     assert f"{frequency:.4g}" in note
-
-
-def test_exposure_as_weight_of_the_rate_and_as_offset_of_the_count_fit_the_same_model() -> None:
-    frame = claims()
-    dataset = build_dataset(frame, ROLES, name="claims")
-    weight = dataset.weight.to_numpy()
-    model = PoissonRegressor(alpha=0, tol=1e-9, max_iter=1000)
-    model.fit(dataset.features, dataset.target, sample_weight=weight)
-    # The score of the counts with offset ln w is zero at what the weighted rates were fitted to.
-    expected = np.exp(np.log(weight) + model.intercept_ + dataset.features.to_numpy() @ model.coef_)
-    residual = frame["ClaimNb"].to_numpy() - expected
-    assert abs(residual.sum()) < 1e-3
-    scores = residual @ dataset.features.to_numpy()
-    assert np.abs(scores / dataset.features.to_numpy().sum(axis=0)).max() < 1e-5
-    # And for the loss that networks are trained by, at any prediction: value and gradient.
-    poisson = find_loss("poisson")
-    eta = torch.linspace(-4, 0, len(frame), dtype=torch.float64, requires_grad=True)
-    w, rate = torch.tensor(weight), torch.tensor(dataset.target.to_numpy())
-    by_weight = (w * poisson.unit_deviance(eta, rate)).sum()
-    by_offset = poisson.unit_deviance(eta + w.log(), rate * w).sum()
-    assert by_weight.item() == pytest.approx(by_offset.item())
-    one, other = (torch.autograd.grad(each, eta, retain_graph=True)[0] for each in (by_weight, by_offset))
-    torch.testing.assert_close(one, other)
 
 
 def test_it_is_suggested_for_counts_with_an_exposure_alone() -> None:
@@ -162,9 +131,8 @@ def test_a_total_that_is_not_divided_is_said_to_be_one() -> None:
 def test_the_command_line_takes_the_same_three_ways(tmp_path: Path) -> None:
     frame = with_recoveries()
     frame.to_csv(tmp_path / "costs.csv", index=False)
-    given = DataOptions(
-        file=tmp_path / "costs.csv", predict="ClaimAmount", sensitive=("DrivAge",), exposure="Exposure"
-    )
+    roles = {"predict": "ClaimAmount", "sensitive": ("DrivAge",), "exposure": "Exposure"}
+    given = DataOptions(file=tmp_path / "costs.csv", **roles)
     with pytest.raises(DataError, match="amounts below zero") as caught:
         given.load()
     assert "--below-zero" in str(caught.value)

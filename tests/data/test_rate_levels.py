@@ -9,17 +9,15 @@ import fairdash as fd
 from fairdash.errors import DataError
 
 
-def table(factor: str, levels: list[str], relativities: list[float], **more: object) -> pd.DataFrame:
-    kinds = {"kind": ["base", *["level"] * len(levels)]}
-    return pd.DataFrame(
-        {
-            "factor": [None, *[factor] * len(levels)],
-            "level": [None, *levels],
-            "relativity": [100.0, *relativities],
-        }
-        | kinds
-        | more
-    )
+def table(factor: str, levels: list[str], relativities: list[float]) -> pd.DataFrame:
+    """A base rate of 100 and the relativities of one factor's levels."""
+    rows = [("base", None, None, 100.0)]
+    rows += [("level", factor, *each) for each in zip(levels, relativities, strict=True)]
+    return pd.DataFrame(rows, columns=["kind", "factor", "level", "relativity"])
+
+
+def rated(rates: pd.DataFrame, name: str, cells: list[object], **options: str) -> list[float]:
+    return fd.rate(rates, pd.DataFrame({name: cells}), **options).round(9).tolist()
 
 
 @pytest.mark.every_case
@@ -32,13 +30,10 @@ def table(factor: str, levels: list[str], relativities: list[float], **more: obj
         (["18-24", "25+"], [18, 24, 25, 99], [200, 200, 100, 100]),
     ],
 )
-def test_intervals_hold_numbers_with_their_ends(
-    levels: list[str], ages: list[float], premiums: list[float]
-) -> None:
+def test_intervals_hold_numbers_with_their_ends(levels: list[str], ages: list, premiums: list) -> None:
     rates = table("age", levels, [2.0, 1.0])
-    assert fd.rate(rates, pd.DataFrame({"age": ages})).round(9).tolist() == premiums
-    texts = [levels[0], levels[1]]
-    assert fd.rate(rates, pd.DataFrame({"age": texts})).round(9).tolist() == [200, 100]
+    assert rated(rates, "age", ages) == premiums
+    assert rated(rates, "age", levels) == [200, 100]
 
 
 def test_numbers_outside_all_intervals_are_named_or_at_the_base() -> None:
@@ -58,14 +53,10 @@ def test_levels_that_match_nothing_are_refused(unknown: str) -> None:
 
 def test_a_single_new_value_and_a_few_new_ones_are_at_the_base() -> None:
     rates = table("zone", ["A", "B"], [1.5, 2.0])
-    assert fd.rate(rates, pd.DataFrame({"zone": ["new"]}), unknown="base").round(9).tolist() == [100]
-    assert fd.rate(rates, pd.DataFrame({"zone": ["A", "x", "y"]}), unknown="base").round(9).tolist() == [
-        150,
-        100,
-        100,
-    ]
+    assert rated(rates, "zone", ["new"], unknown="base") == [100]
+    assert rated(rates, "zone", ["A", "x", "y"], unknown="base") == [150, 100, 100]
     codes = table("power", ["4", "5"], [1.5, 2.0])
-    assert fd.rate(codes, pd.DataFrame({"power": [4, 5]})).round(9).tolist() == [150, 200]
+    assert rated(codes, "power", [4, 5]) == [150, 200]
 
 
 @pytest.mark.parametrize("base", [None, "(Intercept)", "Base rate"])
@@ -73,7 +64,7 @@ def test_the_kind_of_a_row_is_told_by_its_cells(base: str | None) -> None:
     rates = pd.DataFrame(
         {"Factor": [base, "zone", "zone"], "Level": [None, "A", "B"], "Relativity": [100.0, 1.0, 1.2]}
     )
-    assert fd.rate(rates, pd.DataFrame({"zone": ["B", "A"]})).round(9).tolist() == [120, 100]
+    assert rated(rates, "zone", ["B", "A"]) == [120, 100]
 
 
 def test_the_names_of_coefficients_are_refused_with_the_way() -> None:

@@ -3,43 +3,27 @@ from pathlib import Path
 
 import pytest
 
-from fairdash.data import (
-    CatalogueSource,
-    DatasetSource,
-    ReadingOptions,
-    Roles,
-    UploadSource,
-    keep_upload,
-    load_source,
-    save_source,
-)
+from fairdash.data import CatalogueSource, DatasetSource, ReadingOptions, Roles, UploadSource, keep_upload
+from fairdash.data.source import load_source, save_source
 from fairdash.errors import DataError, OptionError, StorageError
 from fairdash.storage import data_folder
 from tests.data.tables import ROLES, policies
 
 
-def uploaded(content: bytes | None = None, **options: object) -> UploadSource:
-    content = (
-        content if content is not None else policies().to_csv(index=False, sep=";", decimal=",").encode()
-    )
+def uploaded(content: bytes, **options: object) -> UploadSource:
     kept = keep_upload(content, name="policies.csv")
     return UploadSource(sha256=kept.sha256, name=kept.name, roles=ROLES, **options)
 
 
-def test_a_catalogue_set_survives_a_reload() -> None:
+def test_a_catalogue_set_survives_a_reload_and_defaults_spelled_out_are_the_same() -> None:
     source = CatalogueSource(dataset="household", options={"n": 300})
     source_id = save_source(source)
     again = load_source(source_id)
     assert again == source
     assert again.id == source_id
     assert again.load().fingerprint == source.load().fingerprint
-
-
-def test_defaults_spelled_out_are_the_same_source() -> None:
-    assert (
-        CatalogueSource(dataset="household").id
-        == CatalogueSource(dataset="household", options={"n": 5000, "rooms": 4}).id
-    )
+    spelled_out = CatalogueSource(dataset="household", options={"n": 5000, "rooms": 4})
+    assert CatalogueSource(dataset="household").id == spelled_out.id
     assert CatalogueSource(dataset="household").id != CatalogueSource(dataset="crime").id
 
 
@@ -63,7 +47,9 @@ def test_recipes_with_and_without_exposure() -> None:
 
 
 def test_an_upload_survives_a_reload() -> None:
-    source = uploaded(reading=ReadingOptions(delimiter=";", missing_values=("x",)), drop_missing=True)
+    content = policies().to_csv(index=False, sep=";", decimal=",").encode()
+    reading = ReadingOptions(delimiter=";", missing_values=("x",))
+    source = uploaded(content, reading=reading, drop_missing=True)
     again = load_source(save_source(source))
     assert again == source
     dataset = again.load()

@@ -18,12 +18,13 @@ from fairdash.data import read_table
 from fairdash.data.readers import limits, statistics_child, statistics_packages
 from fairdash.data.readers.reading import file_contents
 from fairdash.errors import OptionError, ReadingError
+from tests.data.tables import refused
 from tests.tiers import few
 
 #: Made by SAS, Stata and SPSS, for pyreadstat's tests.
 FILES = Path(__file__).with_name("statistics")
-DAYS = ["2018-05-06", "1880-05-06", "1960-01-01", "1583-01-01", None]
-TIMES = ["10:10:10", "23:10:10", "00:00:00", "16:10:10", np.nan]
+DAYS = ["2018-05-06", "1880-05-06", "1960-01-01", "1583-01-01"]
+TIMES = ["10:10:10", "23:10:10", "00:00:00", "16:10:10"]
 LABELS = {"mylabl": {1: "Male", 2: "Female"}, "myord": {1: "low", 2: "medium", 3: "high"}}
 
 
@@ -58,12 +59,6 @@ def spss(folder: Path, frame: pd.DataFrame, **options: object) -> bytes:
     return (folder / "x.sav").read_bytes()
 
 
-def refused(content: bytes) -> str:
-    with pytest.raises(ReadingError) as caught:
-        read_table(content)
-    return str(caught.value)
-
-
 @pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize(
     ("name", "format", "labelled"),
@@ -81,17 +76,15 @@ def test_the_same_table_from_each_package(name: str, format: str, labelled: bool
     got.columns = got.columns.str.lower()
     assert got["mychar"].tolist() == ["a", "b", "c", "d", "e"]
     assert got["mynum"].tolist() == [1.1, 1.2, -1000.3, -1.4, 1000.3]
-    assert got["mydate"].tolist()[:4] == [pd.Timestamp(day) for day in DAYS[:4]]
+    assert got["mydate"].astype(str).tolist()[:4] == DAYS
     assert got["mydate"].isna().tolist() == [False] * 4 + [True]
     assert got["dtime"].iloc[0] == pd.Timestamp("2018-05-06 10:10:10")
-    assert got["mytime"].tolist()[:4] == TIMES[:4]
+    assert got["mytime"].tolist()[:4] == TIMES
     for column, codes in (("mylabl", [1, 2, 1, 2, 1]), ("myord", [1, 2, 3, 1, 1])):
         assert got[column].tolist() == ([LABELS[column][code] for code in codes] if labelled else codes)
-    assert report.format == format
-    assert report.n_rows == 5
-    assert report.sentences()[0].startswith(
-        f"Read as a{'n' if format == 'SPSS' else ''} {format} file: 5 rows"
-    )
+    assert (report.format, report.n_rows) == (format, 5)
+    article = "an" if format == "SPSS" else "a"
+    assert report.sentences()[0].startswith(f"Read as {article} {format} file: 5 rows")
     assert ("Codes are replaced by the file's labels" in " ".join(report.notes)) is labelled
     assert file_contents(content_of(name)) == (format, ())
 
@@ -132,14 +125,11 @@ def test_dates_of_sas_over_seven_centuries() -> None:
 @pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("version", [114, 119])
 def test_releases_of_stata(version: int) -> None:
-    frame = pd.DataFrame({"price": [1.5, np.nan, 2.0], "age": [1, 2, 3], "town": ["Köln", "", "Łódź"]})
-    if version < 118:
-        frame["town"] = ["Köln", "", "Metz"]
+    last = "Metz" if version < 118 else "Łódź"
+    frame = pd.DataFrame({"price": [1.5, np.nan, 2.0], "age": [1, 2, 3], "town": ["Köln", "", last]})
     got, _ = read_table(stata(frame, version=version))
-    assert got["price"].tolist()[::2] == [1.5, 2.0]
-    assert got["age"].tolist() == [1, 2, 3]
-    assert got["town"].tolist()[0] == "Köln"
-    assert got["town"].isna().tolist() == [False, True, False]
+    assert got[["price", "age", "town"]].to_numpy().tolist()[::2] == [[1.5, 1, "Köln"], [2.0, 3, last]]
+    assert got.isna().any().tolist() == [True, False, True]
 
 
 def test_options_that_make_no_sense_here() -> None:
@@ -154,7 +144,7 @@ def test_options_that_make_no_sense_here() -> None:
 )
 def test_a_file_that_was_cut_off(name: str) -> None:
     content = content_of(name)
-    said = refused(content[: len(content) * 2 // 5])
+    said = str(refused(content[: len(content) * 2 // 5]))
     assert "damaged" in said or "ends before" in said or "no data rows" in said
 
 
@@ -162,7 +152,7 @@ def test_a_file_that_was_cut_off(name: str) -> None:
     "start", few([statistics_packages._SAS_TABLE, b"<stata_dta>", b"$FL2", b"\x72\x01\x01\x00"], b"$FL2")
 )
 def test_nothing_but_the_first_bytes(start: bytes) -> None:
-    assert "damaged" in refused(start + np.random.default_rng(1).bytes(3000))
+    assert "damaged" in str(refused(start + np.random.default_rng(1).bytes(3000)))
 
 
 @pytest.mark.usefixtures("at_once")
@@ -170,32 +160,32 @@ def test_a_header_that_claims_a_thousand_million_rows() -> None:
     content = stata(pd.DataFrame({"a": [1.0, 2.0]}), version=114)
     # Format 114: release, order, type, a byte; then two bytes of columns, four of rows.
     lying = content[:6] + struct.pack("<i" if content[1] == 2 else ">i", 10**9) + content[10:]
-    assert "1,000,000,000 cells, more than 50,000,000" in refused(lying)
+    assert "1,000,000,000 cells, more than 50,000,000" in str(refused(lying))
 
 
 @pytest.mark.usefixtures("at_once")
 def test_a_table_beyond_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     content = stata(pd.DataFrame(np.zeros((20, 6))).add_prefix("c"))
     monkeypatch.setattr(limits, "MOST_CELLS", 100)
-    assert "he table has 120 cells, more than 100" in refused(content)
+    assert "he table has 120 cells, more than 100" in str(refused(content))
     monkeypatch.setattr(limits, "MOST_COLUMNS", 5)
-    assert "he table has 6 columns, more than 5" in refused(content)
+    assert "he table has 6 columns, more than 5" in str(refused(content))
 
 
 def test_memory_is_limited_in_the_process_that_parses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statistics_packages, "MOST_CHILD_MEMORY", 600 * 10**6)
     content = stata(pd.DataFrame({f"t{k}": ["x" * 500] * 600 for k in range(300)}), version=117)
-    assert "GB of memory" in refused(content)
+    assert "GB of memory" in str(refused(content))
 
 
 def test_a_crash_of_the_parser_is_a_damaged_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     crashing = tmp_path / "statistics_child.py"
     crashing.write_text("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     monkeypatch.setattr(statistics_packages, "CHILD", crashing)
-    assert "damaged" in refused(content_of("sample.sav"))
+    assert "damaged" in str(refused(content_of("sample.sav")))
     crashing.write_text("import time; time.sleep(60)")
     monkeypatch.setattr(statistics_packages, "MOST_SECONDS", 1)
-    assert "takes more than" in refused(content_of("sample.sav"))
+    assert "takes more than" in str(refused(content_of("sample.sav")))
 
 
 def test_a_fault_of_our_own_is_not_called_a_damaged_file(

@@ -9,17 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairdash.data import (
-    ReadingOptions,
-    UploadSource,
-    delete_expired,
-    delete_upload,
-    keep_upload,
-    list_uploads,
-    read_upload,
-    set_retention,
-    uploads,
-)
+from fairdash.data import ReadingOptions, UploadSource, keep_upload, list_uploads, read_upload, uploads
 from fairdash.data.uploads import DEFAULT_DAYS, table_of_upload
 from fairdash.errors import Fix, StorageError
 from fairdash.storage import cache_folder, data_folder, write_whole
@@ -48,14 +38,13 @@ def kept_policies() -> str:
 def test_roles_fixes_and_names_never_parse_a_file_again(parsed: list[ReadingOptions]) -> None:
     source = UploadSource(sha256=kept_policies(), name="policies.csv", roles=ROLES)
     first = source.load()
-    others = (
-        replace(source, roles=replace(ROLES, target="rooms", features=("town",), weight="cost")),
-        replace(source, fixes=(Fix("leave_out", "town"),)),
-        replace(source, names={"age": "age of the driver"}, name="other.csv"),
-        replace(source, roles=replace(ROLES, weight="rooms", features=("town",), rate=True)),
-    )
-    for other in others:
-        assert other.load().fingerprint != first.fingerprint or other.names
+    for other in (
+        {"roles": replace(ROLES, target="rooms", features=("town",), weight="cost")},
+        {"roles": replace(ROLES, weight="rooms", features=("town",), rate=True)},
+        {"fixes": (Fix("leave_out", "town"),)},
+        {"names": {"age": "age of the driver"}, "name": "other.csv"},
+    ):
+        assert replace(source, **other).load().fingerprint != first.fingerprint or "names" in other
     assert parsed == [ReadingOptions()]
     replace(source, reading=ReadingOptions(decimal=".")).load()
     assert len(parsed) == 2, "other options read otherwise"
@@ -91,7 +80,7 @@ def test_a_deleted_files_table_leaves_the_memory(by: str, home: Path, parsed: li
     if by == "another":
         (home / "uploads" / f"{digest}.upload").unlink()
     else:
-        delete_upload(digest)
+        uploads.delete_upload(digest)
         assert uploads._table.cache_info().currsize == 0
     with pytest.raises(StorageError, match="not stored here"):
         table_of_upload(digest, ReadingOptions(), name="x")
@@ -110,8 +99,8 @@ def test_kept_listed_read_back_and_deleted(home: Path) -> None:
     for path in (home / "uploads").iterdir():
         assert path.stat().st_mode & 0o777 == 0o600
     assert (home / "uploads").stat().st_mode & 0o777 == 0o700
-    delete_upload(kept.sha256)
-    delete_upload(kept.sha256)
+    uploads.delete_upload(kept.sha256)
+    uploads.delete_upload(kept.sha256)
     assert not any((home / "uploads").iterdir())
 
 
@@ -121,14 +110,14 @@ def test_gone_or_damaged_files_are_said_to_be(home: Path) -> None:
     path.write_bytes(b"changed")
     with pytest.raises(StorageError, match="damaged"):
         read_upload(kept.sha256)
-    delete_upload(kept.sha256)
+    uploads.delete_upload(kept.sha256)
     with pytest.raises(StorageError, match="not stored here any more"):
         read_upload(kept.sha256)
 
 
 @pytest.mark.parametrize("digest", ["", "../../etc/passwd", "A" * 64, "0" * 63, "0" * 64 + "\n"])
 def test_what_is_not_a_hash_never_becomes_a_path(digest: str) -> None:
-    for use in (read_upload, delete_upload):
+    for use in (read_upload, uploads.delete_upload):
         with pytest.raises(StorageError, match="not the hash"):
             use(digest)
 
@@ -145,35 +134,30 @@ def test_a_full_or_closed_disk_is_said_and_nothing_is_left(
     assert not any((home / "uploads").iterdir())
 
 
-def test_files_go_when_their_term_is_over() -> None:
+def test_files_go_when_their_term_is_over_and_it_can_be_changed() -> None:
     usual = keep_upload(b"usual", name="usual")
     short = keep_upload(b"short", name="short", keep_days=1)
     for_ever = keep_upload(b"for ever", name="for ever", keep_days=None)
     assert usual.keep_days == DEFAULT_DAYS
     assert for_ever.keep_until is None
-    assert delete_expired() == 0
-    assert delete_expired(now=short.kept_at + timedelta(days=1)) == 1
+    assert uploads.delete_expired() == 0
+    assert uploads.delete_expired(now=short.kept_at + timedelta(days=1)) == 1
     assert {upload.name for upload in list_uploads()} == {"usual", "for ever"}
-    assert delete_expired(now=short.kept_at + timedelta(days=4000)) == 1
+    assert uploads.delete_expired(now=short.kept_at + timedelta(days=4000)) == 1
     assert list_uploads() == (for_ever,)
-
-
-def test_the_term_can_be_changed() -> None:
-    kept = keep_upload(b"x", name="x.csv")
-    set_retention(kept.sha256, None)
+    uploads.set_retention(for_ever.sha256, 3)
     (changed,) = list_uploads()
-    assert (changed.name, changed.keep_days) == ("x.csv", None)
-    delete_upload(kept.sha256)
+    assert (changed.name, changed.keep_days) == ("for ever", 3)
+    uploads.delete_upload(changed.sha256)
     with pytest.raises(StorageError, match="not stored here any more"):
-        set_retention(kept.sha256, 3)
+        uploads.set_retention(changed.sha256, 3)
 
 
-def test_one_home_for_everything(home: Path) -> None:
+def test_one_home_for_everything_and_without_one_the_systems_places(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert data_folder("uploads") == home / "uploads"
     assert cache_folder("crime") == home / "cache" / "crime"
-
-
-def test_without_one_the_systems_places_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FAIRDASH_HOME")
     assert data_folder("uploads").parent != cache_folder("uploads").parent
     assert "fairdash" in str(data_folder("uploads"))

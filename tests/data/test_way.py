@@ -17,18 +17,13 @@ from types import FrameType
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from fairdash.data import Dataset, Roles, UploadSource, keep_upload
 from fairdash.data.uploads import forget_tables
-from tests.ui.conftest import open_page
-from tests.ui.test_data_page import choose_upload
 
 ROOT = Path(__file__).parents[2]
-#: The way of the library, from an upload's hash on; and of the page, from the browser's bytes on.
-#: One file looks for amounts that add up to the target. The page also checks every column for what gives the
-#: target away, three files, and looks for a column that names policies, one file.
-MOST_FILES, MOST_ON_THE_PAGE = 13, 21
+#: The way of the library, from an upload's hash on. One file looks for amounts that add up to the target.
+MOST_FILES = 13
 #: Everything that is called on the library's way; one file looks for codes such as 999.
 MOST_CALLED = 28
 
@@ -87,25 +82,12 @@ def claims() -> bytes:
 
 def test_from_an_upload_to_a_data_set() -> None:
     content = claims()
-    roles = Roles(
-        target="claims", sensitive=("age",), features=("power", "town"), weight="exposure", rate=True
-    )
-    source = UploadSource(
-        sha256=keep_upload(content, name="claims.csv").sha256, name="claims.csv", roles=roles
-    )
+    columns = {"target": "claims", "sensitive": ("age",), "features": ("power", "town"), "weight": "exposure"}
+    kept = keep_upload(content, name="claims.csv")
+    source = UploadSource(sha256=kept.sha256, name=kept.name, roles=Roles(**columns, rate=True))
     # What is imported on the way is not on it.
     source.load()
     with traced(content) as way:
         source.load()
     assert len(way.carrying) <= MOST_FILES, sorted(way.carrying)
     assert len(way.called) <= MOST_CALLED, sorted(way.called)
-
-
-@pytest.mark.variant
-def test_from_the_browser_to_a_data_set() -> None:
-    choose_upload(open_page("data"), claims())
-    page = open_page("data")
-    content = claims() + b"30,5.0,Lyon,0.5,1\n"
-    with traced(content) as way:
-        choose_upload(page, content)
-    assert len(way.carrying) <= MOST_ON_THE_PAGE, sorted(way.carrying)

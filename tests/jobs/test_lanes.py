@@ -78,12 +78,9 @@ def assert_equal(one: SweepResult, other: SweepResult) -> None:
         for each in mine:
             pd.testing.assert_frame_equal(mine[each], others[each], check_exact=True)
     for name in ("references", "importance", "tuning"):
-        mine, others = getattr(one, name), getattr(other, name)
-        assert (mine is None) == (others is None)
-        if mine is not None:
-            pd.testing.assert_frame_equal(mine, others, check_exact=True)
-    assert (one.price is None) == (other.price is None)
-    assert one.price is None or np.array_equal(one.price, other.price)
+        mine, others = (pd.DataFrame(getattr(each, name)) for each in (one, other))
+        pd.testing.assert_frame_equal(mine, others, check_exact=True)
+    assert np.array_equal(one.price, other.price)
     assert (one.gain, one.notes) == (other.gain, other.notes)
 
 

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from tests.ui.conftest import open_page
 pytestmark = [pytest.mark.variant, pytest.mark.processes]
 __all__ = ["undisturbed"]
 
+Process = subprocess.Popen[bytes]
 #: How long a database is gone; by hand also 40 s.
 SECONDS_AWAY = float(os.environ.get("FAIRDASH_TEST_SECONDS_AWAY", "5"))
 
@@ -94,120 +95,99 @@ def postgres(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
 
 
 @pytest.fixture
-def database(postgres: Postgres) -> str:
-    """Its address."""
-    return postgres.url
+def machine(postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Process]]:
+    """Starts a worker as an administrator does, in a session of its own; the app is on machine a."""
+    monkeypatch.setenv("FAIRDASH_MACHINE", "a")
+    started: list[Process] = []
+
+    def start(name: str) -> Process:
+        command = [sys.executable, "-m", "fairdash", "worker", "--database", postgres.url, "--lanes", "long"]
+        environment = os.environ | {"FAIRDASH_MACHINE": name}
+        started.append(subprocess.Popen(command, env=environment, start_new_session=True))
+        return started[-1]
+
+    yield start
+    for each in started:
+        end(each)
 
 
-def machine(name: str, database: str) -> subprocess.Popen[bytes]:
-    """A worker as an administrator starts it, in a session of its own."""
-    command = [sys.executable, "-m", "fairdash", "worker", "--database", database, "--lanes", "long"]
-    environment = os.environ | {"FAIRDASH_MACHINE": name}
-    return subprocess.Popen(command, env=environment, start_new_session=True)
+def end(process: Process) -> None:
+    """End a machine at once, with all that it has started."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def at_work(job: str) -> str:
     """The machine's process that works at a job; empty while it waits, or when it has ended."""
-    return next(
-        (
-            each.executor_id or ""
-            for each in queue.active("long")
-            if each.workflow_id == job and each.status == "PENDING"
-        ),
-        "",
-    )
+    pending = (each for each in queue.active("long") if each.status == "PENDING")
+    return next((each.executor_id or "" for each in pending if each.workflow_id == job), "")
 
 
 def test_what_a_machine_that_dies_was_at_the_other_finishes(
-    database: str, undisturbed: object, monkeypatch: pytest.MonkeyPatch
+    machine: Callable[[str], Process], undisturbed: object
 ) -> None:
-    machines = {name: machine(name, database) for name in ("a", "b")}
-    # The app is on the first of them, and starts no worker of its own beside it.
-    monkeypatch.setenv("FAIRDASH_MACHINE", "a")
-    try:
-        until(
-            lambda: all(queue.is_locked(queue.lock_of("long").with_name(f"{m}-long.lock")) for m in machines)
-        )
-        # One machine is busy for good, so that the other takes the run: whichever is ready first.
-        other = start_run(SOURCE, ENDLESS)
-        until(lambda: at_work(other.id))
-        run = start_run(source(), LONGER)
-        until(lambda: len(units(run)) >= 2)
-        mine, others = at_work(run.id), at_work(other.id)
-        assert {mine, others} == {"a-long", "b-long"}
-        other.ask_to_cancel()
-        died = machines[mine[0]]
-        os.killpg(died.pid, signal.SIGKILL)
-        died.wait()
-        assert wait(run).state == DONE
-        assert_equal(run.read_result(), undisturbed)
-    finally:
-        for each in machines.values():
-            if each.poll() is None:
-                os.killpg(each.pid, signal.SIGKILL)
-                each.wait()
+    machines = {name: machine(name) for name in ("a", "b")}
+    until(lambda: all(queue.is_locked(queue.lock_of("long").with_name(f"{m}-long.lock")) for m in machines))
+    # One machine is busy for good, so that the other takes the run: whichever is ready first.
+    other = start_run(SOURCE, ENDLESS)
+    until(lambda: at_work(other.id))
+    run = start_run(source(), LONGER)
+    until(lambda: len(units(run)) >= 2)
+    mine, others = at_work(run.id), at_work(other.id)
+    assert {mine, others} == {"a-long", "b-long"}
+    other.ask_to_cancel()
+    end(machines[mine[0]])
+    assert wait(run).state == DONE
+    assert_equal(run.read_result(), undisturbed)
 
 
 def test_an_idle_machine_helps_with_the_run_of_another_until_it_has_its_own(
-    database: str, monkeypatch: pytest.MonkeyPatch
+    machine: Callable[[str], Process],
 ) -> None:
     """What the two find is what one finds (test_helper.py)."""
-    machines = [machine(name, database) for name in ("a", "b")]
-    monkeypatch.setenv("FAIRDASH_MACHINE", "a")
-    try:
-        run = start_run(SOURCE, ENDLESS)
-        until(lambda: at_work(run.id))
-        until(lambda: processes("fairdash.runs.worker"))
-        idle = {"a-long", "b-long"} - {at_work(run.id)}
-        own = start_run(SOURCE, replace(ENDLESS, random_state=1))
-        until(lambda: at_work(own.id) in idle)
-        until(lambda: not processes("fairdash.runs.worker"))
-    finally:
-        for each in machines:
-            os.killpg(each.pid, signal.SIGKILL)
-            each.wait()
+    for name in ("a", "b"):
+        machine(name)
+    run = start_run(SOURCE, ENDLESS)
+    until(lambda: at_work(run.id))
+    until(lambda: processes("fairdash.runs.worker"))
+    idle = {"a-long", "b-long"} - {at_work(run.id)}
+    own = start_run(SOURCE, replace(ENDLESS, random_state=1))
+    until(lambda: at_work(own.id) in idle)
+    until(lambda: not processes("fairdash.runs.worker"))
 
 
 def test_a_database_that_goes_and_comes_back_ends_no_run_and_changes_nothing(
-    postgres: Postgres, undisturbed: object, monkeypatch: pytest.MonkeyPatch
+    postgres: Postgres, machine: Callable[[str], Process], undisturbed: object
 ) -> None:
-    one = machine("a", postgres.url)
-    monkeypatch.setenv("FAIRDASH_MACHINE", "a")
-    try:
-        until(lambda: queue.is_locked(queue.lock_of("long")))
-        run = start_run(source(), LONGER)
-        waiting = start_run(SOURCE, replace(PLAN, random_state=1))
-        until(lambda: len(units(run)) >= 2)
-        postgres.stop()
-        assert run.status.state in (RUNNING, DONE), "what is at work needs no database"
-        assert waiting.status.doing == "the database can't be reached; this run waits for it"
-        page = open_page("train", run=waiting.id)
-        assert "The database can't be reached; this run waits for it" in page.get("progress")[0].proto.text
-        with pytest.raises(queue.AwayError, match="can't be reached"):
-            start_run(SOURCE, ENDLESS)
-        time.sleep(SECONDS_AWAY)
-        assert wait(run).state == DONE
-        postgres.start()
-        assert_equal(run.read_result(), undisturbed)
-        # The process lives, and takes the next jobs.
-        assert wait(waiting).state == DONE
-        other = start_run(SOURCE, PLAN)
-        assert wait(other).state == DONE
-    finally:
-        os.killpg(one.pid, signal.SIGKILL)
-        one.wait()
+    machine("a")
+    until(lambda: queue.is_locked(queue.lock_of("long")))
+    run = start_run(source(), LONGER)
+    waiting = start_run(SOURCE, replace(PLAN, random_state=1))
+    until(lambda: len(units(run)) >= 2)
+    postgres.stop()
+    assert run.status.state in (RUNNING, DONE), "what is at work needs no database"
+    assert waiting.status.doing == "the database can't be reached; this run waits for it"
+    page = open_page("train", run=waiting.id)
+    assert "The database can't be reached; this run waits for it" in page.get("progress")[0].proto.text
+    with pytest.raises(queue.AwayError, match="can't be reached"):
+        start_run(SOURCE, ENDLESS)
+    time.sleep(SECONDS_AWAY)
+    assert wait(run).state == DONE
+    postgres.start()
+    assert_equal(run.read_result(), undisturbed)
+    # The process lives, and takes the next jobs.
+    assert wait(waiting).state == DONE
+    other = start_run(SOURCE, PLAN)
+    assert wait(other).state == DONE
 
 
-def test_a_worker_that_is_told_to_end_leaves_nobody_behind(database: str) -> None:
-    one = machine("a", database)
+def test_a_worker_that_is_told_to_end_leaves_nobody_behind(machine: Callable[[str], Process]) -> None:
     lock = queue.lock_of("long").with_name("a-long.lock")
-    until(lambda: queue.is_locked(lock))
-    one.terminate()
-    assert one.wait(timeout=20) == 0
-    until(lambda: not queue.is_locked(lock))
-    # And one that is killed outright: its children notice.
-    one = machine("a", database)
-    until(lambda: queue.is_locked(lock))
-    one.kill()
-    one.wait()
-    until(lambda: not queue.is_locked(lock))
+    # Told to, it ends well; and of one that is killed outright the children notice.
+    for tell, status in ((subprocess.Popen.terminate, 0), (subprocess.Popen.kill, -signal.SIGKILL)):
+        one = machine("a")
+        until(lambda: queue.is_locked(lock))
+        tell(one)
+        assert one.wait(timeout=20) == status
+        until(lambda: not queue.is_locked(lock))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import pandas as pd
@@ -28,24 +29,19 @@ def test_a_study_is_found_again_by_what_it_is() -> None:
     assert STUDY.key != Study("power", Scene(n=50)).key
     assert Study("power", Scene(noise=2)).key == Study("power", Scene(noise=2.0)).key
     assert STUDY.key != Study("noise_axis", Scene(n=51)).key
+    assert create_study(STUDY).lane == queue.STUDIES
+    assert create_study(Study("scene", Scene())).lane == queue.QUICK, "it does not wait for longer ones"
 
 
 def test_from_absent_to_done(monkeypatch: pytest.MonkeyPatch) -> None:
     short = partial(noise_axis_study, noises=(1.0, 4.0), repeats=2, ids=["pearson", "hgr_spline"])
-    monkeypatch.setattr(
-        "fairdash.simulations.studies.KINDS", {**KINDS, "noise_axis": lambda one: short([one])}
-    )
+    put(monkeypatch, lambda one: short([one]))
     assert find_study(STUDY) is None
     job = create_study(STUDY)
     assert (job.status.state, job.tables(), job.spec) == (QUEUED, {}, STUDY)
     assert worker.main(job.id) == 0
     assert job.status.state == DONE
     assert {"values", "exact", "lines", "errors"} <= job.tables().keys()
-
-
-def test_a_scene_does_not_wait_for_longer_studies() -> None:
-    assert create_study(STUDY).lane == queue.STUDIES
-    assert create_study(Study("scene", Scene())).lane == queue.QUICK
 
 
 def test_progress_is_seen_and_a_cancelled_study_can_be_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,7 +55,7 @@ def test_progress_is_seen_and_a_cancelled_study_can_be_started_again(monkeypatch
             if k == 2:
                 job.ask_to_cancel()
 
-    monkeypatch.setattr("fairdash.simulations.studies.KINDS", {**KINDS, "noise_axis": slow})
+    put(monkeypatch, slow)
     monkeypatch.setattr(worker, "SECONDS_BETWEEN_REPORTS", 0.0)
     assert worker.main(job.id) == 1
     assert [look.state for look in looks] == [RUNNING, RUNNING, RUNNING]
@@ -78,10 +74,15 @@ def test_a_study_asked_for_again_is_not_stopped(monkeypatch: pytest.MonkeyPatch)
     assert not job.is_cancelled()
 
 
+def put(monkeypatch: pytest.MonkeyPatch, study: Callable[[Scene], Iterator[Progress]]) -> None:
+    """Put something small in the place of the study of the noise axis."""
+    monkeypatch.setattr("fairdash.simulations.studies.KINDS", {**KINDS, "noise_axis": study})
+
+
 @pytest.mark.parametrize("name", few(["status.json", "spec.json"], "spec.json"))
 def test_a_damaged_study_is_computed_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     done = [Progress(1.0, "done", {"table": pd.DataFrame({"x": [1]})})]
-    monkeypatch.setattr("fairdash.simulations.studies.KINDS", {**KINDS, "noise_axis": lambda _: iter(done)})
+    put(monkeypatch, lambda _: iter(done))
     job = create_study(STUDY)
     (job.folder / name).write_text("{")
     assert worker.main(job.id) == (0 if name == "status.json" else 1)

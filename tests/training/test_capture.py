@@ -19,9 +19,10 @@ from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.penalties.closed_forms import leading_pair
 from fairdash.training.settings import StackedModel, TrainingSettings
-from fairdash.training.stack import StackData, train_stack
+from fairdash.training.stack import train_stack
 from fairdash.training.sweep import Sweep, train_sweep
 from tests.tiers import few, few_methods
+from tests.training.stacks import stack_data, weights
 
 SETTINGS = TrainingSettings(
     hidden=(8, 4), adversary_hidden=(6, 6), batch_size=32, n_epochs=6, warm_up_epochs=2, adversary_steps=3
@@ -81,31 +82,11 @@ def recorded(monkeypatch):
     return made
 
 
-def rows(*, weighted=False):
-    """Two splits of a table."""
-    generator = torch.Generator().manual_seed(0)
-    x = torch.randn(2, 160, 3, generator=generator)
-    y = (0.3 * x.sum(-1, keepdim=True) + 0.3 * torch.randn(2, 160, 1, generator=generator)).exp()
-    s = x[..., :1] + 0.5 * torch.randn(2, 160, 1, generator=generator)
-    return StackData(
-        x=x,
-        y=y / y.mean(),
-        s=s,
-        train=(torch.arange(128), torch.arange(32, 160)),
-        validation=(torch.arange(128, 160), torch.arange(32)),
-        weight=torch.rand(2, 160, 1, generator=generator) + 0.5 if weighted else None,
-    )
-
-
 def train(method, settings=SETTINGS, *, weighted=False, **options):
     lams = (0.0,) if METHODS[method].penalty is None else (0.0, 0.5, 3.0)
     models = [StackedModel(method, lam, settings, split, 7) for split in (0, 1) for lam in lams]
     options = {"objective": "demographic_parity", "batch_seeds": [1, 2]} | options
-    return train_stack(rows(weighted=weighted), models, **options)
-
-
-def weights(trained):
-    return torch.cat([p.detach().flatten(1) for p in trained.predictor.parameters()], dim=1)
+    return train_stack(stack_data(160, held_out=32, weighted=weighted, positive=True), models, **options)
 
 
 @pytest.mark.parametrize("objective", few(OBJECTIVES, "demographic_parity"))

@@ -13,13 +13,7 @@ from torch.utils._pytree import tree_leaves
 
 import fairdash as fd
 from fairdash.training.defaults import LAMS
-from fairdash.training.device import (
-    LEAST_SECONDS_FOR_GPU,
-    SHARE_OF_GPU,
-    Device,
-    StackMemory,
-    resolve_device,
-)
+from fairdash.training.device import LEAST_SECONDS_FOR_GPU, SHARE_OF_GPU, Device, StackMemory, resolve_device
 from fairdash.training.methods import METHODS
 from fairdash.training.models import StackTrainer
 from fairdash.training.objectives import OBJECTIVES
@@ -28,6 +22,7 @@ from fairdash.training.split_kinds import draw_splits
 from fairdash.training.stack import StackData, _prepared, _train_epochs, train_stack
 from fairdash.training.sweep import Sweep, preview_of, train_sweep
 from tests.tiers import few, few_methods
+from tests.training.stacks import stack_data
 
 N_MODELS, N_SPLITS = 24, 2
 SETTINGS = TrainingSettings(n_epochs=2, warm_up_epochs=1)
@@ -43,22 +38,15 @@ SHAPES = {
 def handed_out(model: StackedModel, n_inputs: int, n_rows: int) -> float:
     """The most bytes that live at once while a stack of such models is trained and predicts."""
     torch.manual_seed(0)
-    data = StackData(
-        x=torch.randn(N_SPLITS, n_rows, n_inputs),
-        y=torch.randn(N_SPLITS, n_rows, 1),
-        s=torch.randn(N_SPLITS, n_rows, 1),
-        train=(torch.arange(min(n_rows, 2048)),) * N_SPLITS,
-    )
+    x, y, s = (torch.randn(N_SPLITS, n_rows, width) for width in (n_inputs, 1, 1))
+    data = StackData(x=x, y=y, s=s, train=(torch.arange(min(n_rows, 2048)),) * N_SPLITS)
     models = [replace(model, split=k * N_SPLITS // N_MODELS) for k in range(N_MODELS)]
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
         trained = train_stack(data, models, objective="demographic_parity", batch_seeds=[0, 1])
         trained.predict(data.x)
-    moves = [
-        (each.start_ns(), each.nbytes())
-        for each in seen.profiler.kineto_results.events()
-        if each.name() == "[memory]"
-    ]
-    most = np.cumsum([size for _, size in sorted(moves, key=lambda move: move[0])]).max()
+    moves = [each for each in seen.profiler.kineto_results.events() if each.name() == "[memory]"]
+    moves.sort(key=lambda move: move.start_ns())
+    most = np.cumsum([move.nbytes() for move in moves]).max()
     return float(most) + sum(part.nbytes for part in (data.x, data.y, data.s))
 
 
@@ -112,14 +100,8 @@ def test_the_whole_plan_of_a_run_decides_about_its_device(monkeypatch: pytest.Mo
     assert small.device_for(dataset.n_rows).note in train_sweep(dataset, small).notes
 
 
-ON_META = TrainingSettings(
-    hidden=(8, 4),
-    adversary_hidden=(6, 6),
-    batch_size=32,
-    n_epochs=2,
-    warm_up_epochs=1,
-    adversary_steps=2,
-    patience=1,
+ON_META = replace(
+    SETTINGS, hidden=(8, 4), adversary_hidden=(6, 6), batch_size=32, adversary_steps=2, patience=1
 )
 #: Copies from the host to the device, the only operations that may see both.
 COPIES = {"aten::_to_copy", "aten::copy_"}
@@ -135,22 +117,6 @@ class OneDevice(TorchDispatchMode):
         devices = {each.device.type for each in tensors if each.dim() > 0}
         assert len(devices) <= 1 or func.name().split(".")[0] in COPIES, f"{func.name()} on {devices}"
         return func(*args, **kwargs)
-
-
-def rows(*, columns=1, weighted=False):
-    """Two splits of a table, on the host."""
-    generator = torch.Generator().manual_seed(0)
-    x = torch.randn(2, 96, 3, generator=generator)
-    y = (x.sum(-1, keepdim=True) + torch.randn(2, 96, 1, generator=generator)).exp()
-    s = x[..., :columns] + torch.randn(2, 96, columns, generator=generator)
-    return StackData(
-        x=x,
-        y=y,
-        s=s,
-        train=(torch.arange(64), torch.arange(32, 96)),
-        validation=(torch.arange(64, 96), torch.arange(32)),
-        weight=torch.rand(2, 96, 1, generator=generator) + 0.5 if weighted else None,
-    )
 
 
 def train_on_meta(data, settings, *, method, objective):
@@ -176,14 +142,15 @@ def train_on_meta(data, settings, *, method, objective):
 @pytest.mark.parametrize("architecture", ["tanh", "scores"])
 def test_no_step_reads_a_number_from_the_device(method, objective, architecture):
     settings = replace(ON_META, architecture=architecture)
-    train_on_meta(rows(), settings, method=method, objective=objective)
+    train_on_meta(stack_data(96, held_out=32, positive=True), settings, method=method, objective=objective)
 
 
 @pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie"])
 @pytest.mark.parametrize("method", few_methods(METHODS))
 def test_neither_with_weights_dropout_and_a_log_link(method, loss):
     settings = replace(ON_META, dropout=0.2, loss=loss)
-    train_on_meta(rows(weighted=True), settings, method=method, objective="demographic_parity")
+    data = stack_data(96, held_out=32, positive=True, weighted=True)
+    train_on_meta(data, settings, method=method, objective="demographic_parity")
 
 
 def test_the_watch_sees_what_torch_lets_pass():

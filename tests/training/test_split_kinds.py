@@ -14,7 +14,7 @@ from fairdash.errors import OptionError
 from fairdash.evaluation import assess_predictions
 from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.runs.result import read_result, write_result
-from fairdash.training.crossvalidation import cross_validate, rows_of
+from fairdash.training.crossvalidation import cross_validate
 from fairdash.training.settings import StackedModel
 from fairdash.training.split_kinds import draw_splits
 from fairdash.training.splits import folds, with_held_out
@@ -41,10 +41,8 @@ def over_years(n_policies=120, seed=0):
 @pytest.mark.parametrize("validation_share", [0.0, 0.25])
 def test_no_group_is_in_two_parts_and_more_splits_keep_the_first(validation_share):
     data = over_years()
-    few, more = (
-        draw_splits(data, "group", n_splits=k, random_state=3, validation_share=validation_share)
-        for k in (2, 5)
-    )
+    options = {"random_state": 3, "validation_share": validation_share}
+    few, more = (draw_splits(data, "group", n_splits=k, **options) for k in (2, 5))
     for a, b in zip(few, more, strict=False):
         assert all(np.array_equal(a.parts[part], b.parts[part]) for part in a.parts)
     for split in more:
@@ -63,10 +61,8 @@ def test_no_group_is_in_two_parts_and_more_splits_keep_the_first(validation_shar
 def test_by_time_training_comes_before_validation_before_test(validation_share):
     rng = np.random.default_rng(0)
     data = replace(over_years(), time=pd.Series(rng.uniform(0, 10, over_years().n_rows), name="day"))
-    few, more = (
-        draw_splits(data, "time", n_splits=k, random_state=3, validation_share=validation_share)
-        for k in (2, 6)
-    )
+    options = {"random_state": 3, "validation_share": validation_share}
+    few, more = (draw_splits(data, "time", n_splits=k, **options) for k in (2, 6))
     time = data.time.to_numpy()
     for a, b in zip(few, more, strict=False):
         assert np.array_equal(a.test, b.test)
@@ -125,14 +121,6 @@ def test_out_of_fold_predictions_are_by_models_that_saw_none_of_the_group():
     assert np.isfinite(found.predictions).all()
     inside = [set(data.group.iloc[rows]) for rows in found.held_out]
     assert sum(map(len, inside)) == len(set.union(*inside)) == 60
-
-
-def test_rows_taken_keep_every_part():
-    data = over_years(60)
-    data = replace(data, prediction=pd.Series(np.arange(data.n_rows, dtype=float), name="price"))
-    part = rows_of(data, np.arange(10, 40))
-    assert part.n_rows == len(part.prediction) == len(part.groups) == 30
-    assert part.prediction.tolist() == list(range(10, 40))
 
 
 def test_verdicts_of_a_sweep_follow_the_groups():

@@ -18,20 +18,12 @@ from fairdash.training.penalties.adversarial import HGRPenalty
 from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.stack import StackData, train_stack
 from tests.tiers import few_methods
+from tests.training.stacks import stack_data, weights
 
 FAIR = [method for method in METHODS if METHODS[method].penalty is not None]
 SETTINGS = TrainingSettings(
     hidden=(8, 4), adversary_hidden=(6, 6), batch_size=32, n_epochs=5, warm_up_epochs=0, adversary_steps=2
 )
-
-
-def _data(n_splits=2, n=128, p=3, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    x = torch.randn(n_splits, n, p, generator=generator)
-    s = x[..., :1] + 0.5 * torch.randn(n_splits, n, 1, generator=generator)
-    y = x.sum(-1, keepdim=True) + 0.3 * torch.randn(n_splits, n, 1, generator=generator)
-    every = tuple(torch.arange(n) for _ in range(n_splits))
-    return StackData(x=x, y=y / y.std(), s=s / s.std(), train=every)
 
 
 def _models(method="hgr_nn", lams=(0.0, 0.5, 2.0), splits=(0, 1), settings=SETTINGS):
@@ -43,24 +35,20 @@ def _train(data, members, **options):
     return train_stack(data, members, **options)
 
 
-def _weights(trained):
-    return torch.cat([p.detach().flatten(1) for p in trained.predictor.parameters()], dim=1)
-
-
 @pytest.mark.parametrize("objective", list(OBJECTIVES))
 @pytest.mark.parametrize("method", ["standard", "hgr_nn"])
 def test_a_stack_equals_its_members_one_by_one_for_twenty_steps(objective, method):
-    data = _data()
+    data = stack_data()
     lams = (0.0,) if method == "standard" else (0.0, 0.5, 2.0)
     members = _models(method, lams)
     assert SETTINGS.n_epochs * (128 // SETTINGS.batch_size) == 20
-    together = _weights(_train(data, members, objective=objective))
+    together = weights(_train(data, members, objective=objective))
     for k, member in enumerate(members):
         own = slice(member.split, member.split + 1)
         one = StackData(x=data.x[own], y=data.y[own], s=data.s[own], train=data.train[own])
         seeds = [[5, 6][member.split]]
         alone = train_stack(one, [replace(member, split=0)], objective=objective, batch_seeds=seeds)
-        assert torch.allclose(together[k], _weights(alone)[0], atol=1e-5)
+        assert torch.allclose(together[k], weights(alone)[0], atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -84,25 +72,25 @@ def test_a_method_may_ask_for_larger_batches(n, batch_size, steps, rows):
 @pytest.mark.parametrize("method", FAIR)
 def test_lambda_zero_is_the_standard_model_to_the_last_bit(method, monkeypatch):
     """Of the same mini-batches: some methods have larger ones."""
-    data = _data()
+    data = stack_data()
     standard = replace(METHODS["standard"], rows_a_step=METHODS[method].rows_a_step)
     monkeypatch.setattr("fairdash.training.stack.METHODS", METHODS | {"standard": standard})
     # Beside a member with a penalty, which must not touch it.
     fair = _train(data, _models(method, (0.0, 3.0)))
     standard = _train(data, _models("standard", (0.0,)))
-    assert torch.equal(_weights(fair)[::2], _weights(standard))
-    assert not torch.allclose(_weights(fair)[1::2], _weights(standard), atol=1e-3)
+    assert torch.equal(weights(fair)[::2], weights(standard))
+    assert not torch.allclose(weights(fair)[1::2], weights(standard), atol=1e-3)
 
 
 def _batch():
     """One split's rows, in float64."""
-    data = _data()
+    data = stack_data()
     return Batch(data.x[:1].double(), data.y[:1].double(), data.s[:1].double())
 
 
 def _hgr_penalty(seeds, settings):
     which_split = torch.arange(len(seeds))
-    return HGRPenalty(seeds=seeds, s=_data().s, which_split=which_split, settings=settings)
+    return HGRPenalty(seeds=seeds, s=stack_data().s, which_split=which_split, settings=settings)
 
 
 def _players(lam, objective="demographic_parity", penalty=True):
@@ -166,7 +154,7 @@ def test_nothing_is_pushed_where_the_adversary_reads_below_zero():
 
 @pytest.mark.parametrize("method", few_methods(FAIR))
 def test_a_huge_lambda_stays_finite_and_reaches_independence_on_the_training_rows(method):
-    data = _data(n=512)
+    data = stack_data(512)
     settings = replace(
         SETTINGS, n_epochs=40, batch_size=128, adversary_steps=5, adversary_hidden=(16, 16), warm_up_epochs=5
     )
@@ -184,9 +172,9 @@ def test_a_huge_lambda_stays_finite_and_reaches_independence_on_the_training_row
         assert (value > 2 * edge) if model.lam == 0 else (value < edge)
 
 
-def test_a_member_that_diverges_stops_alone_at_finite_weights(monkeypatch):
-    data, members = _data(), _models(lams=(0.5, 2.0), splits=(0, 1))
-    clean = _weights(_train(data, members))
+def test_a_member_that_diverges_stops_alone_at_finiteweights(monkeypatch):
+    data, members = stack_data(), _models(lams=(0.5, 2.0), splits=(0, 1))
+    clean = weights(_train(data, members))
     step = MinimaxTrainer.step
     steps = []
 
@@ -201,15 +189,15 @@ def test_a_member_that_diverges_stops_alone_at_finite_weights(monkeypatch):
     monkeypatch.setattr(MinimaxTrainer, "step", poisoned)
     trained = _train(data, members)
     assert trained.diverged.tolist() == [False, True, False, False]
-    assert torch.isfinite(_weights(trained)).all()
+    assert torch.isfinite(weights(trained)).all()
     others = [0, 2, 3]
-    assert torch.allclose(_weights(trained)[others], clean[others], atol=1e-6)
+    assert torch.allclose(weights(trained)[others], clean[others], atol=1e-6)
     assert np.isfinite(trained.predict(data.x)).all()
 
 
 def test_the_warm_up_trains_without_the_adversary():
     epochs = []
     settings = replace(SETTINGS, warm_up_epochs=2)
-    _train(_data(), _models(settings=settings), on_epoch=lambda *told: epochs.append(told[2]))
+    _train(stack_data(), _models(settings=settings), on_epoch=lambda *told: epochs.append(told[2]))
     assert np.isnan(epochs[1]).all()
     assert np.isfinite(epochs[2]).all()

@@ -13,21 +13,11 @@ from fairdash.training.losses import LOSSES
 from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.stack import StackData, train_stack
 from tests.tiers import few
+from tests.training.stacks import stack_data
 
 SETTINGS = TrainingSettings(
     hidden=(8, 4), adversary_hidden=(6, 6), batch_size=32, n_epochs=5, warm_up_epochs=0, adversary_steps=2
 )
-
-
-def _data(n_splits=2, n=128, seed=0, weight=False, positive=False):
-    generator = torch.Generator().manual_seed(seed)
-    x = torch.randn(n_splits, n, 3, generator=generator)
-    s = x[..., :1] + 0.5 * torch.randn(n_splits, n, 1, generator=generator)
-    y = x.sum(-1, keepdim=True) + 0.3 * torch.randn(n_splits, n, 1, generator=generator)
-    y = y.mul(0.3).exp() if positive else y / y.std()
-    rows = tuple(torch.arange(n) for _ in range(n_splits))
-    weights = torch.rand(n_splits, n, 1, generator=generator) + 0.1 if weight else None
-    return StackData(x=x, y=y / y.mean() if positive else y, s=s, train=rows, weight=weights)
 
 
 def _train(data, settings, *, lams=(0.0, 1.0), method="hgr_nn", **options):
@@ -38,16 +28,11 @@ def _train(data, settings, *, lams=(0.0, 1.0), method="hgr_nn", **options):
 
 
 def test_learning_rates_decay_and_dropout_may_differ_in_a_stack():
-    data = _data(n_splits=1)
+    data = stack_data(n_splits=1)
     # Few epochs: the game between two players makes a difference in the last digit grow.
     short = replace(SETTINGS, n_epochs=2)
-    kinds = [
-        short,
-        replace(short, lr=1e-2),
-        replace(short, weight_decay=1.0),
-        replace(short, adversary_lr=1e-1),
-        replace(short, dropout=0.5),
-    ]
+    others = ({"lr": 1e-2}, {"weight_decay": 1.0}, {"adversary_lr": 1e-1}, {"dropout": 0.5})
+    kinds = [short, *(replace(short, **each) for each in others)]
 
     def train(settings):
         models = [StackedModel("hgr_nn", 1.0, each, 0, 100) for each in settings]
@@ -63,13 +48,12 @@ def test_learning_rates_decay_and_dropout_may_differ_in_a_stack():
 @pytest.mark.parametrize("loss", few(LOSSES, "squared_error", "gamma"))
 def test_a_weight_counts_a_row_as_often(loss):
     """Full batches, so that a row of weight 2 and two equal rows are the same objective."""
-    data = _data(n_splits=1, positive=True)
+    data = stack_data(n_splits=1, positive=True)
     settings = replace(SETTINGS, loss=loss, batch_size=10_000, n_epochs=30)
     weighted = replace(data, weight=torch.ones_like(data.y).index_fill(1, torch.arange(64), 2.0))
     twice = torch.cat([torch.arange(128), torch.arange(64)])
-    repeated = StackData(
-        x=data.x[:, twice], y=data.y[:, twice], s=data.s[:, twice], train=(torch.arange(192),)
-    )
+    rows = (torch.arange(192),)
+    repeated = StackData(x=data.x[:, twice], y=data.y[:, twice], s=data.s[:, twice], train=rows)
     a = _train(weighted, settings).predict(data.x)
     b = _train(repeated, settings).predict(data.x)
     assert np.allclose(a, b, atol=2e-3)
@@ -78,7 +62,7 @@ def test_a_weight_counts_a_row_as_often(loss):
 
 @pytest.mark.parametrize("loss", few(LOSSES, "squared_error", "gamma"))
 def test_training_brings_the_loss_under_the_constant_models(loss):
-    data = _data(n_splits=1, n=512, positive=True)
+    data = stack_data(512, n_splits=1, positive=True)
     settings = replace(SETTINGS, loss=loss, n_epochs=20, lr=2e-2, weight_decay=0.0)
     epochs = []
     trained = _train(data, settings, lams=(0.0,), on_epoch=lambda *told: epochs.append(told))
@@ -128,7 +112,7 @@ def test_a_relative_loss_is_what_the_mean_leaves_unexplained(loss):
 @pytest.mark.parametrize("loss", few(LOSSES, "squared_error", "gamma"))
 @pytest.mark.parametrize("weight", [False, True])
 def test_balanced_predictions_add_up_to_the_target_on_the_training_rows(loss, weight):
-    data = _data(weight=weight, positive=True)
+    data = stack_data(weighted=weight, positive=True)
     rows = torch.arange(100)
     data = replace(data, train=(rows, rows))
     settings = replace(SETTINGS, loss=loss, balance=True)
@@ -158,14 +142,10 @@ OVERFITTING = replace(SETTINGS, hidden=(32,), n_epochs=60, lr=3e-2, weight_decay
 def test_early_stopping_keeps_the_weights_of_the_best_epoch():
     data = _with_validation()
     epochs = []
-    early = _train(
-        data,
-        replace(OVERFITTING, patience=5),
-        lams=(0.0,),
-        method="standard",
-        on_epoch=lambda *told: epochs.append(told),
-    )
-    full = _train(data, OVERFITTING, lams=(0.0,), method="standard")
+    alone = {"lams": (0.0,), "method": "standard"}
+    told = lambda *each: epochs.append(each)  # noqa: E731
+    early = _train(data, replace(OVERFITTING, patience=5), on_epoch=told, **alone)
+    full = _train(data, OVERFITTING, **alone)
 
     def error(trained):
         y = data.y[0, 64:, 0].numpy()
@@ -176,5 +156,5 @@ def test_early_stopping_keeps_the_weights_of_the_best_epoch():
     assert full.best_epoch[0] == 60
     # The weights are those of that epoch: training exactly so long gives them too.
     stopped = error(early)
-    longer = _train(data, replace(OVERFITTING, patience=60), lams=(0.0,), method="standard")
+    longer = _train(data, replace(OVERFITTING, patience=60), **alone)
     assert error(longer) <= stopped + 1e-6

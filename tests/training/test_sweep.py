@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 import fairdash as fd
-from fairdash.data.dataset import Dataset
 from fairdash.errors import Cancelled, DataError, DeviceError, OptionError
 from fairdash.training import stack
 from fairdash.training.defaults import default_methods
@@ -18,6 +17,7 @@ from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import random_splits, with_held_out
 from fairdash.training.sweep import Sweep, train_sweep
+from tests.data.tables import dataset_of
 
 QUICK = TrainingSettings(hidden=(8,), adversary_hidden=(8,), batch_size=32, n_epochs=4, warm_up_epochs=1)
 
@@ -25,32 +25,27 @@ QUICK = TrainingSettings(hidden=(8,), adversary_hidden=(8,), batch_size=32, n_ep
 def small_dataset(n=200, seed=0):
     rng = np.random.default_rng(seed)
     age = rng.uniform(20, 80, n)
-    frame = pd.DataFrame(
-        {
-            "power": rng.normal(size=n),
-            "bonus": 0.05 * (age - 50) + rng.normal(size=n),
-            "region": pd.Categorical(rng.choice(["north", "south", "west"], n)),
-        }
-    )
-    cost = 100 + 20 * frame["power"] + 10 * frame["bonus"] + rng.normal(size=n)
-    return Dataset(
-        name="small",
-        features=frame,
-        target=cost.rename("cost"),
-        sensitive=pd.DataFrame({"age": age}),
-        units={"cost": "€", "age": "years"},
-    )
+    power, bonus = rng.normal(size=n), 0.05 * (age - 50) + rng.normal(size=n)
+    region = pd.Categorical(rng.choice(["north", "south", "west"], n))
+    cost = 100 + 20 * power + 10 * bonus + rng.normal(size=n)
+    made = dataset_of({"power": power, "bonus": bonus, "region": region}, {"cost": cost}, {"age": age})
+    return replace(made, units={"cost": "€", "age": "years"})
 
 
-def test_splits_hold_every_row_once_and_keep_the_first_ones():
-    few, more = (random_splits(101, n_splits=k, random_state=3) for k in (2, 5))
+@pytest.mark.parametrize("validation_share", [0.0, 0.25])
+def test_splits_hold_every_row_once_and_keep_the_first_ones(validation_share):
+    options = {"random_state": 3, "validation_share": validation_share}
+    few, more = (random_splits(100, n_splits=k, **options) for k in (2, 5))
+    sizes = {"train": 60, "validation": 20, "test": 20} if validation_share else {"train": 80, "test": 20}
     for split in more:
-        assert sorted([*split.train, *split.test]) == list(range(101))
-        assert len(split.test) == 20
-    for a, b in zip(few, more, strict=False):
+        assert {part: len(rows) for part, rows in split.parts.items()} == sizes
+        assert sorted(np.concatenate(list(split.parts.values()))) == list(range(100))
+    without = random_splits(100, n_splits=2, random_state=3)
+    for a, b, c in zip(few, more, without, strict=False):
         assert np.array_equal(a.test, b.test)
+        assert np.array_equal(a.test, c.test)
     assert not np.array_equal(more[0].test, more[1].test)
-    assert not np.array_equal(more[0].test, random_splits(101, n_splits=1, random_state=4)[0].test)
+    assert not np.array_equal(more[0].test, random_splits(100, n_splits=1, random_state=4)[0].test)
 
 
 def test_several_attributes_are_trained_by_every_default_method_that_takes_them():
@@ -95,18 +90,14 @@ def test_settings_that_make_no_sense_are_refused(options):
 def test_predictions_are_in_the_targets_units_and_repeatable():
     dataset = small_dataset()
     settings = replace(QUICK, n_epochs=20, lr=2e-2)
-    plan = Sweep(methods=("standard", "hgr_nn"), lams=(0.0, 1.0), n_splits=2, settings=settings, device="cpu")
+    plan = Sweep(methods=("standard", "hgr_nn"), lams=(1.0,), n_splits=2, settings=settings, device="cpu")
     first, again = train_sweep(dataset, plan), train_sweep(dataset, plan)
     assert np.array_equal(first.predictions, again.predictions)
-    assert first.predictions.shape == (2 + 4, 200)
+    assert first.predictions.shape == (2 + 2, 200)
     y = dataset.target.to_numpy()
-    for k, member in first.members.iterrows():
+    for k, member in first.members[first.members["lam"] == 0].iterrows():
         test = first.splits[member["split"]].test
-        if member["lam"] == 0:
-            assert np.mean((first.predictions[k] - y)[test] ** 2) < 0.5 * y[test].var()
-    standard = first.members.index[first.members["method"] == "standard"]
-    zero = first.members.index[(first.members["method"] == "hgr_nn") & (first.members["lam"] == 0)]
-    assert np.array_equal(first.predictions[standard], first.predictions[zero])
+        assert np.mean((first.predictions[k] - y)[test] ** 2) < 0.5 * y[test].var()
 
 
 def test_nothing_is_learned_from_test_rows():
@@ -132,9 +123,10 @@ def test_huge_numbers_are_scaled_before_they_become_float32():
     assert np.allclose(a, b / 1e60, rtol=1e-4)
 
 
-def _short_of_memory(monkeypatch, *, largest: int):
-    """A device that holds `largest` models at once; the sizes of the stacks that were tried."""
-    tried = []
+def test_a_stack_that_does_not_fit_is_halved_once_and_trained_all_the_same(monkeypatch):
+    dataset, largest, tried = small_dataset(), 3, []
+    plan = Sweep(methods=("hgr_nn",), lams=(0.5, 1.0, 2.0), n_splits=2, settings=QUICK)
+    whole = train_sweep(dataset, plan)
     train_stack = stack.train_stack
 
     def limited(data, members, **options):
@@ -144,55 +136,31 @@ def _short_of_memory(monkeypatch, *, largest: int):
         return train_stack(data, members, **options)
 
     monkeypatch.setattr(stack, "train_stack", limited)
-    return tried
-
-
-def test_a_stack_that_does_not_fit_is_halved_and_trained_all_the_same(monkeypatch):
-    dataset = small_dataset()
-    plan = Sweep(methods=("hgr_nn",), lams=(0.5, 1.0, 2.0), n_splits=2, settings=QUICK)
-    whole = train_sweep(dataset, plan)
-    tried = _short_of_memory(monkeypatch, largest=3)
     halves = train_sweep(dataset, plan)
-    assert tried == [6, 3, 3]
     assert np.allclose(whole.predictions, halves.predictions, atol=1e-3)
     assert any("halves" in note for note in halves.notes)
     assert whole.notes == ()
-
-
-def test_a_stack_whose_halves_do_not_fit_either_is_a_plain_error(monkeypatch):
-    tried = _short_of_memory(monkeypatch, largest=1)
+    largest = 1
     with pytest.raises(DeviceError, match="memory"):
-        train_sweep(small_dataset(), Sweep(methods=("hgr_nn",), lams=(0.5, 1.0), n_splits=2, settings=QUICK))
-    assert tried == [4, 2]
-
-
-def with_one_large_claim(loss):
-    dataset = small_dataset()
-    target = pd.Series(np.where(np.arange(dataset.n_rows) == 0, 5.0, 0.0), name="cost")
-    return replace(dataset, target=target), replace(QUICK, loss=loss)
+        train_sweep(dataset, plan)
+    assert tried == [6, 3, 3, 6, 3]
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "poisson"])
 def test_a_target_of_one_value_in_training_rows_is_refused_by_name(loss):
-    dataset, settings = with_one_large_claim(loss)
-    words = "Column “cost”: the target has the same value in all training rows of 1 of 2 splits"
+    dataset, settings = small_dataset(), replace(QUICK, loss=loss)
+    first, second = random_splits(200, n_splits=2, random_state=0)
+    held_out = with_held_out(random_splits(200, n_splits=1, random_state=0)[0], random_state=0).validation
     options = {"methods": ["standard"], "settings": settings, "tune": False, "validation_share": 0.0}
+    same = "the same value in all training rows"
     # The claim is a test row of one split alone; and then one that a choice looks at.
-    seed = next(
-        seed
-        for seed in range(100)
-        if sum(0 in split.train for split in random_splits(200, n_splits=2, random_state=seed)) == 1
-    )
-    with pytest.raises(DataError, match=words):
-        fd.sweep(dataset, n_splits=2, random_state=seed, **options)
-    inside = next(
-        seed
-        for seed in range(100)
-        if 0
-        in with_held_out(random_splits(200, n_splits=1, random_state=seed)[0], random_state=seed).validation
-    )
-    with pytest.raises(DataError, match="the same value in all training rows"):
-        fd.sweep(dataset, n_splits=1, random_state=inside, **options)
+    of_two = f"Column “cost”: the target has {same} of 1 of 2 splits"
+    alone = np.setdiff1d(first.test, second.test)[0]
+    for row, n_splits, words in ((alone, 2, of_two), (held_out[0], 1, same)):
+        claim = pd.Series(np.where(np.arange(200) == row, 5.0, 0.0), name="cost")
+        with pytest.raises(DataError, match=words):
+            fd.sweep(replace(dataset, target=claim), n_splits=n_splits, **options)
+    dataset = replace(dataset, target=claim)
     with pytest.raises(DataError, match="the same value in all training rows"):
         fd.search(dataset, method="hgr_spline", grid="small", n_folds=2, settings=settings)
 
@@ -203,16 +171,9 @@ def test_a_sensitive_column_of_one_value_in_test_rows_is_said():
     rows = [*np.setdiff1d(seen[0].test, seen[1].test)[:4], *np.setdiff1d(seen[2].test, seen[1].test)[:4]]
     s = pd.DataFrame({"age": np.isin(np.arange(200), rows).astype(float)})
     own = replace(dataset, sensitive=s)
-    options = {
-        "methods": ["standard"],
-        "settings": QUICK,
-        "tune": False,
-        "tariff": False,
-        "references": False,
-    }
-    result = fd.sweep(
-        own, n_splits=3, measures=["pearson"], validation_share=0.0, importance=False, **options
-    )
+    options = dict.fromkeys(("tune", "tariff", "references", "importance"), False)
+    options |= {"methods": ["standard"], "settings": QUICK, "n_splits": 3, "validation_share": 0.0}
+    result = fd.sweep(own, measures=["pearson"], **options)
     test = result.frame[result.frame["part"] == "test"]
     assert test["pearson"].isna().tolist() == [False, True, False]
     assert result.notes == (
@@ -222,18 +183,7 @@ def test_a_sensitive_column_of_one_value_in_test_rows_is_said():
     never = np.setdiff1d(np.arange(200), np.concatenate([split.test for split in seen]))[:4]
     s = pd.DataFrame({"age": np.isin(np.arange(200), never).astype(float)})
     with pytest.raises(DataError, match="Column “age”: it has the same value in the test rows of all splits"):
-        fd.sweep(replace(dataset, sensitive=s), n_splits=3, validation_share=0.0, **options)
-
-
-def test_validation_rows_are_set_aside_and_the_test_rows_stay():
-    with_validation, without = (
-        random_splits(200, n_splits=2, random_state=0, validation_share=share) for share in (0.25, 0.0)
-    )
-    for a, b in zip(with_validation, without, strict=True):
-        assert np.array_equal(a.test, b.test)
-        assert sorted([*a.train, *a.validation]) == list(b.train)
-        assert len(a.validation) == 40
-        assert list(b.parts) == ["train", "test"]
+        fd.sweep(replace(dataset, sensitive=s), **options)
 
 
 def test_stopping_early_without_validation_rows_is_refused():
@@ -281,15 +231,13 @@ def test_progress_grows_to_one_and_may_cancel():
         train_sweep(dataset, plan, progress=stop)
 
 
-def test_the_encoder_keeps_its_width_and_fills_from_training_rows():
-    frame = pd.DataFrame({"a": [1.0, 3.0, np.nan, 100.0], "empty in training": [np.nan, np.nan, np.nan, 1.0]})
-    frame = frame.assign(c=pd.Categorical(["x", "y", None, "z"]), t=["p", "q", "p", "r"])
+def test_a_column_that_is_empty_in_training_rows_keeps_its_input():
+    frame = pd.DataFrame({"a": [1.0, 3.0, np.nan, 100.0], "empty": [np.nan, np.nan, np.nan, 1.0]})
     encoded = FeatureEncoder.fit(frame, rows=np.arange(3)).transform(frame)
-    assert encoded.shape == (4, 2 + 3 + 3)
-    assert encoded[2, 0] == pytest.approx(0.0)  # the median of 1 and 3 is their mean
-    assert encoded[0, 0] == -encoded[1, 0]
+    assert encoded.shape == (4, 2)
     assert np.isfinite(encoded).all()
-    assert encoded[:, 2:5].tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 0], [0, 0, 1]]
+    # The median of 1 and 3 is their mean.
+    assert encoded[:3, 0] == pytest.approx([-(1.5**0.5), 1.5**0.5, 0.0])
 
 
 def test_devices():
