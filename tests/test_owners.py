@@ -25,7 +25,7 @@ from fairdash.runs.searches import SearchJob, create_search
 from fairdash.runs.status import DONE, RunStatus
 from fairdash.runs.store import Job, Run, RunSpec
 from fairdash.storage import LOCAL, check_owner
-from tests.runs.test_searches import LAM
+from tests.runs.test_runs import LAM
 from tests.serving import ROOT, served, until
 from tests.test_canary import PLAN, ROLES, table
 

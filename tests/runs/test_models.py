@@ -1,4 +1,4 @@
-"""Models to take away: refitted on all rows by a process of their own, as a bundle that works alone."""
+"""Models to take away, refitted on all rows, with their cards; and predictions as a table to audit."""
 
 from __future__ import annotations
 
@@ -18,17 +18,26 @@ import pandas as pd
 import pytest
 
 import fairdash as fd
+from fairdash.auditing.filing.governance import FIELDS
 from fairdash.data import Roles, UploadSource, keep_upload
-from fairdash.data.source import CatalogueSource
-from fairdash.errors import RunError
+from fairdash.data.readers.report import ReadingOptions
+from fairdash.data.source import CatalogueSource, load_source, save_source
+from fairdash.data.uploads import holders_of
+from fairdash.errors import RunError, StorageError
 from fairdash.runs import worker
+from fairdash.runs.audits import AuditJob, create_audit, keep_priced, price_of_test_rows
+from fairdash.runs.deletion import delete_made_from, delete_run, made_in, what_goes
 from fairdash.runs.launch import start_model
 from fairdash.runs.listing import list_runs
+from fairdash.runs.model_card import HEADINGS, model_card
 from fairdash.runs.models import ModelJob, create_model, find_model
 from fairdash.runs.status import DONE, FAILED
-from fairdash.runs.store import Run
+from fairdash.runs.store import Run, create_run
+from fairdash.storage import LOCAL
 from fairdash.training.sweep import Sweep
 from fairdash.utils.records import to_plain
+from tests.auditing.test_evidence import HOSTILE as MARKUP
+from tests.runs.finished import finished
 from tests.runs.test_runs import wait
 
 SOURCE = CatalogueSource(dataset="household", options={"n": 200})
@@ -235,3 +244,92 @@ def test_with_early_stopping_the_plans_share_of_rows_tells_when(tmp_path):
     assert np.array_equal(model.predict(features), expected.predict(features))
     assert json.loads(opened(content)["model.json"])["data"]["rows_set_aside_to_stop_early"] == 50
     assert b"but 50 that told when to stop" in opened(content)["README.txt"]
+
+
+def test_every_heading_is_filled_or_marked_and_a_user_s_texts_are_in_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answers = {"purpose": "Motor *quotes*"}
+    monkeypatch.setattr("fairdash.runs.models.kept_answers", lambda owner: answers)
+    files = opened(made().bundle())
+    card, text = json.loads(files["model.json"]), files["model_card.md"].decode()
+    assert card["governance"] == answers
+    assert text == model_card(card)
+    assert "- Motor \\*quotes\\*\n" in text
+    places = [text.index(f"## {heading}\n") for heading in HEADINGS]
+    assert places == sorted(places)
+    for heading, begin, end in zip(HEADINGS, places, [*places[1:], len(text)], strict=True):
+        below = text[begin:end]
+        assert "\n- " in below, heading
+        for field in HEADINGS[heading]:
+            assert (f"**Yours to write:** {FIELDS[field]}" in below) == (field not in answers)
+
+
+def test_names_and_texts_are_texts() -> None:
+    card = json.loads(opened(made().bundle())["model.json"])
+    card["data"]["title"] = card["model"]["predicts"] = MARKUP + "\n## Intended use"
+    text = model_card({**card, "governance": {"purpose": MARKUP}})
+    assert "<img" not in text.replace("\\<img", "")
+    assert text.count("\n## Intended use") == 1
+
+
+def priced(run: Run) -> tuple[UploadSource, AuditJob]:
+    from fairdash.auditing.plan import AuditPlan, Columns
+
+    result = run.read_result()
+    predictions = {j: np.asarray(result.target) + j for j in range(len(result.splits))}
+    price = price_of_test_rows(predictions, [split.test for split in result.splits])
+    made = keep_priced(run, run.spec.source.load(), price, title="a model", owner=LOCAL)
+    return made, create_audit(made, AuditPlan(columns=Columns(price="price", sensitive="Age")))
+
+
+@pytest.fixture
+def uploaded() -> UploadSource:
+    dataset = SOURCE.load()
+    upload = keep_upload(dataset.table().to_csv(index=False).encode(), name="policies.csv")
+    source = UploadSource(
+        sha256=upload.sha256, name="policies.csv", roles=dataset.roles, reading=ReadingOptions()
+    )
+    save_source(source)
+    return source
+
+
+def test_each_test_row_has_the_price_of_the_first_split_that_tests_it() -> None:
+    found = price_of_test_rows(
+        {0: np.array([1.0, 2, 3, 4]), 1: np.array([10.0, 20, 30, 40])}, [np.array([2, 0]), np.array([3, 2])]
+    )
+    assert found.to_dict() == {0: 1.0, 2: 3.0, 3: 40.0}
+
+
+def test_its_table_has_the_run_s_columns_and_roles(done: Run) -> None:
+    run = done
+    made, _ = priced(run)
+    table = made.load()
+    assert made.roles == replace(SOURCE.load().roles, prediction="price")
+    assert load_source(made.id) == made
+    tests = np.unique(np.concatenate([split.test for split in run.read_result().splits]))
+    np.testing.assert_allclose(table.target, run.read_result().target[tests])
+    assert CatalogueSource.from_json(made.to_json()) == made
+
+
+def test_it_goes_with_the_file(uploaded: UploadSource) -> None:
+    made, audit = priced(finished(source=uploaded))
+    delete_made_from(uploaded.sha256)
+    assert not holders_of(made.sha256)
+    assert not audit.folder.exists()
+    with pytest.raises(StorageError):
+        load_source(made.id)
+
+
+def test_it_goes_with_the_run_and_another_s_stays(done: Run) -> None:
+    run, other = done, create_run(SOURCE, PLAN)
+    made, audit = priced(run)
+    kept = keep_upload(b"age,price\n1,2\n", name="own.csv")
+    assert made_in(run).jobs[AuditJob] == (audit.folder,)
+    assert made_in(other).jobs[AuditJob] == ()
+    assert "audits of their prices" in what_goes(made_in(run))
+    delete_run(run)
+    assert not holders_of(made.sha256)
+    assert not audit.folder.exists()
+    assert holders_of(kept.sha256)
+    assert Run(other.id).spec == other.spec

@@ -14,8 +14,7 @@ from fairdash.jobs.steps import from_files, to_files
 from fairdash.training import models, stack
 from fairdash.training.lam_search import search_lam
 from fairdash.training.search import search_settings
-from tests.runs.test_runs import PLAN, SOURCE
-from tests.runs.test_searches import LAM, SETTINGS
+from tests.runs.test_runs import LAM, PLAN, SETTINGS, SOURCE
 from tests.tiers import few
 
 #: An adversary, dropout, an end before the last epoch: whatever a leg has to hand on.

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+import ast
+import doctest
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from fairdash.auditing.plan import AuditPlan, Columns
+from fairdash.data import Roles, keep_upload
+from fairdash.data.source import UploadSource, save_source
 from fairdash.jobs import queue
 from fairdash.runs import worker
+from fairdash.runs.audits import create_audit
 from fairdash.runs.listing import list_runs
+from fairdash.runs.searches import SearchJob, create_search
+from fairdash.runs.status import CANCELLED
 from fairdash.runs.store import Run
+from fairdash.storage import LOCAL
+from fairdash.training.lam_search import LamSearch, Target
+from fairdash.training.search import SearchGrid, SettingsSearch
+from fairdash.training.sweep import Sweep
+from fairdash.ui import keys
+from fairdash.ui.keys import Keys, name_in
 from fairdash.ui.pages import PAGES
-from fairdash.ui.train.searching import GRID, METHOD
-from tests.ui.conftest import ROOT, click, move, named, open_page, words
+from fairdash.ui.train.searching import GRID, METHOD, OBJECTIVE
+from tests.data.test_classes import people
+from tests.runs.finished import QUICK, finished
+from tests.runs.test_runs import wait
+from tests.ui.conftest import ROOT, SOURCE, box, calm, click, move, named, open_page, words
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -140,3 +158,206 @@ def test_a_set_that_can_be_fetched_offers_it(monkeypatch, tmp_path):
     at = choose(open_page("data"), "motor")
     assert "not on this machine yet" in at.info[0].value
     assert any(button.label.startswith("Download") for button in at.button)
+
+
+SETTINGS = SettingsSearch(
+    method="hgr_spline",
+    objective="equalized_residuals",
+    grid=SearchGrid(hidden=((8, 4),), dropout=(0.1,), lr=(1e-6, 2e-2), weight_decay=(0.005,)),
+    n_folds=2,
+    settings=QUICK,
+    device="cpu",
+)
+LAM = LamSearch(
+    target=Target.parse("mse<=+1000%"), lams=(0.5, 1.25), method="hgr_spline", n_folds=2, settings=QUICK
+)
+
+
+def searched(plan):
+    search = create_search(SOURCE, plan)
+    assert worker.main(search.id) == 0
+    return search
+
+
+def field(at, label):
+    return named([*at.number_input, *at.text_input], label)
+
+
+def test_settings_found_are_shown_and_taken_over_by_one_click():
+    search = searched(SETTINGS)
+    found = search.read_result()
+    at = open_page("train", search=search.id)
+    assert "Household" in words(at)
+    assert "learning rate 0.02" in words(at)
+    table = at.dataframe[0].value
+    assert table["Learning rate"].tolist() == ["0.02", "1e-06"]
+    assert len(table) == len(found.frame)
+    (tuned,) = (each for each in at.checkbox if each.label.startswith("Find learning rate"))
+    assert tuned.value
+    assert field(at, "Learning rate").disabled
+    at = field(tuned.set_value(False).run(), "Learning rate").set_value(0.5).run()
+    at = click(at, "Use these settings")
+    (tuned,) = (each for each in at.checkbox if each.label.startswith("Find learning rate"))
+    assert not tuned.value, "what a search has found is not looked for again"
+    assert field(at, "Learning rate").value == 2e-2
+    assert field(at, "Units of the predictor").value == "8 4"
+    assert field(at, "Dropout").value == 0.1
+    assert field(at, "Weight decay").value == 0.005
+    assert field(at, "Epochs").value == QUICK.n_epochs
+    assert not at.dataframe, "the search is out of view"
+    assert "search" not in at.query_params
+    at = field(at, "Learning rate").set_value(0.5).run()
+    at.query_params["search"] = search.id
+    at = click(at.run(), "Use these settings")
+    assert field(at, "Learning rate").value == 2e-2, "also the second time"
+    assert at.multiselect(key=METHOD).value == ["hgr_spline"]
+    assert at.segmented_control(key=OBJECTIVE).value == "equalized_residuals"
+
+
+def test_a_weight_found_is_shown_and_taken_over_by_one_click():
+    search = searched(LAM)
+    found = search.read_result()
+    at = open_page("train", search=search.id)
+    assert at.dataframe[0].value["λ"].tolist() == ["0", "0.5", "1.25"]
+    assert "among the weights that meet" in words(at)
+    at = click(at, f"Use λ = {found.lam:g}")
+    assert at.selectbox(key=GRID).value == "My own"
+    assert at.text_input[0].value == f"{found.lam:g}"
+    at = click(at, "Train")
+    (run,) = list_runs().runs
+    run.ask_to_cancel()
+    assert run.spec.plan.lams == (found.lam,)
+    assert run.spec.plan.methods == ("standard", "hgr_spline")
+    assert run.spec.plan.settings == QUICK
+
+
+def test_a_search_is_what_the_form_asks_for(monkeypatch):
+    monkeypatch.setattr(queue, "see_to", lambda lane: None)
+    at = open_page("train")
+    at = at.multiselect(key=METHOD).set_value(["hgr_spline"]).run()
+    at = field(at, "Epochs").set_value(2).run()
+    at = at.number_input(key="train.searching folds").set_value(2).run()
+    at = at.number_input(key="train.searching lam").set_value(0.5).run()
+    at = click(at, "Search")
+    plan = SearchJob(at.query_params["search"]).spec.plan
+    assert (plan.method, plan.n_folds, plan.lam, plan.settings.n_epochs) == ("hgr_spline", 2, 0.5, 2)
+    assert len(plan.grid.candidates(plan.settings)) == 12
+
+
+def test_a_target_is_put_together_in_plain_words_and_may_be_cancelled():
+    at = open_page("train")
+    at = field(at, "Epochs").set_value(2000).run()
+    at = at.radio[0].set_value("excess").run()
+    at = at.selectbox(key="train.searching target-measure").set_value("hgr_rdc").run()
+    at = field(at, "At most").set_value(0.03).run()
+    at = click(at, "Find the weight")
+    search = SearchJob(at.query_params["search"])
+    assert str(search.spec.plan.target) == "hgr_rdc<=floor+0.03"
+    assert search.spec.plan.n_folds == 10
+    at = click(at, "Cancel")
+    assert wait(search).state == CANCELLED
+    at = at.run()
+    assert "Stopped" in at.warning[0].value
+
+
+@pytest.fixture
+def source() -> UploadSource:
+    frame = people(500)
+    frame["price"] = 300 + 20 * frame["rooms"] + 60 * (frame["region"] == "C")
+    kept = keep_upload(frame.to_csv(index=False).encode(), name="people.csv", owner=LOCAL)
+    roles = Roles(target="cost", sensitive=("region",), features=("rooms", "sex"), prediction="price")
+    made = UploadSource(sha256=kept.sha256, name="people.csv", roles=roles, names={"region": "Origin"})
+    save_source(made, owner=LOCAL)
+    return made
+
+
+def test_each_class_is_shown_and_a_run_of_classes_opens(source: UploadSource) -> None:
+    at = calm(open_page("data", dataset=source.id))
+    assert "Origin: A" in words(at).replace("\\", "")
+    calm(open_page("train", dataset=source.id))
+    plan = Sweep(methods=("standard", "pearson"), lams=(1.0,), n_splits=1, settings=QUICK, device="cpu")
+    run = finished(plan, source=source)
+    assert "Origin: A" in run.read_result().names.values()
+    calm(open_page("tradeoff", run=run.id))
+
+
+def test_the_audit_page_takes_classes(source: UploadSource) -> None:
+    at = calm(open_page("audit", dataset=source.id))
+    chosen = box(at, "Sensitive attribute")
+    assert chosen.value == "region"
+    assert "sex" in chosen.options
+    plan = AuditPlan(
+        columns=Columns(price="price", sensitive="region", outcome="cost"), questions=(1, 2, 3, 5, 7, 9)
+    )
+    audit = create_audit(source, plan, owner=LOCAL)
+    assert worker.main(audit.id) == 0, audit.status
+    said = words(calm(open_page("audit", audit=audit.id)))
+    assert "among the classes of" in said
+
+
+FILES = sorted(path for folder in ("fairdash/ui", "pages") for path in (ROOT / folder).rglob("*.py"))
+#: A control of this name shows one of several parts of a page.
+MORE = ("more", "part")
+STATES = ("session_state", "query_params")
+#: Functions that take a key of another kind.
+NO_WIDGETS = ("sorted", "min", "max", "sort_values")
+
+
+def switches(at):
+    """The controls that show one of several parts, by key."""
+    return [each.key for each in at.segmented_control if name_in(each.key) in MORE or each.key in MORE]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_part_of_every_page_can_be_shown(page, run_of_two_methods):
+    at = calm(open_page(page, run=run_of_two_methods.id))
+    for key in switches(at):
+        first, *others = at.segmented_control(key=key).options
+        # The first at the end: what other controls show is a part of it.
+        for option in (*others, first):
+            value = option if key not in MORE else _part(option)
+            at = calm(at.segmented_control(key=key).set_value(value).run())
+    keyed = [each.key for each in at if getattr(each, "key", None)]
+    assert len(keyed) == len(set(keyed))
+
+
+def _part(title):
+    from fairdash.reports.paper import committed
+
+    parts = {"Table 1": "table1", "Fig. 4": "household", "Fig. 2": "fig2", "Fig. 1": "fig1", "Fig. 3": "fig3"}
+    part = parts[title.partition(":")[0]]
+    assert part == "table1" or part in committed()
+    return part
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_key_of_a_widget_the_session_or_the_address_is_written_by_hand(path: Path):
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    for call in calls:
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        for given in call.keywords:
+            if given.arg == "key" and name not in NO_WIDGETS:
+                assert not isinstance(given.value, ast.Constant | ast.JoinedStr | ast.BinOp), (
+                    f"line {given.value.lineno}: take it from Keys or Address"
+                )
+    own = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "KEY"]
+    names = [call.args[0].value for call in own if isinstance(call.args[0], ast.Constant)]
+    assert len(names) == len(own), "a name is a word, what varies comes after it"
+    assert not [name for name in names if " " in name]
+    assert len(names) == len(set(names)), "one name, one place"
+    assert len([call for call in calls if getattr(call.func, "id", "") == "Keys"]) <= 1
+    for node in nodes:
+        if isinstance(node, ast.Subscript) and getattr(node.value, "attr", "") in STATES:
+            assert not isinstance(node.slice, ast.Constant | ast.JoinedStr), f"line {node.lineno}"
+
+
+def test_two_files_never_have_the_same_keys(tmp_path):
+    Keys(str(tmp_path / "ui" / "here" / "part.py"))("refit")
+    Keys(str(tmp_path / "ui" / "here" / "part.py"))  # a page's script runs at every look
+    with pytest.raises(ValueError, match="keys of here"):
+        Keys(str(tmp_path / "elsewhere" / "ui" / "here" / "part.py"))
+
+
+def test_the_examples_hold():
+    assert doctest.testmod(keys).failed == 0

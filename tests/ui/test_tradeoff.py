@@ -1,29 +1,41 @@
-"""The trade-off page: what it says, draws, chooses and brings back."""
+"""The trade-off page: what it says, draws, chooses, brings back, moves and gives to take away; and home."""
 
 from __future__ import annotations
 
+import json
+import logging
 import re
+import threading
 from dataclasses import replace
+from importlib.resources import files
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.home_curve import THEMES, picture
 from fairdash.data.source import CatalogueSource, save_source
 from fairdash.dependence import REGISTRY, measure
+from fairdash.errors import RunError
 from fairdash.evaluation import DEFAULT_MEASURE, knee, told_apart
 from fairdash.figures.front import NOISE_NOTE
+from fairdash.figures.stage import stage_script, stage_style
 from fairdash.jobs.steps import at_once
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point, fronts_of
+from fairdash.reports.html import render_report
+from fairdash.reports.stage import four_numbers, stops_of
 from fairdash.reports.tables import in_full
 from fairdash.reports.words import who_pays
 from fairdash.runs import worker
 from fairdash.runs.listing import list_runs
+from fairdash.runs.models import ModelJob, create_model
 from fairdash.runs.status import RUNNING, RunStatus
 from fairdash.runs.store import Run, create_run
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import preview_of, quicker
+from fairdash.ui.files import Making
+from fairdash.ui.home import KEY, sentence
 from fairdash.utils.text import number
 from tests.serving import until
 from tests.tiers import few
@@ -263,3 +275,153 @@ def test_beside_a_long_run_a_quicker_one_is_offered(monkeypatch):
     assert quicker(quick.spec.plan) is None
     quick.ask_to_cancel()
     until(lambda: quick.status.is_over)
+
+
+#: What browsers are given at most, with script and styles.
+MOST_BYTES = 600_000
+
+
+@pytest.mark.parametrize(
+    ("objective", "a"),
+    [("demographic_parity", Point("standard", 0.0)), ("equalized_residuals", Point("hgr_nn", 4.0))],
+)
+def test_each_stop_shows_what_the_comparison_finds_there(finished_run, objective, a):
+    found = replace(compared(finished_run, 1.0, a=a), objective=objective)
+    stops = stops_of(found)
+    for k, point in enumerate(stops.points):
+        here = replace(found, b=point)
+        profile = here.profile(point)
+        for name in ("mean", "low", "high"):
+            assert np.allclose(getattr(stops, name)[k], profile[name]), (name, point)
+        cards = four_numbers(here)
+        assert stops.values[k] == tuple(card[1] for card in cards)
+        assert stops.below[k] == tuple(card[2] for card in cards)
+
+
+def test_what_moves_stands_at_the_chosen_stop_as_the_figures_say_and_is_small(finished_run):
+    data = stage(open_page("tradeoff", run=finished_run.id, lam="2.3"))
+    own = len((stage_script() + stage_style()).encode())
+    for each in (data, stage(open_page("home"))):
+        assert own + len(json.dumps(each)) < MOST_BYTES
+    at = data["slider"]["at"]
+    for each in (each for each in data["moves"] if each["kind"] == "trace"):
+        trace = data["figures"][each["figure"]]["spec"]["data"][each["part"]]
+        assert numbers(trace["y"]) == pytest.approx(np.array(each["y"][at]), rel=1e-4)
+        assert each.get("name", [trace["name"]] * 99)[at] == trace["name"]
+
+
+def test_an_address_between_two_stops_shows_the_middle_one(finished_run):
+    data = stage(open_page("tradeoff", run=finished_run.id, lam="1.234567"))
+    assert data["slider"]["stops"][data["slider"]["at"]] == "1"
+
+
+@pytest.fixture
+def curve():
+    return json.loads(files("fairdash.ui").joinpath("home_curve.json").read_text(encoding="utf-8"))
+
+
+def test_home_says_what_its_numbers_say(curve):
+    at = open_page("home")
+    assert sentence(curve, stage(at)["slider"]["at"]) in words(at)
+    end = len(curve["lam"]) - 1
+    at.session_state[KEY("at")] = end
+    at = at.run()
+    assert stage(at)["slider"]["at"] == end
+    apart, before = (max(curve["mean"][k]) - min(curve["mean"][k]) for k in (end, 0))
+    old, new = curve["rmse"][0], curve["rmse"][end]
+    error = f"the root mean squared error grows from {old:.1f} € to {new:.1f} €"
+    assert f"differ by {apart:.0f} € across ages instead of {before:.0f} €, {error}" in words(at)
+    link = "no longer finds a link" if curve["p"][end] > 0.05 else "still finds a link"
+    assert link in words(at)
+    assert apart < before / 2, "what the page is about"
+
+
+@pytest.mark.parametrize("name", list(THEMES))
+def test_the_picture_of_home_is_made_of_its_numbers(curve, name):
+    assert json.loads(json.dumps(picture(curve, THEMES[name]))) == curve[name]
+
+
+def press(at, label):
+    (button,) = [each for each in at.download_button if each.label == label]
+    return button.click().run()
+
+
+def test_a_constant_model_is_shown_and_reported(run_of_two_methods, another_result):
+    spread = 5e-9
+    read = run_of_two_methods.read_result()
+    noise = np.random.default_rng(0).normal(size=read.predictions.shape)
+    constant = replace(read, predictions=0.0716 + spread * noise)
+    another_result(constant)
+    at = calm(open_page("tradeoff", run=run_of_two_methods.id))
+    more = "tradeoff.comparison more"
+    for panel in at.segmented_control(key=more).options:
+        at = calm(at.segmented_control(key=more).set_value(panel).run())
+    for each in ("Report (HTML)", "The whole path (CSV)", "All figures (CSV)", "Test predictions (CSV)"):
+        at = calm(press(at, each))
+        assert any(button.label == each for button in at.download_button)
+
+
+def test_a_report_that_can_t_be_made_is_said_on_the_page(run_of_two_methods, monkeypatch, caplog):
+    def fail(*args, **kwargs):
+        raise ZeroDivisionError("Zoe's premium")
+
+    at = calm(open_page("tradeoff", run=run_of_two_methods.id))
+    monkeypatch.setattr("fairdash.ui.tradeoff.run.render_report", fail)
+    at = calm(at.run())
+    with caplog.at_level(logging.ERROR, logger="fairdash.app"):
+        at = press(at, "Report (HTML)")
+    (error,) = at.error
+    assert "Unexpected error" in error.value
+    assert "Zoe" not in error.value + caplog.text
+    assert "ZeroDivisionError" in caplog.text
+    monkeypatch.setattr("fairdash.ui.tradeoff.run.render_report", render_report)
+    calm(press(calm(at.run()), "Report (HTML)"))
+
+
+def test_a_damaged_model_is_said_on_the_page(run_of_two_methods):
+    run = run_of_two_methods
+    job = create_model(run.spec.source, run.spec.plan, run=run.id, method="hgr_spline", lam=1.0)
+    assert worker.main(job.id) == 0
+    at = calm(open_page("tradeoff", run=run.id))
+    at = calm(press(at, "Model, refitted on all rows (zip)"))
+    (ModelJob(job.id).folder / "result" / "bundle.zip").write_bytes(b"PK")
+    at = press(calm(at.run()), "Model, refitted on all rows (zip)")
+    assert "damaged" in at.error[0].value
+
+
+def test_a_file_is_made_once_whoever_asks_first():
+    times = []
+
+    def make():
+        times.append(1)
+        return b"content"
+
+    making = Making(make)
+    threads = [threading.Thread(target=making.content) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert (making.content(), making.failure(), len(times)) == (b"content", None, 1)
+
+
+def test_the_download_itself_fails_without_the_cause():
+    def make():
+        raise ValueError("could not convert string to float: 'Zoe'")
+
+    with pytest.raises(RunError) as caught:
+        Making(make).content()
+    assert "Zoe" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+def test_the_file_that_was_clicked_for_is_kept_until_the_browser_asks(run_of_two_methods, monkeypatch):
+    """The button is drawn anew, and the old file forgotten, only after that."""
+    at = calm(open_page("tradeoff", run=run_of_two_methods.id))
+    seen = []
+    monkeypatch.setattr(
+        "fairdash.ui.files.Making.wait_until_asked", lambda making, seconds: seen.append(making)
+    )
+    calm(press(at, "All figures (CSV)"))
+    assert len(seen) == 1
