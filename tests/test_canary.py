@@ -22,6 +22,7 @@ import pytest
 from fairdash.data import Roles, UploadSource, delete_upload, keep_upload, list_uploads, read_table
 from fairdash.data.source import save_source
 from fairdash.errors import FairdashError, StorageError
+from fairdash.jobs import process as detached
 from fairdash.runs import deletion, worker
 from fairdash.runs.deletion import delete_expired, delete_made_from
 from fairdash.runs.launch import start_model, start_run
@@ -38,7 +39,7 @@ from fairdash.ui import cached
 from fairdash.utils.safe_csv import safe_csv
 from tests.runs.test_runs import LAM, wait
 from tests.serving import until
-from tests.ui.conftest import button, open_page
+from tests.ui.conftest import calm, click, open_page
 from tests.ui.test_data_page import said, said_in_errors
 
 pytestmark = pytest.mark.usefixtures("light_runs")
@@ -51,13 +52,8 @@ ROLES = Roles(target="cost", sensitive=("age",), features=("power", "town"))
 
 def table(n: int = 200) -> pd.DataFrame:
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {
-            "age": rng.normal(50, 10, n).round(2),
-            "power": rng.normal(5, 1, n).round(3),
-            "town": rng.choice(["Lyon", "Brest"], n),
-        }
-    )
+    frame = pd.DataFrame({"age": rng.normal(50, 10, n).round(2), "power": rng.normal(5, 1, n).round(3)})
+    frame["town"] = rng.choice(["Lyon", "Brest"], n)
     frame["cost"] = (frame["power"] * 10 + frame["age"]).round(2)
     frame.loc[[7, 40], "town"] = TEXT
     frame.loc[7, ["age", "power", "cost"]] = NUMBER
@@ -77,17 +73,8 @@ def holds_canary(content: bytes) -> bool:
 
 
 def files_with_canary(home: Path) -> set[str]:
-    found = set()
-    for path in home.rglob("*"):
-        if not path.is_file():
-            continue
-        content = path.read_bytes()
-        if path.suffix == ".parquet":
-            # Packed: what is inside counts.
-            content += pd.read_parquet(path).to_csv().encode()
-        if holds_canary(content):
-            found.add(str(path.relative_to(home)))
-    return found
+    files = (path for path in home.rglob("*") if path.is_file())
+    return {str(path.relative_to(home)) for path in files if any(map(holds_canary, decoded(path)))}
 
 
 def test_the_search_finds_what_is_there(home: Path) -> None:
@@ -129,59 +116,50 @@ def test_a_model_to_take_away_tells_no_cell_but_the_levels_of_texts(home: Path) 
         assert b"CANARY" not in content
 
 
-def test_what_fails_tells_where_and_never_on_what(
-    home: Path,
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture,
-) -> None:
+def test_what_fails_tells_where_and_never_on_what(home, caplog, monkeypatch, capsys) -> None:
     caplog.set_level(logging.DEBUG)
     source = upload(table())
     messages = []
+
+    def fails(source: UploadSource) -> str:
+        run = create_run(source, PLAN)
+        assert worker.main(run.id) == 1
+        assert run.status.state == FAILED
+        messages.append(run.status.message)
+        return messages[-1]
 
     def broken(*args: object, **options: object) -> None:
         raise ValueError(f"could not convert string to float: '{TEXT}'")
 
     with monkeypatch.context() as patch:
         patch.setattr(UploadSource, "load", broken)
-        run = create_run(source, PLAN)
-        assert worker.main(run.id) == 1
-        assert run.status.state == FAILED
-        messages.append(run.status.message)
+        fails(source)
         study = Study(PROXIES, source=source.to_json(), sensitive="age")
         assert worker.main(create_study(study).id) == 1
     assert "ValueError" in caplog.text
     assert "test_canary.py" in caplog.text, "the place is told"
-    bad = table()
-    bad["cost"] = bad["cost"].astype(object)
+    bad = table().astype({"cost": object})
     bad.loc[3, "cost"] = TEXT
-    run = create_run(upload(bad), PLAN)
-    assert worker.main(run.id) == 1
-    messages.append(Run(run.id).status.message)
-    assert "“cost”" in messages[-1]
+    assert "“cost”" in fails(upload(bad))
     delete_upload(source.sha256)
-    run = create_run(source, PLAN)
-    assert worker.main(run.id) == 1
-    messages.append(Run(run.id).status.message)
-    assert "not stored here any more" in messages[-1]
+    assert "not stored here any more" in fails(source)
     printed = capsys.readouterr()
-    for text in (*messages, caplog.text, printed.out, printed.err):
-        assert not holds_canary(text.encode())
+    assert not holds_canary("".join([*messages, caplog.text, printed.out, printed.err]).encode())
     assert all(name.startswith("uploads/") for name in files_with_canary(home))
 
 
 @pytest.mark.parametrize("spoil", ["quote", "width", "infinite", "nul", "twice"])
 def test_a_file_that_can_not_be_read_is_not_quoted(spoil: str) -> None:
     text = table(60).to_csv(index=False)
-    text = {
+    spoiled = {
         "quote": text + f'1,2,"{TEXT}\n',
         "width": text + f"{TEXT},1\n",
         "infinite": text + f"1,1e400,{TEXT},{NUMBER}\n",
         "nul": text + f"{TEXT}\0,1,2,3\n",
         "twice": text.replace("power", "age", 1),
-    }[spoil]
+    }
     with pytest.raises(FairdashError) as caught:
-        read_table(text.encode())
+        read_table(spoiled[spoil].encode())
     assert not holds_canary(str(caught.value).encode())
 
 
@@ -219,22 +197,22 @@ def home(tmp_path: Path) -> Path:
 
 
 def decoded(path: Path) -> Iterator[bytes]:
-    """What a file holds, as it is and unpacked; the numbers of safetensors lie there as they are."""
-    content = path.read_bytes()
-    yield content
+    """What a file holds, as it is and of a packed table as text; the numbers of safetensors lie there as they are."""
+    yield path.read_bytes()
     if path.suffix == ".parquet":
         yield pd.read_parquet(path).to_csv().encode()
-    if content.startswith(b"PK"):
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            yield from map(archive.read, archive.namelist())
 
 
 def with_canary(home: Path) -> set[str]:
-    """Files in which a planted value can be found."""
-    found = set()
-    for path in home.rglob("*"):
-        if path.is_file() and any(holds_canary(part) or b"CANARY" in part for part in decoded(path)):
-            found.add(path.relative_to(home).as_posix().split("/")[0])
+    """Folders with a planted value, in archives too and as JSON escapes it."""
+    found = {name.split("/")[0] for name in files_with_canary(home)}
+    for path in (path for path in home.rglob("*") if path.is_file()):
+        content = path.read_bytes()
+        if content.startswith(b"PK"):
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                content = b"".join(map(archive.read, archive.namelist()))
+        if b"CANARY" in content or holds_canary(content):
+            found.add(path.relative_to(home).parts[0])
     return found
 
 
@@ -288,21 +266,19 @@ def test_no_value_is_found_after_delete_it_now(home: Path, everything: UploadSou
     at = open_page("data", dataset=save_source(source))
     assert "3 runs, 1 model, 1 search, 1 background computation" in said(at)
     assert "Running work (1) is stopped first" in said(at)
-    at = button(at, "Delete it now").click().run()
-    assert not at.error
+    at = calm(click(at, "Delete it now"))
     assert with_canary(home) == set()
     assert naming(home, source.sha256) == []
     assert not running.folder.exists()
-    assert [each.sha256 for each in list_uploads()] == [other.sha256]
-    assert kept.spec.source.sha256 == other.sha256
-    # Nobody was left at work who could bring it back.
+    assert [each.sha256 for each in list_uploads()] == [other.sha256] == [kept.spec.source.sha256]
+    # Nobody was left at work who could bring it back, and neither does a look at the page.
     until(lambda: not any("_work" in each.name for each in threading.enumerate()))
+    at.run()
     assert with_canary(home) == set()
+    assert len(list_uploads()) == 1
 
 
-def test_a_process_that_does_not_listen_is_ended(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fairdash.jobs import process as detached
-
+def test_a_process_that_does_not_listen_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(detached.stop, "__kwdefaults__", {"seconds": 0.2})
     source = upload(table())
     run = create_run(source, PLAN)
@@ -364,31 +340,26 @@ def test_a_window_that_still_holds_the_file_does_not_bring_it_back() -> None:
 
 
 def test_the_end_of_the_term_reaches_as_far(home: Path, everything: UploadSource) -> None:
-    source = everything
     (kept,) = list_uploads()
     assert delete_expired() == 0
     assert with_canary(home) == {"uploads", "runs", "models"}
     assert delete_expired(now=kept.kept_at + timedelta(days=31)) == 1
     assert with_canary(home) == set()
-    assert naming(home, source.sha256) == []
+    assert naming(home, everything.sha256) == []
 
 
-def test_what_was_cut_off_is_ended_at_the_next_time(
-    home: Path, everything: UploadSource, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source = everything
-
+def test_what_was_cut_off_is_ended_at_the_next_time(home, everything, monkeypatch) -> None:
     def cut_off(folder: Path) -> None:
         raise OSError(28, "No space left on device", str(folder))
 
     with monkeypatch.context() as patch:
         patch.setattr(deletion.shutil, "rmtree", cut_off)
         with pytest.raises(StorageError, match="Not everything can be deleted"):
-            delete_made_from(source.sha256)
+            delete_made_from(everything.sha256)
     assert with_canary(home) == {"runs", "models"}
     deletion.enforce()
     assert with_canary(home) == set()
-    assert naming(home, source.sha256) == []
+    assert naming(home, everything.sha256) == []
 
 
 def test_a_file_that_is_uploaded_again_meanwhile_stays(home: Path) -> None:
