@@ -14,7 +14,6 @@ import pytest
 import streamlit as st
 
 from fairdash.data import Roles, build_dataset, uploads
-from fairdash.data.leak_check import check_data
 from fairdash.data.source import load_source
 from fairdash.dependence import measure
 from fairdash.runs import worker
@@ -411,24 +410,22 @@ def tariff(n: int = 600) -> pd.DataFrame:
 
 
 def features(at):
-    (found,) = [each for each in at.multiselect if each.label.startswith("Features")]
-    return found
+    return named(at.multiselect, "Features")
 
 
 def test_features_stay_chosen_when_another_role_changes() -> None:
     frame = tariff().assign(rooms=np.arange(600) % 5, zone=["a", "b", "c"] * 200).drop(columns="ClaimNb")
     # Of this column nothing can be made: no recipe is stored, and the session alone knows what was chosen.
     frame.loc[3, "DrivAge"] = np.nan
-    at = upload(csv(frame))
-    at = features(at).set_value(["VehPower", "zone"]).run()
-    at = box(at, "Exposure").set_value("None: all rows have equal weight").run()
-    assert features(at).value == ["VehPower", "zone"]
-    at = box(at, "Exposure").set_value("Exposure").run()
-    assert features(at).value == ["VehPower", "zone"]
-    at = box(at, "Existing prediction").set_value("VehPower").run()
-    assert features(at).value == ["zone"]
-    at = box(at, "Existing prediction").set_value("None").run()
-    assert features(at).value == ["VehPower", "zone"]
+    at = features(upload(csv(frame))).set_value(["VehPower", "zone"]).run()
+    for role, column, chosen in (
+        ("Exposure", "None: all rows have equal weight", ["VehPower", "zone"]),
+        ("Exposure", "Exposure", ["VehPower", "zone"]),
+        ("Existing prediction", "VehPower", ["zone"]),
+        ("Existing prediction", "None", ["VehPower", "zone"]),
+    ):
+        at = box(at, role).set_value(column).run()
+        assert features(at).value == chosen
     at = box(at, "Target").set_value("VehPower").run()
     assert "rooms" not in features(at).value, "left out by hand"
 
@@ -446,18 +443,14 @@ def test_targets_of_pricing_are_offered_by_name(label: str) -> None:
     target, weight, loss = TARGETS[label]
     frame = tariff()
     frame.loc[frame["ClaimNb"].idxmin(), "ClaimAmount"] = 70.0
-    at = click(upload(csv(frame)), "Claim frequency")
-    at = click(at, label)
+    at = click(click(upload(csv(frame)), "Claim frequency"), label)
     source = load_source(at.query_params["dataset"])
     assert (source.roles.target, source.roles.weight, source.roles.rate) == (target, weight, True)
-    dataset = source.load()
-    kept = frame[frame[weight] > 0]
-    assert np.average(dataset.target, weights=dataset.weight) == pytest.approx(
-        kept[target].sum() / kept[weight].sum()
-    )
+    dataset, kept = source.load(), frame[frame[weight] > 0]
+    mean = kept[target].sum() / kept[weight].sum()
+    assert np.average(dataset.target, weights=dataset.weight) == pytest.approx(mean)
     settings = default_plan(dataset).settings
-    assert settings.loss == loss
-    assert settings.balance, "with a log link totals are preserved"
+    assert (settings.loss, settings.balance) == (loss, True), "with a log link totals are preserved"
     train = open_page("train", dataset=at.query_params["dataset"])
     assert train.selectbox(key="train.form loss").value == loss
     assert train.checkbox(key="train.form balance").value
@@ -483,25 +476,18 @@ def test_amounts_below_zero_are_asked_about_before_a_price_is_made(label: str) -
     at = upload(csv(frame))
     assert [each.label for each in at.button if "ClaimAmount ÷ Exposure" in each.label], "a price target"
     assert f"7 places; lines {free[0] + 2}, " in said_in_errors(at)
-    at = click(at, label)
-    assert not at.error
-    source = load_source(at.query_params["dataset"])
-    dataset = source.load()
-    cost, kept = frame["ClaimAmount"], np.ones(600, dtype=bool)
-    if label == "Count them as 0":
-        cost = cost.clip(lower=0)
-    elif label == "Leave these rows out":
-        kept = (cost >= 0).to_numpy()
-    premium = cost[kept].sum() / frame["Exposure"][kept].sum()
+    at = calm(click(at, label))
+    kept = frame[frame["ClaimAmount"] >= 0] if label == "Leave these rows out" else frame
+    cost = kept["ClaimAmount"].clip(lower=0 if label == "Count them as 0" else None)
+    premium = cost.sum() / kept["Exposure"].sum()
     assert f"= {amount(premium)} over all rows" in said(at)
     # The table of columns shows the same number, and no average of totals.
     (table,) = [each.value for each in at.dataframe if "role" in each.value]
     assert table.set_index("role")["mean"]["target"] == pytest.approx(premium)
     loss = "squared_error" if label == "Use them as they are" else "tweedie"
-    assert default_plan(dataset).settings.loss == loss
+    assert default_plan(load_source(at.query_params["dataset"]).load()).settings.loss == loss
     # Another way takes the place of the first.
-    at = click(at, f"{label}: ClaimAmount")
-    assert "below zero" in said_in_errors(at)
+    assert "below zero" in said_in_errors(click(at, f"{label}: ClaimAmount"))
 
 
 def test_what_looks_too_good_is_warned_of_beside_the_roles_and_one_click_leaves_it_out() -> None:
@@ -526,19 +512,15 @@ def test_what_looks_too_good_is_warned_of_beside_the_roles_and_one_click_leaves_
 
 
 def test_leaving_a_feature_out_does_not_check_the_table_again(monkeypatch) -> None:
-    checked = []
-
-    def check(frame, **roles):
-        checked.append(roles["columns"])
-        return check_data(frame, **roles)
-
-    monkeypatch.setattr(cached, "check_data", check)
+    checked, check = [], cached.check_data
+    monkeypatch.setattr(
+        cached, "check_data", lambda frame, **r: checked.append(r["columns"]) or check(frame, **r)
+    )
     frame = tariff(1500).drop(columns="ClaimAmount")
     frame["calls"] = np.random.default_rng(2).poisson(0.05 + 4.0 * frame["ClaimNb"])
     at = upload(csv(frame))
     assert checked == [("VehPower", "calls")]
-    at = click(at, "Leave out calls")
-    assert features(at).value == ["VehPower"]
+    assert features(click(at, "Leave out calls")).value == ["VehPower"]
     assert len(checked) == 1
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib.resources import files
 
@@ -47,6 +47,7 @@ from tests.ui.conftest import (
     charts,
     click,
     move,
+    named,
     numbers,
     open_page,
     stage,
@@ -308,11 +309,8 @@ def test_what_moves_stands_at_the_chosen_stop_as_the_figures_say_and_is_small(fi
         trace = data["figures"][each["figure"]]["spec"]["data"][each["part"]]
         assert numbers(trace["y"]) == pytest.approx(np.array(each["y"][at]), rel=1e-4)
         assert each.get("name", [trace["name"]] * 99)[at] == trace["name"]
-
-
-def test_an_address_between_two_stops_shows_the_middle_one(finished_run):
-    data = stage(open_page("tradeoff", run=finished_run.id, lam="1.234567"))
-    assert data["slider"]["stops"][data["slider"]["at"]] == "1"
+    between = open_page("tradeoff", run=finished_run.id, lam="1.234567")
+    assert lam_shown(between) == "1", "the middle one of two stops"
 
 
 @pytest.fixture
@@ -342,23 +340,19 @@ def test_the_picture_of_home_is_made_of_its_numbers(curve, name):
 
 
 def press(at, label):
-    (button,) = [each for each in at.download_button if each.label == label]
-    return button.click().run()
+    return named(at.download_button, label).click().run()
 
 
 def test_a_constant_model_is_shown_and_reported(run_of_two_methods, another_result):
-    spread = 5e-9
     read = run_of_two_methods.read_result()
-    noise = np.random.default_rng(0).normal(size=read.predictions.shape)
-    constant = replace(read, predictions=0.0716 + spread * noise)
-    another_result(constant)
+    noise = 5e-9 * np.random.default_rng(0).normal(size=read.predictions.shape)
+    another_result(replace(read, predictions=0.0716 + noise))
     at = calm(open_page("tradeoff", run=run_of_two_methods.id))
-    more = "tradeoff.comparison more"
-    for panel in at.segmented_control(key=more).options:
-        at = calm(at.segmented_control(key=more).set_value(panel).run())
+    for panel in at.segmented_control(key="tradeoff.comparison more").options:
+        at = calm(look(at, panel))
     for each in ("Report (HTML)", "The whole path (CSV)", "All figures (CSV)", "Test predictions (CSV)"):
         at = calm(press(at, each))
-        assert any(button.label == each for button in at.download_button)
+        assert named(at.download_button, each)
 
 
 def test_a_report_that_can_t_be_made_is_said_on_the_page(run_of_two_methods, monkeypatch, caplog):
@@ -391,18 +385,10 @@ def test_a_damaged_model_is_said_on_the_page(run_of_two_methods):
 
 def test_a_file_is_made_once_whoever_asks_first():
     times = []
-
-    def make():
-        times.append(1)
-        return b"content"
-
-    making = Making(make)
-    threads = [threading.Thread(target=making.content) for _ in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    assert (making.content(), making.failure(), len(times)) == (b"content", None, 1)
+    making = Making(lambda: times.append(1) or b"content")
+    with ThreadPoolExecutor(4) as pool:
+        assert {*pool.map(lambda _: making.content(), range(4))} == {b"content"}
+    assert (making.failure(), len(times)) == (None, 1)
 
 
 def test_the_download_itself_fails_without_the_cause():
@@ -418,10 +404,7 @@ def test_the_download_itself_fails_without_the_cause():
 
 def test_the_file_that_was_clicked_for_is_kept_until_the_browser_asks(run_of_two_methods, monkeypatch):
     """The button is drawn anew, and the old file forgotten, only after that."""
-    at = calm(open_page("tradeoff", run=run_of_two_methods.id))
-    seen = []
-    monkeypatch.setattr(
-        "fairdash.ui.files.Making.wait_until_asked", lambda making, seconds: seen.append(making)
-    )
+    at, seen = calm(open_page("tradeoff", run=run_of_two_methods.id)), []
+    monkeypatch.setattr(Making, "wait_until_asked", lambda making, seconds: seen.append(making))
     calm(press(at, "All figures (CSV)"))
     assert len(seen) == 1
