@@ -163,3 +163,11 @@ def test_a_deterministic_link_reads_a_large_chi2_and_not_minus_thousands(n):
     """No n rows can show a density ratio above n: the ratio is capped there."""
     u = np.linspace(-10, 10, n)
     assert 5 < measure("chi2_nn", u, u, random_state=0) < n
+
+
+@pytest.mark.parametrize("n", [300, 2000])
+def test_steps_follow_a_link_in_one_tail_and_smooth_splines_alone_do_not(n):
+    u, noise = np.random.default_rng([1, n]).normal(size=(2, n))
+    v = np.where(u > np.quantile(u, 0.95), 3 + 2 * u, noise)
+    assert measure("hgr_spline", u, v) > 0.95
+    assert measure("hgr_spline", u, v, evaluation="in_sample") < 0.85
