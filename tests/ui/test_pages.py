@@ -282,7 +282,7 @@ NO_WIDGETS = ("sorted", "min", "max", "sort_values")
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_part_of_every_page_can_be_shown(page, run_of_two_methods):
+def test_every_part_of_each_page_can_be_shown(page, run_of_two_methods):
     at = calm(open_page(page, run=run_of_two_methods.id))
     # The controls that show one of several parts, by key.
     keys = [each.key for each in at.segmented_control]
