@@ -1,27 +1,46 @@
-"""A planted personal value shows up nowhere but in the data: not in messages, logs or files about runs."""
+"""A planted personal value is in the data alone, not in messages, logs or files, and deletion reaches all of it."""
 
 from __future__ import annotations
 
+import io
 import logging
+import os
+import shutil
+import subprocess
+import sys
+import threading
 import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.data import Roles, UploadSource, delete_upload, keep_upload, read_table
-from fairdash.errors import FairdashError
-from fairdash.runs import worker
+from fairdash.data import Roles, UploadSource, delete_upload, keep_upload, list_uploads, read_table
+from fairdash.data.source import save_source
+from fairdash.errors import FairdashError, StorageError
+from fairdash.jobs import process as detached
+from fairdash.runs import deletion, worker
+from fairdash.runs.deletion import delete_expired, delete_made_from
 from fairdash.runs.launch import start_model, start_run
-from fairdash.runs.status import DONE, FAILED
+from fairdash.runs.models import create_model
+from fairdash.runs.searches import create_search
+from fairdash.runs.status import DONE, FAILED, QUEUED, RUNNING
 from fairdash.runs.store import Run, create_run
 from fairdash.runs.studies import create_study
 from fairdash.simulations.studies import PROXIES, Study
+from fairdash.storage import data_folder
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
+from fairdash.ui import cached
 from fairdash.utils.safe_csv import safe_csv
-from tests.runs.test_runs import wait
+from tests.runs.test_runs import LAM, wait
+from tests.serving import until
+from tests.ui.conftest import calm, click, open_page
+from tests.ui.test_data_page import said, said_in_errors
 
 pytestmark = pytest.mark.usefixtures("light_runs")
 
@@ -33,13 +52,8 @@ ROLES = Roles(target="cost", sensitive=("age",), features=("power", "town"))
 
 def table(n: int = 200) -> pd.DataFrame:
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {
-            "age": rng.normal(50, 10, n).round(2),
-            "power": rng.normal(5, 1, n).round(3),
-            "town": rng.choice(["Lyon", "Brest"], n),
-        }
-    )
+    frame = pd.DataFrame({"age": rng.normal(50, 10, n).round(2), "power": rng.normal(5, 1, n).round(3)})
+    frame["town"] = rng.choice(["Lyon", "Brest"], n)
     frame["cost"] = (frame["power"] * 10 + frame["age"]).round(2)
     frame.loc[[7, 40], "town"] = TEXT
     frame.loc[7, ["age", "power", "cost"]] = NUMBER
@@ -59,33 +73,19 @@ def holds_canary(content: bytes) -> bool:
 
 
 def files_with_canary(home: Path) -> set[str]:
-    found = set()
-    for path in home.rglob("*"):
-        if not path.is_file():
-            continue
-        content = path.read_bytes()
-        if path.suffix == ".parquet":
-            # Packed: what is inside counts.
-            content += pd.read_parquet(path).to_csv().encode()
-        if holds_canary(content):
-            found.add(str(path.relative_to(home)))
-    return found
+    files = (path for path in home.rglob("*") if path.is_file())
+    return {str(path.relative_to(home)) for path in files if any(map(holds_canary, decoded(path)))}
 
 
-def test_the_search_finds_what_is_there(home_folder: Path) -> None:
+def test_the_search_finds_what_is_there(home: Path) -> None:
     upload(table())
-    assert len(files_with_canary(home_folder)) == 1
-    table().to_parquet(home_folder / "x.parquet", compression="zstd")
-    (home_folder / "y.bin").write_bytes(table()["cost"].to_numpy().tobytes())
-    assert len(files_with_canary(home_folder)) == 3
+    assert len(files_with_canary(home)) == 1
+    table().to_parquet(home / "x.parquet", compression="zstd")
+    (home / "y.bin").write_bytes(table()["cost"].to_numpy().tobytes())
+    assert len(files_with_canary(home)) == 3
 
 
-@pytest.fixture
-def home_folder(tmp_path: Path) -> Path:
-    return tmp_path / "home"
-
-
-def test_from_upload_to_export_no_file_but_the_data_holds_it(home_folder: Path) -> None:
+def test_from_upload_to_export_no_file_but_the_data_holds_it(home: Path) -> None:
     source = upload(table())
     study = Study(PROXIES, source=source.to_json(), sensitive="age")
     assert worker.main(create_study(study).id) == 0
@@ -94,81 +94,72 @@ def test_from_upload_to_export_no_file_but_the_data_holds_it(home_folder: Path) 
     result = run.read_result()
     for exported in (result.frame, result.members):
         assert not holds_canary(safe_csv(exported))
-    assert files_with_canary(home_folder) == {
+    assert files_with_canary(home) == {
         f"uploads/{source.sha256}.upload",
         # The rows that the pages draw are data too.
         f"runs/{run.id}/result/rows.safetensors",
     }
 
 
-def test_a_model_to_take_away_tells_no_cell_but_the_levels_of_texts(home_folder: Path) -> None:
+def test_a_model_to_take_away_tells_no_cell_but_the_levels_of_texts(home: Path) -> None:
     source = upload(table())
     job = start_model(source, PLAN, run="0" * 12, method="hgr_nn", lam=1.0)
     assert wait(job).state == DONE
-    assert files_with_canary(home_folder) == {f"uploads/{source.sha256}.upload"}
+    assert files_with_canary(home) == {f"uploads/{source.sha256}.upload"}
     with zipfile.ZipFile(job.folder / "result" / "bundle.zip") as bundle:
         files = {name: bundle.read(name) for name in bundle.namelist()}
     # Escaped as JSON has it; the README says so, and no other file may.
     assert b"CANARY" in files.pop("model.safetensors")
     assert "every value that occurs in the columns of text" in " ".join(files["README.txt"].decode().split())
-    for content in (*files.values(), *(path.read_bytes() for path in (home_folder / "lanes").glob("*.log"))):
+    for content in (*files.values(), *(path.read_bytes() for path in (home / "lanes").glob("*.log"))):
         assert not holds_canary(content)
         assert b"CANARY" not in content
 
 
-def test_what_fails_tells_where_and_never_on_what(
-    home_folder: Path,
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture,
-) -> None:
+def test_what_fails_tells_where_and_never_on_what(home, caplog, monkeypatch, capsys) -> None:
     caplog.set_level(logging.DEBUG)
     source = upload(table())
     messages = []
+
+    def fails(source: UploadSource) -> str:
+        run = create_run(source, PLAN)
+        assert worker.main(run.id) == 1
+        assert run.status.state == FAILED
+        messages.append(run.status.message)
+        return messages[-1]
 
     def broken(*args: object, **options: object) -> None:
         raise ValueError(f"could not convert string to float: '{TEXT}'")
 
     with monkeypatch.context() as patch:
         patch.setattr(UploadSource, "load", broken)
-        run = create_run(source, PLAN)
-        assert worker.main(run.id) == 1
-        assert run.status.state == FAILED
-        messages.append(run.status.message)
+        fails(source)
         study = Study(PROXIES, source=source.to_json(), sensitive="age")
         assert worker.main(create_study(study).id) == 1
     assert "ValueError" in caplog.text
     assert "test_canary.py" in caplog.text, "the place is told"
-    bad = table()
-    bad["cost"] = bad["cost"].astype(object)
+    bad = table().astype({"cost": object})
     bad.loc[3, "cost"] = TEXT
-    run = create_run(upload(bad), PLAN)
-    assert worker.main(run.id) == 1
-    messages.append(Run(run.id).status.message)
-    assert "“cost”" in messages[-1]
+    assert "“cost”" in fails(upload(bad))
     delete_upload(source.sha256)
-    run = create_run(source, PLAN)
-    assert worker.main(run.id) == 1
-    messages.append(Run(run.id).status.message)
-    assert "not stored here any more" in messages[-1]
+    assert "not stored here any more" in fails(source)
     printed = capsys.readouterr()
-    for text in (*messages, caplog.text, printed.out, printed.err):
-        assert not holds_canary(text.encode())
-    assert all(name.startswith("uploads/") for name in files_with_canary(home_folder))
+    assert not holds_canary("".join([*messages, caplog.text, printed.out, printed.err]).encode())
+    assert all(name.startswith("uploads/") for name in files_with_canary(home))
 
 
 @pytest.mark.parametrize("spoil", ["quote", "width", "infinite", "nul", "twice"])
 def test_a_file_that_can_not_be_read_is_not_quoted(spoil: str) -> None:
     text = table(60).to_csv(index=False)
-    text = {
+    spoiled = {
         "quote": text + f'1,2,"{TEXT}\n',
         "width": text + f"{TEXT},1\n",
         "infinite": text + f"1,1e400,{TEXT},{NUMBER}\n",
         "nul": text + f"{TEXT}\0,1,2,3\n",
         "twice": text.replace("power", "age", 1),
-    }[spoil]
+    }
     with pytest.raises(FairdashError) as caught:
-        read_table(text.encode())
+        read_table(spoiled[spoil].encode())
     assert not holds_canary(str(caught.value).encode())
 
 
@@ -192,3 +183,190 @@ def test_a_fault_on_a_page_is_logged_without_what_it_happened_to(caplog: pytest.
     assert "KeyError" in caplog.text
     assert "ValueError" in caplog.text
     assert not holds_canary(caplog.text.encode())
+
+
+pytestmark = pytest.mark.usefixtures("light_runs")
+
+#: Goes on until it is stopped.
+ENDLESS = replace(PLAN, settings=replace(PLAN.settings, n_epochs=1_000_000))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+def decoded(path: Path) -> Iterator[bytes]:
+    """What a file holds, as it is and of a packed table as text; the numbers of safetensors lie there as they are."""
+    yield path.read_bytes()
+    if path.suffix == ".parquet":
+        yield pd.read_parquet(path).to_csv().encode()
+
+
+def with_canary(home: Path) -> set[str]:
+    """Folders with a planted value, in archives too and as JSON escapes it."""
+    found = {name.split("/")[0] for name in files_with_canary(home)}
+    for path in (path for path in home.rglob("*") if path.is_file()):
+        content = path.read_bytes()
+        if content.startswith(b"PK"):
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                content = b"".join(map(archive.read, archive.namelist()))
+        if b"CANARY" in content or holds_canary(content):
+            found.add(path.relative_to(home).parts[0])
+    return found
+
+
+def naming(home: Path, digest: str) -> list[Path]:
+    """Files that name the file, by their own name or inside."""
+    files = [path for path in home.rglob("*") if path.is_file()]
+    return [path for path in files if digest in path.name or digest.encode() in path.read_bytes()]
+
+
+def make_everything(source: UploadSource) -> None:
+    """A run, a model, a search and a study, all done, and what a fault leaves behind."""
+    save_source(source)
+    for job in (
+        create_run(source, PLAN),
+        create_model(source, PLAN, run="0" * 12, method="hgr_nn", lam=1.0),
+        create_search(source, LAM),
+    ):
+        assert worker.main(job.id) == 0
+    study = Study(PROXIES, source=source.to_json(), sensitive="age")
+    assert worker.main(create_study(study).id) == 0
+    damaged = create_run(source, PLAN)
+    (damaged.folder / "spec.json").write_text(f"{source.sha256} cut off")
+    (damaged.folder / ".result1").mkdir()
+    table().to_parquet(damaged.folder / ".result1" / "rows.parquet", compression="zstd")
+    kept = damaged.folder.parents[1] / "uploads"
+    (kept / ".cut-off.part").write_bytes((kept / f"{source.sha256}.upload").read_bytes()[:5000])
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, UploadSource]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAIRDASH_HOME", str(tmp_path_factory.mktemp("deletion") / "home"))
+        source = upload(table())
+        make_everything(source)
+        return data_folder("runs").parent, source
+
+
+@pytest.fixture
+def everything(template: tuple[Path, UploadSource], home: Path) -> UploadSource:
+    """A file from which everything was made, in this test's own home."""
+    shutil.copytree(template[0], home)
+    return template[1]
+
+
+def test_no_value_is_found_after_delete_it_now(home: Path, everything: UploadSource) -> None:
+    source, other = everything, keep_upload(b"a,b\n1,2\n", name="other.csv")
+    kept = create_run(UploadSource(sha256=other.sha256, name="other.csv", roles=ROLES), PLAN)
+    running = start_run(source, ENDLESS)
+    assert wait(running, lambda status: status.state != QUEUED).state == RUNNING
+    assert with_canary(home) == {"uploads", "runs", "models"}
+    at = open_page("data", dataset=save_source(source))
+    assert "3 runs, 1 model, 1 search, 1 background computation" in said(at)
+    assert "Running work (1) is stopped first" in said(at)
+    at = calm(click(at, "Delete it now"))
+    assert with_canary(home) == set()
+    assert naming(home, source.sha256) == []
+    assert not running.folder.exists()
+    assert [each.sha256 for each in list_uploads()] == [other.sha256] == [kept.spec.source.sha256]
+    # Nobody was left at work who could bring it back, and neither does a look at the page.
+    until(lambda: not any("_work" in each.name for each in threading.enumerate()))
+    at.run()
+    assert with_canary(home) == set()
+    assert len(list_uploads()) == 1
+
+
+def test_a_process_that_does_not_listen_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(detached.stop, "__kwdefaults__", {"seconds": 0.2})
+    source = upload(table())
+    run = create_run(source, PLAN)
+    deaf = "from fairdash.runs import worker; import time; worker.WORK = {worker.Run: lambda *_: time.sleep(99)}; "
+    process = subprocess.Popen([sys.executable, "-c", f"{deaf}worker.main('{run.id}')"], env=os.environ)
+    try:
+        until(run.is_held)
+        delete_made_from(source.sha256)
+        assert process.wait(timeout=10) != 0
+    finally:
+        process.kill()
+    assert not run.folder.exists()
+
+
+def test_a_worker_that_comes_late_brings_nothing_back(home: Path) -> None:
+    source = upload(table())
+    run = create_run(source, PLAN)
+    late = worker.open_job(run.id)
+    delete_made_from(source.sha256)
+    assert worker.work_at(late, worker._train) == 1
+    assert not run.folder.exists()
+
+
+def test_another_server_process_shows_it_no_more() -> None:
+    source = upload(table())
+    run = create_run(source, PLAN)
+    assert worker.main(run.id) == 0
+    # In memory here, as in any process that has shown it.
+    assert cached.dataset_of(source).n_rows == len(cached.result_of(run).target) == 200
+    assert cached.upload_of(source.sha256, source.name, source.reading)[1].n_rows == 200
+    cached.contents_of(source.sha256)
+    elsewhere = f"from fairdash.runs.deletion import delete_made_from; delete_made_from('{source.sha256}')"
+    subprocess.run([sys.executable, "-c", elsewhere], check=True, env=os.environ)
+    for look in (
+        lambda: cached.dataset_of(source),
+        lambda: cached.summary_of(source),
+        lambda: cached.upload_of(source.sha256, source.name, source.reading),
+        lambda: cached.contents_of(source.sha256),
+        lambda: cached.result_of(run),
+        lambda: cached._load(source),
+    ):
+        with pytest.raises(FairdashError):
+            look()
+
+
+def test_a_window_that_still_holds_the_file_does_not_bring_it_back() -> None:
+    at = open_page("data").segmented_control(key="data.choice table").set_value("upload").run()
+    content = table().to_csv(index=False).encode()
+    at = at.file_uploader[0].set_value(("policies.csv", content, "text/csv")).run()
+    (kept,) = list_uploads()
+    delete_made_from(kept.sha256)
+    at = at.run()
+    assert list_uploads() == ()
+    assert "not stored here any more" in said_in_errors(at)
+    # Given once more by hand it is a new file.
+    at = at.run()
+    at = at.file_uploader[0].set_value(("policies.csv", content, "text/csv")).run()
+    assert [each.sha256 for each in list_uploads()] == [kept.sha256]
+
+
+def test_the_end_of_the_term_reaches_as_far(home: Path, everything: UploadSource) -> None:
+    (kept,) = list_uploads()
+    assert delete_expired() == 0
+    assert with_canary(home) == {"uploads", "runs", "models"}
+    assert delete_expired(now=kept.kept_at + timedelta(days=31)) == 1
+    assert with_canary(home) == set()
+    assert naming(home, everything.sha256) == []
+
+
+def test_what_was_cut_off_is_ended_at_the_next_time(home, everything, monkeypatch) -> None:
+    def cut_off(folder: Path) -> None:
+        raise OSError(28, "No space left on device", str(folder))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(deletion.shutil, "rmtree", cut_off)
+        with pytest.raises(StorageError, match="Not everything can be deleted"):
+            delete_made_from(everything.sha256)
+    assert with_canary(home) == {"runs", "models"}
+    deletion.enforce()
+    assert with_canary(home) == set()
+    assert naming(home, everything.sha256) == []
+
+
+def test_a_file_that_is_uploaded_again_meanwhile_stays(home: Path) -> None:
+    source = upload(table())
+    mark = home / "uploads" / f"{source.sha256}.deleting"
+    mark.touch()
+    run = create_run(source, PLAN)
+    delete_expired()
+    assert Run(run.id).status.state == QUEUED
+    assert not mark.exists()

@@ -1,15 +1,28 @@
-"""Distance, kernel, neighbour, table and random-sine measures against others' code or the definition."""
+"""Classical, distance, kernel, neighbour, table and random-sine measures, KDE and FairQuant, by others' code."""
 
 from __future__ import annotations
 
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
+import torch
 from numpy.testing import assert_allclose
+from scipy import stats
 from sklearn.feature_selection import mutual_info_regression
 
-from fairdash.dependence import REGISTRY, assess_dependence, exact, measure, measure_many
+from fairdash.dependence import (
+    REGISTRY,
+    assess_dependence,
+    exact,
+    fairquant,
+    independence_floor,
+    measure,
+    measure_many,
+    quantile_groups,
+)
+from fairdash.dependence.kde import chi2_kde, hgr_kde
 from fairdash.dependence.ranks import mid_ranks
 from fairdash.errors import OptionError
 from fairdash.simulations.estimates import coefficients, studied
@@ -32,12 +45,10 @@ def test_distance_correlation_is_the_definition(pair, rng):
         a, b = (centre(np.sqrt(np.square(x[:, None] - x).sum(axis=-1))) for x in (u, v))
         return np.sqrt((a * b).mean() / np.sqrt((a * a).mean() * (b * b).mean()))
 
-    u, v = pair[0][:, None], pair[1][:, None]
-    assert measure("distance_correlation", *pair) == pytest.approx(correlation(u, v), abs=1e-10)
-    v = rng.normal(size=(257, 3))
-    assert measure("distance_correlation", pair[0], v) == pytest.approx(
-        correlation(u / u.std(), v / v.std(axis=0)), abs=1e-10
-    )
+    u, three = pair[0][:, None], rng.normal(size=(257, 3))
+    of_one, of_three = correlation(u, pair[1][:, None]), correlation(u / u.std(), three / three.std(axis=0))
+    assert measure("distance_correlation", *pair) == pytest.approx(of_one, abs=1e-10)
+    assert measure("distance_correlation", pair[0], three) == pytest.approx(of_three, abs=1e-10)
 
 
 @pytest.mark.parametrize("name", referees.pairs())
@@ -75,42 +86,36 @@ def test_kcca_is_the_definition(rng):
 
 def test_mutual_information_without_ties_is_scikit_learns(rng):
     u, v = rng.normal(size=(2, 400))
-    v = u + v
-    theirs = mutual_info_regression(u[:, None], v, n_neighbors=3, random_state=0)[0]
-    assert measure("mi_ksg", u, v) == pytest.approx(theirs, abs=1e-6)
+    theirs = mutual_info_regression(u[:, None], u + v, n_neighbors=3, random_state=0)[0]
+    assert measure("mi_ksg", u, u + v) == pytest.approx(theirs, abs=1e-6)
 
 
-def test_mutual_information_of_gaussians_and_of_discrete_variables(rng):
-    u = rng.normal(size=(10, 2000))
-    v = 0.6 * u + 0.8 * rng.normal(size=u.shape)
+def test_gaussians_and_discrete_variables_have_their_exact_values(rng):
+    u, noise = rng.normal(size=(2, 10, 2000))
+    v = 0.6 * u + 0.8 * noise
     assert measure_many("mi_ksg", u, v).mean() == pytest.approx(exact.gaussian(0.6).mi, abs=0.01)
+    assert measure_many("hgr_rdc", u[:5], v[:5], random_state=0).mean() == pytest.approx(0.6, abs=0.03)
     coin = rng.integers(0, 2, 2000)
     assert measure("mi_ksg", coin, coin) == pytest.approx(np.log(2), abs=0.01)
-
-
-def test_witsenhausen_is_exact(rng):
-    # Of two binary variables it is the absolute correlation.
-    u = rng.integers(0, 2, 300)
-    v = np.where(rng.random(300) < 0.3, 1 - u, u)
-    assert measure("hgr_witsenhausen", u, v) == pytest.approx(abs(np.corrcoef(u, v)[0, 1]))
-    u = rng.integers(-2, 3, 300)
-    assert measure("hgr_witsenhausen", u, u**2) == pytest.approx(1)
+    # Of two binary variables Witsenhausen's is the absolute correlation.
+    flipped = np.where(rng.random(2000) < 0.3, 1 - coin, coin)
+    correlation = abs(np.corrcoef(coin, flipped)[0, 1])
+    assert measure("hgr_witsenhausen", coin, flipped) == pytest.approx(correlation)
+    five = rng.integers(-2, 3, 300)
+    assert measure("hgr_witsenhausen", five, five**2) == pytest.approx(1)
 
 
 def test_rdc_is_seeded_and_its_median_steadies_it(rng):
     u, v = rng.normal(size=(2, 200))
-    one = [measure("hgr_rdc", u, v, random_state=seed) for seed in range(20)]
-    median = [measure("hgr_rdc", u, v, random_state=seed, repeats=9) for seed in range(20)]
+    one, median = (
+        [measure("hgr_rdc", u, v, random_state=seed, repeats=repeats) for seed in range(20)]
+        for repeats in (1, 9)
+    )
+    assert one[0] == measure("hgr_rdc", u, v, random_state=0)
     assert len(set(one)) > 1
     assert np.std(median) < np.std(one)
     with pytest.raises(OptionError, match="repeats"):
         measure("hgr_rdc", u, v, repeats=0)
-
-
-def test_rdc_of_gaussians(rng):
-    u = rng.normal(size=(5, 2000))
-    v = 0.6 * u + 0.8 * rng.normal(size=u.shape)
-    assert_allclose(measure_many("hgr_rdc", u, v, random_state=0).mean(), 0.6, atol=0.03)
 
 
 def written_out(u, columns):
@@ -127,12 +132,11 @@ def written_out(u, columns):
 def test_joint_distance_correlation_is_the_formula_in_whole_tables(rng):
     columns = rng.normal(size=(150, 3))
     u = np.exp(columns[:, 0] * columns[:, 1]) + rng.normal(size=150)
-    assert measure("joint_distance_correlation", u, columns) == pytest.approx(
-        written_out(u, columns), abs=1e-10
-    )
+    by_hand = pytest.approx(written_out(u, columns), abs=1e-10)
+    assert measure("joint_distance_correlation", u, columns) == by_hand
     beside_a_constant = np.column_stack([columns[:, 0], np.ones(150)])
-    one = measure("joint_distance_correlation", u, beside_a_constant)
-    assert one == pytest.approx(measure("joint_distance_correlation", u, columns[:, 0]), abs=1e-10)
+    alone = measure("joint_distance_correlation", u, columns[:, 0])
+    assert measure("joint_distance_correlation", u, beside_a_constant) == pytest.approx(alone, abs=1e-10)
 
 
 def test_joint_distance_correlation_sees_what_no_column_shows(rng):
@@ -147,15 +151,114 @@ def test_joint_distance_correlation_sees_what_no_column_shows(rng):
     found = assess_dependence("joint_distance_correlation", u, s, **options)
     assert found.p_value == pytest.approx(1 / 40)
     assert found.value > measure("distance_correlation", u, s)
-
-
-def test_dependence_among_the_columns_alone_is_none(rng):
-    s = np.repeat(rng.normal(size=(400, 1)), 2, axis=1)
-    options = {"n_permutations": 39, "n_bootstrap": 0, "random_state": 0}
-    assert assess_dependence("joint_distance_correlation", rng.normal(size=400), s, **options).p_value > 0.05
+    # Dependence among the columns alone is none.
+    twice = np.repeat(rng.normal(size=(400, 1)), 2, axis=1)
+    u = rng.normal(size=400)
+    assert assess_dependence("joint_distance_correlation", u, twice, **options).p_value > 0.05
 
 
 def test_pages_that_show_every_measure_leave_out_what_is_shown_on_request():
     asked_for = {id for id, one in REGISTRY.items() if one.on_request}
     assert asked_for == {"joint_distance_correlation"}
     assert not asked_for & {*studied(), *coefficients()}
+
+
+def test_classical_measures_are_scipys(rng):
+    u = np.round(rng.normal(size=200), 1)
+    v = u**2 + rng.normal(size=200)
+    theirs = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
+    for id, function in theirs.items():
+        assert measure(id, u, v) == pytest.approx(function(u, v).statistic)
+    x = np.round(rng.normal(size=(3, 101)), 1)
+    assert_allclose(mid_ranks(x), (stats.rankdata(x, axis=-1) - 0.5) / 101)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e-9, 1e9, 1e300])
+def test_values_of_any_size(rng, size):
+    u, v = rng.normal(size=(2, 100))
+    assert measure("pearson", u * size, u + v) == pytest.approx(measure("pearson", u, u + v))
+
+
+def smoothed_by_hand(u, v, *, reach, count, sd, damping=0.0):
+    """Mary et al. (2019) as published: the density at each of the G² points, from each of the n rows."""
+    h = (len(u) * 4 / 4) ** (-1 / 6)
+    axis = np.linspace(-reach, reach, count)
+    near = [np.exp(-((axis[:, None] - (x - x.mean()) / sd(x)) ** 2) / (2 * h**2)) for x in (u, v)]
+    joint = near[0] @ near[1].T / len(u) / np.sqrt(2 * np.pi) / h + damping
+    joint /= joint.sum()
+    q = joint / np.sqrt(joint.sum(1, keepdims=True) * joint.sum(0, keepdims=True))
+    return np.linalg.svd(q)[1][1], (q**2).sum() - 1
+
+
+def test_published_grid_is_the_published_code(rng):
+    u = rng.normal(size=150)
+    v = np.cos(u) + 0.3 * rng.normal(size=150)
+    count = int(min(50, 5 / 150 ** (-1 / 6)))
+    hgr, _ = smoothed_by_hand(u, v, reach=2.5, count=count, sd=lambda x: x.std(ddof=1), damping=1e-10)
+    _, chi2 = smoothed_by_hand(u, v, reach=2.5, count=count, sd=lambda x: x.std(ddof=1))
+    assert measure("hgr_kde", u, v, grid="published") == pytest.approx(hgr, abs=1e-7)
+    assert measure("chi2_kde", u, v, grid="published") == pytest.approx(chi2, abs=1e-7)
+
+
+def test_covering_grid_integrates_well_enough(rng):
+    u = rng.normal(size=150)
+    v = np.cos(u) + 0.3 * rng.normal(size=150)
+    hgr, chi2 = smoothed_by_hand(u, v, reach=7, count=120, sd=np.std)
+    assert measure("hgr_kde", u, v) == pytest.approx(hgr, abs=3e-3)
+    assert measure("chi2_kde", u, v) == pytest.approx(chi2, abs=2e-2)
+    with pytest.raises(OptionError, match="grid"):
+        measure("hgr_kde", u, v, grid="fine")
+
+
+@pytest.mark.parametrize("function", [hgr_kde, chi2_kde])
+def test_numpy_and_torch_agree_and_torch_has_a_gradient(function, rng):
+    u = rng.normal(size=(2, 60))
+    v = u**2 + rng.normal(size=(2, 60))
+    a, b = torch.tensor(u, requires_grad=True), torch.tensor(v)
+    assert_allclose(function(a, b).detach().numpy(), function(u, v), rtol=1e-9)
+    assert torch.autograd.gradcheck(lambda x: function(x, b), (a,), atol=1e-4)
+
+
+@pytest.mark.parametrize("value", [hgr_kde, chi2_kde])
+def test_rows_far_out_that_hardly_count_take_no_memory_and_change_nothing(value, rng):
+    u = rng.normal(size=400)
+    v = u + rng.normal(size=400)
+    u[50:] *= 1e6
+    weight = np.where(np.arange(400) < 50, 1.0, 1e-30)
+    found = value(u[None], v[None], sample_weight=weight[None])
+    assert found == pytest.approx(value(u[None, :50], v[None, :50]), abs=1e-3)
+    of_torch = value(*map(torch.from_numpy, (u, v)), sample_weight=torch.from_numpy(weight))
+    assert of_torch.item() == pytest.approx(found[0])
+
+
+def test_fairquant_is_the_formula_and_its_cumulative_form_the_authors(rng):
+    u, s = rng.normal(size=(2, 1000))
+    u = u + s
+    parts = np.array_split(u[np.argsort(s)], 50)
+    text = np.mean([abs(part.mean() - u.mean()) for part in parts])
+    result = fairquant(u, s)
+    assert (result.n_quantiles, float(result)) == (50, pytest.approx(text))
+    assert measure("fairquant", u, s) == pytest.approx(text)
+    theirs = np.mean([abs(u[s <= np.quantile(s, q)].mean() - u.mean()) for q in np.arange(0.02, 1.01, 0.02)])
+    assert fairquant(u, s, cumulative=True).value == pytest.approx(theirs)
+    assert measure("fairquant_cumulative", u, s) == pytest.approx(theirs)
+
+
+def test_quantile_groups():
+    sizes = np.bincount(quantile_groups(np.arange(399.0), 50))
+    assert (len(sizes), set(sizes)) == (50, {7, 8})
+    ages = np.repeat([18.0, 19.0, 20.0, 60.0], [5, 50, 3, 1])
+    assert pd.crosstab(ages, quantile_groups(ages, 50)).gt(0).to_numpy().tolist() == np.eye(4).tolist()
+    assert quantile_groups(np.arange(7.0), 50).tolist() == list(range(7))
+    with pytest.raises(OptionError, match="n_quantiles"):
+        quantile_groups(ages, 1)
+
+
+def test_floor_of_independence_is_the_permutations(rng):
+    u, v = rng.normal(size=(2, 3, 100))
+    floor = independence_floor("pearson", u, v, n_permutations=4000, random_state=0)
+    # |r| under independence: mean √(2/π)/√(n−1), 95 % point 1.96/√(n−1).
+    assert_allclose(floor.mean, np.sqrt(2 / np.pi) / np.sqrt(99), rtol=0.05)
+    assert_allclose(floor.q95, 1.96 / np.sqrt(99), rtol=0.06)
+    again = independence_floor("pearson", u, v, n_permutations=4000, random_state=0)
+    assert_allclose(again.q95, floor.q95, rtol=0)

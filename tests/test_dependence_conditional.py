@@ -22,13 +22,11 @@ def drawn():
 
 
 def alarms(make, *, sets=40, n=400):
-    found = 0
-    for seed in range(sets):
-        u, s, options = make(np.random.default_rng(seed), n)
-        found += (
-            assess_conditional_dependence(u, s, n_draws=199, random_state=seed, **options).p_value <= 0.05
-        )
-    return found
+    drawn = ((seed, make(np.random.default_rng(seed), n)) for seed in range(sets))
+    return sum(
+        assess_conditional_dependence(u, s, n_draws=199, random_state=seed, **options).p_value <= 0.05
+        for seed, (u, s, options) in drawn
+    )
 
 
 def curved(rng, n):
@@ -66,17 +64,18 @@ def two_factors(rng, n):
     return a * b + u, a * b + s, {"given": pd.DataFrame({"a": a == 1, "b": b == 1})}
 
 
+def policies_as_rows(rng, n):
+    u, s, options = policies(rng, n)
+    return u, s, {"given": options["given"]}
+
+
 @pytest.mark.parametrize("make", [curved, crossed, policies, weighted, many_levels, two_factors])
 def test_what_follows_c_alone_is_rarely_taken_for_a_link(make):
     assert alarms(make) <= ALARMS_OF_40
 
 
 def test_rows_of_a_policy_taken_for_witnesses_of_their_own_cry_wolf():
-    def apart(rng, n):
-        u, s, options = policies(rng, n)
-        return u, s, {"given": options["given"]}
-
-    assert alarms(apart, sets=20) > 10
+    assert alarms(policies_as_rows, sets=20) > 10
 
 
 def test_size_is_the_share_of_what_is_left_that_s_tells(drawn):
@@ -84,42 +83,35 @@ def test_size_is_the_share_of_what_is_left_that_s_tells(drawn):
     # u = c + .2·c·s: of the variance 1 + .2² that c leaves of u, c·(s − E[s|c]) tells .2².
     found = assess_conditional_dependence(c + 0.2 * c * (c + a) + b, c + a, given=c)
     assert found.size == pytest.approx(0.2 / np.sqrt(1.04), abs=0.02)
-    assert found.p_value == pytest.approx(1 / 2000)
-    assert found.varies_with == "given"
+    assert (found.p_value, found.varies_with) == (pytest.approx(1 / 2000), "given")
     assert 0.1 < found.s_explained < 0.5
     assert 0.4 < found.u_explained < 0.6
-    same_everywhere = assess_conditional_dependence(c + 0.3 * a + b, c + a, given=c)
-    assert same_everywhere.varies_with is None
-    c, a, b = drawn
+    assert assess_conditional_dependence(c + 0.3 * a + b, c + a, given=c).varies_with is None
+    c, a, _ = drawn
     assert assess_conditional_dependence(c + (c + a), c + a, given=c).size > 0.95
 
 
 def test_effects_of_opposite_sign_do_not_cancel(drawn):
     c, s, noise = drawn
-    side = np.where(c > 0, "right", "left")
-    found = assess_conditional_dependence(0.3 * np.sign(c) * s + noise, s, given=pd.Series(side, name="side"))
-    assert abs(np.corrcoef(s, 0.3 * np.sign(c) * s + noise)[0, 1]) < 0.1
+    u = 0.3 * np.sign(c) * s + noise
+    side = pd.Series(np.where(c > 0, "right", "left"), name="side")
+    found = assess_conditional_dependence(u, s, given=side)
+    assert abs(np.corrcoef(s, u)[0, 1]) < 0.1
     assert found.p_value < 0.01
     assert found.varies_with == "side"
 
 
-def signs_of_pairs(n, *, effect, as_numbers=False):
-    """u follows z in every cell of two columns of two levels, upwards where they agree and downwards else."""
-    rng = np.random.default_rng(0)
-    z, noise = rng.normal(size=(2, n))
-    columns = pd.DataFrame(rng.integers(0, 2, (n, 2)), columns=["a", "b"])
-    sign = np.where(columns["a"] == columns["b"], 1, -1)
-    return effect * z * sign + noise, z, columns if as_numbers else columns == 1
-
-
 @pytest.mark.parametrize("as_numbers", [False, True])
 def test_effects_whose_sign_two_columns_decide_together_do_not_cancel(as_numbers):
-    u, z, given = signs_of_pairs(2000, effect=0.15, as_numbers=as_numbers)
-    found = assess_conditional_dependence(u, z, given=given)
+    """u follows z in every cell of two columns of two levels, upwards where they agree and downwards else."""
+    rng = np.random.default_rng(0)
+    z, noise = rng.normal(size=(2, 2000))
+    columns = pd.DataFrame(rng.integers(0, 2, (2000, 2)), columns=["a", "b"])
+    sign, given = np.where(columns["a"] == columns["b"], 1, -1), columns if as_numbers else columns == 1
+    found = assess_conditional_dependence(0.15 * z * sign + noise, z, given=given)
     assert found.p_value < 0.01
     assert found.varies_with == "a and b"
-    u, z, given = signs_of_pairs(2000, effect=1, as_numbers=as_numbers)
-    strong = assess_conditional_dependence(u, z, given=given)
+    strong = assess_conditional_dependence(z * sign + noise, z, given=given)
     assert strong.p_value == pytest.approx(1 / 2000)
     assert strong.size == pytest.approx(np.sqrt(0.5), abs=0.05)  # r = ±.71 in every cell
 
@@ -136,8 +128,7 @@ def test_residuals_are_out_of_fold_and_in_the_units_of_u(drawn):
     c, a, b = drawn
     left = double_residuals(100 + 20 * (c + b), c + a, given=c)
     assert np.corrcoef(left.u, 20 * b)[0, 1] > 0.99
-    assert left.u.std() == pytest.approx(20, rel=0.05)
-    assert left.left_of_u == pytest.approx(0.5, abs=0.05)
+    assert (left.u.std(), left.left_of_u) == (pytest.approx(20, rel=0.05), pytest.approx(0.5, abs=0.05))
     assert abs(np.corrcoef(left.psi[:, 0], c)[0, 1]) < 0.05
     # Noise is not learned by heart: what is left of it is at least itself.
     assert double_residuals(b, a, given=c).left_of_u > 0.98
@@ -160,14 +151,12 @@ def test_the_same_seed_gives_the_same_and_the_scale_does_not_matter(drawn):
     found = assess_conditional_dependence(c + a, c + b, **options)
     assert found == assess_conditional_dependence(c + a, c + b, **options)
     moved = assess_conditional_dependence(1e6 + 1e3 * (c + a), np.exp(c + b), **options)
-    assert moved.statistic == pytest.approx(found.statistic, rel=1e-6)
-    assert moved.p_value == found.p_value
-    assert moved.size == pytest.approx(found.size, abs=1e-6)
-    no_weight = np.append(np.ones(1000), 0.0)
-    more = [np.append(x, 9.0) for x in (c + a, c + b, c)]
-    padded = assess_conditional_dependence(*more[:2], given=more[2], sample_weight=no_weight, random_state=3)
-    assert padded.n == 1000
-    assert padded.p_value == pytest.approx(found.p_value, abs=0.01)
+    same = (pytest.approx(found.statistic, rel=1e-6), found.p_value, pytest.approx(found.size, abs=1e-6))
+    assert (moved.statistic, moved.p_value, moved.size) == same
+    u, s, more = (np.append(x, 9.0) for x in (c + a, c + b, c))
+    absent = {"sample_weight": np.append(np.ones(1000), 0.0), "random_state": 3}
+    padded = assess_conditional_dependence(u, s, given=more, **absent)
+    assert (padded.n, padded.p_value) == (1000, pytest.approx(found.p_value, abs=0.01))
 
 
 def test_what_cannot_be_asked_is_refused(drawn):
@@ -192,30 +181,29 @@ def test_more_functions_than_rows_give_the_same_ridge():
     functions, penalty, y = rng.normal(size=(n, p)), rng.uniform(1, 50, p), rng.normal(size=(n, 2))
     weight, folds = rng.uniform(1, 2, n), np.arange(n) % 5
     found = ridge_out_of_fold(functions, penalty, y, weight, folds)
-    centred = y - np.average(y, axis=0, weights=weight)
+    mean = np.average(y, axis=0, weights=weight)
     # Written out with all functions, at each of the ridges that are tried.
     x = np.column_stack([np.full(n, 100.0), functions / np.sqrt(penalty)])
     told = np.empty((25, n, 2))
     for k, ridge in enumerate(np.logspace(-7, 1, 25)):
-        for fold in range(5):
-            train = folds != fold
+        for train in (folds != fold for fold in range(5)):
             own = weight[train][:, None] * x[train]
             gram = own.T @ x[train] + ridge * weight[train].sum() * np.eye(p + 1)
-            told[k, ~train] = x[~train] @ np.linalg.solve(gram, own.T @ centred[train])
-    error = np.einsum("i,kit->kt", weight, (centred - told) ** 2)
+            told[k, ~train] = x[~train] @ np.linalg.solve(gram, own.T @ (y - mean)[train])
+    error = np.einsum("i,kit->kt", weight, (y - mean - told) ** 2)
     best = told[error.argmin(axis=0), :, range(2)].T
-    assert_allclose(found, best + np.average(y, axis=0, weights=weight), atol=1e-6)
+    assert_allclose(found, best + mean, atol=1e-6)
 
 
 def test_columns_have_no_more_functions_than_values():
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.integers(0, 2, (200, 300))).add_prefix("zip_")
-    assert spline_functions(as_given(frame, 200))[0].shape[1] == 300
-    frame = pd.DataFrame({"bonus": rng.integers(0, 5, 200), "power": rng.normal(size=200)})
-    functions, penalty, _ = spline_functions(as_given(frame, 200))
-    assert functions.shape[1] == len(penalty) == 4 + 34 + 4 * 4
+    zips = pd.DataFrame(rng.integers(0, 2, (200, 300))).add_prefix("zip_")
+    few = pd.DataFrame({"bonus": rng.integers(0, 5, 200), "power": rng.normal(size=200)})
     many = pd.DataFrame(rng.normal(size=(200, 400))).add_prefix("x")
-    assert spline_functions(as_given(many, 200))[0].shape[1] <= 600
+    (of_zips, of_few, of_many) = (spline_functions(as_given(frame, 200)) for frame in (zips, few, many))
+    assert of_zips[0].shape[1] == 300
+    assert of_few[0].shape[1] == len(of_few[1]) == 4 + 34 + 4 * 4
+    assert of_many[0].shape[1] <= 600
 
 
 def test_areas_of_few_rows_that_determine_s_are_told_from_areas_that_do_not(drawn):

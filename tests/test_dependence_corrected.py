@@ -1,8 +1,8 @@
-"""Spline HGR without what noise adds to it: the equation it solves, its laws, and links that splines smooth."""
+"""Spline HGR: its functions, the equation by which noise is taken from it, its laws, and links that splines smooth."""
 
 from __future__ import annotations
 
-from functools import cache
+from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
@@ -11,9 +11,12 @@ from numpy.testing import assert_allclose
 
 from benchmarks.hard_links import LINKS
 from benchmarks.zero_inflated import LINKED, PLACE, amounts, claims, samples
-from fairdash.dependence import measure_many
+from fairdash.dependence import exact, measure, measure_many
 from fairdash.dependence.grouping import draw_exchanges
+from fairdash.dependence.patterns import PATTERNS
+from fairdash.dependence.patterns import draw as draw_pattern
 from fairdash.dependence.spline import hgr_spline
+from fairdash.dependence.spline_basis import WIDTH, basis
 from fairdash.dependence.spline_corrected import corrected
 
 
@@ -22,14 +25,13 @@ def draw(name: str, *, n: int, repeats: int = 8) -> tuple[np.ndarray, np.ndarray
     return np.array([u for u, _ in pairs]), np.array([v for _, v in pairs])
 
 
-@cache
-def exact(name: str) -> float:
-    return LINKS[name].exact()
+def of(u, v, **options):
+    return measure_many("hgr_spline", u, v, **options)
 
 
 def rmse(name: str, *, n: int, evaluation: str = "corrected") -> float:
-    found = measure_many("hgr_spline", *draw(name, n=n), evaluation=evaluation)
-    return float(np.sqrt(np.mean((found - exact(name)) ** 2)))
+    found = of(*draw(name, n=n), evaluation=evaluation)
+    return float(np.sqrt(np.mean((found - LINKS[name].exact()) ** 2)))
 
 
 def test_it_is_where_the_sample_value_comes_from():
@@ -47,7 +49,7 @@ def test_it_is_where_the_sample_value_comes_from():
 
 
 def test_below_the_edge_it_is_zero_and_a_perfect_link_stays_one():
-    p, q = 8 / 300, 8 / 300
+    p = q = 8 / 300
     edge = np.sqrt(p * (1 - q)) + np.sqrt(q * (1 - p))
     assert corrected(np.array(edge - 1e-6), p, q) == 0
     assert_allclose(corrected(np.array(edge + 1e-9), p, q), (p * q / (1 - p) / (1 - q)) ** 0.25, atol=1e-3)
@@ -71,9 +73,9 @@ def test_it_follows_jumps_and_the_ends_of_the_range(name, n, within):
 
 
 def test_of_nothing_it_is_nearly_nothing():
-    u, v = draw("independent", n=300, repeats=60)
-    found = measure_many("hgr_spline", u, v, evaluation="corrected")
-    assert found.mean() < 0.13 < measure_many("hgr_spline", u, v, evaluation="in_sample").mean()
+    pair = draw("independent", n=300, repeats=60)
+    found = of(*pair, evaluation="corrected")
+    assert found.mean() < 0.13 < of(*pair, evaluation="in_sample").mean()
     assert (found == 0).mean() > 0.4
 
 
@@ -88,19 +90,9 @@ def test_of_nothing_it_is_nearly_nothing():
     ],
 )
 def test_columns_of_zeros_do_not_make_a_link(law, truth, n, most):
-    u, v = samples(law, n, 60)
-    found = measure_many("hgr_spline", u, v)
+    found = of(*samples(law, n, 60))
     assert np.sqrt(np.mean((found - truth) ** 2)) < most
-    if truth == 0:
-        assert (found > 0.2).mean() <= 0.05
-
-
-def test_without_ties_all_rows_are_behind_a_correlation():
-    u, v = draw("five waves", n=200, repeats=2)
-    tied = np.where(np.arange(200) == u[0].argmin(), np.sort(u[0])[1], u[0])
-    plain, nearly = (measure_many("hgr_spline", x[None], v[:1])[0] for x in (u[0], tied))
-    # A single tie takes nothing away from fast functions of few rows.
-    assert abs(plain - nearly) < 0.01
+    assert truth or (found > 0.2).mean() <= 0.05
 
 
 def test_the_study_of_zeros_is_within_its_limits():
@@ -111,53 +103,124 @@ def test_the_study_of_zeros_is_within_its_limits():
 
 def test_laws():
     u, v = draw("zero-inflated", n=400, repeats=3)
-    found = measure_many("hgr_spline", u, v, evaluation="corrected")
-    order = np.random.default_rng(0).permutation(400)
-    assert_allclose(measure_many("hgr_spline", u[:, order], v[:, order], evaluation="corrected"), found)
-    assert_allclose(measure_many("hgr_spline", np.exp(u), -v, evaluation="corrected"), found, atol=1e-9)
-    assert_allclose(measure_many("hgr_spline", v, u, evaluation="corrected"), found, atol=1e-9)
-    ones = np.ones_like(u[0])
-    assert_allclose(measure_many("hgr_spline", u, v, sample_weight=ones, evaluation="corrected"), found)
+    found, order = of(u, v), np.random.default_rng(0).permutation(400)
+    for pair in ((u[:, order], v[:, order]), (np.exp(u), -v), (v, u)):
+        assert_allclose(of(*pair), found, atol=1e-9)
+    assert_allclose(of(u, v, sample_weight=np.ones_like(u[0])), found)
+    assert_allclose(of(u, v, evaluation="corrected"), found)
     assert ((found >= 0) & (found <= 1)).all()
+    # A single tie takes nothing away from fast functions of few rows.
+    u, v = draw("five waves", n=200, repeats=1)
+    tied = np.where(np.arange(200) == u[0].argmin(), np.sort(u[0])[1], u[0])
+    assert abs(of(u, v)[0] - of(tied[None], v)[0]) < 0.01
 
 
 @pytest.mark.parametrize("name", ["independent", "3 levels, 34 jumps", "zero-inflated", "s with 3 levels"])
 @pytest.mark.parametrize("evaluation", ["corrected", "cross_fit", "in_sample"])
 def test_permuting_is_measuring_the_permuted(name, evaluation):
     (u,), (v,) = draw(name, n=600, repeats=1)
-    orders = np.array([np.random.default_rng(k).permutation(600) for k in range(5)])
-    orders[0] = np.arange(600)
-    moved = hgr_spline(u[None], v[None], permutations=orders, evaluation=evaluation)
-    apart = measure_many("hgr_spline", np.tile(u, (5, 1)), v[orders], evaluation=evaluation)
-    assert_allclose(moved[0], apart, atol=1e-9)
-    several = np.stack([v, np.roll(u, 1)], axis=-1)
-    moved = hgr_spline(u[None], several[None], permutations=orders, evaluation=evaluation)
-    apart = measure_many("hgr_spline", np.tile(u, (5, 1)), several[orders], evaluation=evaluation)
-    assert_allclose(moved[0], apart, atol=1e-9)
+    orders = np.array([np.arange(600), *(np.random.default_rng(k).permutation(600) for k in range(1, 5))])
+    for s in (v, np.stack([v, np.roll(u, 1)], axis=-1)):
+        moved = hgr_spline(u[None], s[None], permutations=orders, evaluation=evaluation)
+        assert_allclose(moved[0], of(np.tile(u, (5, 1)), s[orders], evaluation=evaluation), atol=1e-9)
 
 
 def test_rows_that_repeat_their_group_are_no_separate_witnesses():
     rng = np.random.default_rng(1)
     groups = np.repeat(np.arange(300), 5)
     u, v = (np.repeat(rng.normal(size=(20, 300)), 5, axis=1) for _ in range(2))
-    once = measure_many("hgr_spline", u, v, evaluation="corrected")
-    found = measure_many("hgr_spline", u, v, groups=groups, evaluation="corrected")
-    assert found.mean() < 0.15 < 0.5 < once.mean()
-    assert_allclose(
-        measure_many("hgr_spline", u, 0.6 * u + 0.8 * v, groups=groups, evaluation="corrected"),
-        0.6,
-        atol=0.15,
-    )
+    assert of(u, v, groups=groups).mean() < 0.15 < 0.5 < of(u, v).mean()
+    assert_allclose(of(u, 0.6 * u + 0.8 * v, groups=groups), 0.6, atol=0.15)
     # Where one side has nothing in common in a group, its rows are as good as any.
     own = rng.normal(size=u.shape)
-    apart = measure_many("hgr_spline", u, own, evaluation="corrected")
-    grouped = measure_many("hgr_spline", u, own, groups=groups, evaluation="corrected")
-    assert abs(grouped.mean() - apart.mean()) < 0.03
+    assert abs(of(u, own, groups=groups).mean() - of(u, own).mean()) < 0.03
     # Floors are of the same statistic.
     orders = np.concatenate([np.arange(1500)[None], draw_exchanges(groups, v[0][:, None], 4, 0)])
     for evaluation in ("corrected", "cross_fit"):
-        moved = hgr_spline(u[:1], v[:1], permutations=orders, groups=groups, evaluation=evaluation)[0]
-        apart = measure_many(
-            "hgr_spline", np.tile(u[0], (5, 1)), v[0][orders], groups=groups, evaluation=evaluation
-        )
-        assert_allclose(moved, apart, atol=1e-9)
+        options = {"groups": groups, "evaluation": evaluation}
+        moved = hgr_spline(u[:1], v[:1], permutations=orders, **options)[0]
+        assert_allclose(moved, of(np.tile(u[0], (5, 1)), v[0][orders], **options), atol=1e-9)
+
+
+NOISE = (0.5, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("rho", [0, 0.3, 0.6, 0.9])
+def test_gaussians(rho):
+    u, noise = np.random.default_rng(7).normal(size=(2, 20, 2000))
+    assert of(u, rho * u + np.sqrt(1 - rho**2) * noise).mean() == pytest.approx(rho, abs=0.03)
+
+
+def test_functions_are_uncorrelated_and_ordered_from_smooth_to_rough(rng):
+    functions = basis(rng.normal(size=(1, 400)))
+    table = functions.tables[0]
+    assert table.shape == (400, WIDTH)
+    assert_allclose(table.T @ table / 400, np.eye(WIDTH), atol=1e-10)
+    assert_allclose(table.mean(axis=0), 0, atol=1e-10)
+    changes_of_sign = (np.diff(np.sign(table), axis=0) != 0).sum(axis=0)
+    assert (np.diff(changes_of_sign[:-2]) >= 0).all()
+
+
+@pytest.mark.parametrize("share_of_zeros", [0.5, 0.84, 0.95])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_functions_of_a_heap_of_zeros_are_uncorrelated(share_of_zeros, weighted):
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        x = np.maximum(rng.normal(size=1000) - NormalDist().inv_cdf(share_of_zeros), 0.0)
+        weight = rng.uniform(0.2, 1.0, 1000) if weighted else np.ones(1000)
+        found = basis(x[None], weight[None] if weighted else None)
+        f = found.tables[0][found.position[0]]
+        products = f.T @ (weight[:, None] * f) / weight.sum()
+        # Functions that would be nothing but rounding are zero, and all others as they should be.
+        live = np.diagonal(products) > 0.5
+        assert live.sum() >= 3
+        assert np.abs(products - np.diag(live.astype(float))).max() < 1e-5
+
+
+@pytest.fixture(scope="module")
+def fig2():
+    cells = [
+        (name, sigma, *draw_pattern(name, sigma, 500, repeats=5, random_state=100 * i + j))
+        for i, name in enumerate(key for key, one in PATTERNS.items() if one.paper)
+        for j, sigma in enumerate(NOISE)
+    ]
+    truth = np.repeat([exact.pattern_hgr(name, noise=sigma).value for name, sigma, *_ in cells], 5)
+    return np.concatenate([u for *_, u, _ in cells]), np.concatenate([v for *_, v in cells]), truth
+
+
+def test_the_papers_patterns(fig2):
+    u, v, truth = fig2
+    for options, most in (({}, 0.07), ({"evaluation": "in_sample"}, 0.05)):
+        assert np.sqrt(((of(u, v, **options) - truth) ** 2).mean()) < most
+
+
+@pytest.mark.parametrize("levels", [None, (10, 10), (20, 3)])
+def test_cross_fitting_is_honest(rng, levels):
+    u, v = rng.normal(size=(2, 300, 200))
+    if levels is not None:  # cells of several equal rows
+        u, v = (rng.integers(0, count, (300, 200)).astype(float) for count in levels)
+    honest = measure_many("hgr_spline", u, v, evaluation="cross_fit")
+    # Mean 0 within three standard errors; in-sample values of noise can't be near 0.
+    assert abs(honest.mean()) < 3 * honest.std() / np.sqrt(300)
+    assert measure_many("hgr_spline", u, v, evaluation="in_sample").mean() > 0.1
+
+
+def test_discrete_variables(rng):
+    coin = rng.integers(0, 2, 400)
+    flipped = np.where(rng.random(400) < 0.2, 1 - coin, coin)
+    correlation = abs(np.corrcoef(coin, flipped)[0, 1])
+    assert measure("hgr_spline", coin, coin) == pytest.approx(1)
+    assert measure("hgr_spline", coin, flipped) == pytest.approx(correlation, abs=0.02)
+
+
+def test_weights_single_out_a_part(rng):
+    u = rng.normal(size=1000)
+    v = np.where(np.arange(1000) < 500, u**2, rng.normal(size=1000))
+    first = np.where(np.arange(1000) < 500, 1.0, 1e-3)
+    assert measure("hgr_spline", u, v, sample_weight=first) > 0.95
+    assert measure("hgr_spline", u, v, sample_weight=1.001 - first) < 0.2

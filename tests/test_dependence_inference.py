@@ -56,18 +56,17 @@ def independent_data(count, n):
 @pytest.mark.parametrize("id", few(QUICK, "hgr_spline"))
 def test_false_alarms(id, is_long):
     """Independent samples: rejections at 5 % not above 5 % by a one-sided test at 1 % over all measures."""
-    one = REGISTRY[id]
-    rejected = total = 0
+    one, rejected = REGISTRY[id], []
     for i, (u, v) in enumerate(independent_data(1000 if is_long else 100, 40)):
         if one.discrete:
             u, v = np.clip(np.round(u), -1, 1), np.clip(np.round(v), -1, 1)
-        orders = np.array([np.random.default_rng([i, b]).permutation(40) for b in range(99)])
-        orders = np.vstack([np.arange(40), orders])
+        orders = np.array(
+            [np.arange(40), *(np.random.default_rng([i, b]).permutation(40) for b in range(99))]
+        )
         values = Estimator(one, random_state=i).permuted(Pairs(u[None], v[None]), orders)[0]
         values = np.abs(values) if one.signed else values
-        rejected += permutation_p_value(values[0], values[1:]) <= 0.05
-        total += 1
-    assert binom.sf(rejected - 1, total, 0.05) > 0.01 / len(QUICK)
+        rejected.append(permutation_p_value(values[0], values[1:]) <= 0.05)
+    assert binom.sf(sum(rejected) - 1, len(rejected), 0.05) > 0.01 / len(QUICK)
 
 
 def test_assessment_of_a_link():

@@ -17,40 +17,26 @@ from tests.tiers import few
 NEURAL = [one.id for one in REGISTRY.values() if not one.quick]
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(0)
-
-
-def gaussians(rho, count, n=2000):
-    rng = np.random.default_rng(7)
-    u = rng.normal(size=(count, n))
-    return u, rho * u + np.sqrt(1 - rho**2) * rng.normal(size=u.shape)
-
-
 # Means over 20 data sets, and all values of ρ: benchmarks/estimators.py.
 @pytest.mark.parametrize("rho", few([0, 0.6], 0.6))
 def test_gaussians(rho):
-    u, v = gaussians(rho, 2)
-    truth = exact.gaussian(rho)
-    assert measure_many("hgr_nn", u, v, random_state=0).mean() == pytest.approx(truth.hgr, abs=0.05)
-    u, v = u[:1], v[:1]
-    assert measure_many("mi_mine", u, v, random_state=0).mean() == pytest.approx(truth.mi, abs=0.05)
-    chi2 = measure_many("chi2_nn", u, v, random_state=0).mean()
-    assert chi2 == pytest.approx(truth.chi2, abs=0.02 if rho == 0 else 0.25 * truth.chi2)
+    u, noise = np.random.default_rng(7).normal(size=(2, 2, 2000))
+    v, truth = rho * u + np.sqrt(1 - rho**2) * noise, exact.gaussian(rho)
+    expected = {"hgr_nn": (truth.hgr, 0.05), "mi_mine": (truth.mi, 0.05)}
+    expected["chi2_nn"] = (truth.chi2, 0.02 if rho == 0 else 0.25 * truth.chi2)
+    for id, (value, within) in expected.items():
+        n = 2 if id == "hgr_nn" else 1
+        assert measure_many(id, u[:n], v[:n], random_state=0).mean() == pytest.approx(value, abs=within), id
 
 
 def test_the_networks_follow_the_papers_patterns():
-    u, v = (np.concatenate(x) for x in zip(*(draw(p, 0, 500, random_state=3) for p in _four()), strict=True))
+    pairs = [draw(one.id, 0, 500, random_state=3) for one in PATTERNS.values() if one.paper]
+    u, v = (np.concatenate(each) for each in zip(*pairs, strict=True))
     assert measure_many("hgr_nn", u, v, random_state=0, evaluation="in_sample").min() >= 0.95
 
 
-def _four():
-    return [one.id for one in PATTERNS.values() if one.paper]
-
-
-def test_noise_reads_high_in_sample_and_nothing_when_cross_fitted(rng):
-    u, v = rng.normal(size=(2, 12, 300))
+def test_noise_reads_high_in_sample_and_nothing_when_cross_fitted():
+    u, v = np.random.default_rng(0).normal(size=(2, 12, 300))
     assert measure_many("hgr_nn", u, v, random_state=0, evaluation="in_sample").min() > 0.3
     honest = measure_many("hgr_nn", u, v, random_state=0)
     assert abs(honest.mean()) < 3 * honest.std() / np.sqrt(12)
@@ -78,14 +64,13 @@ def test_unusable_options(id, option):
 
 
 @pytest.mark.parametrize("id", ["hgr_spline", "hgr_nn"])
-def test_learned_functions_are_the_links(id, rng):
+def test_learned_functions_are_the_links(id):
+    rng = np.random.default_rng(0)
     u = rng.uniform(-10, 10, 600)
-    v = u**2 / 10 + 0.5 * rng.normal(size=600)
-    curves = learned_functions(id, u, v, random_state=0)
-    assert (np.diff(curves.u) >= 0).all()
-    assert (np.diff(curves.v) >= 0).all()
-    assert np.corrcoef(curves.f, curves.u**2)[0, 1] > 0.9
-    assert np.corrcoef(curves.g, curves.v)[0, 1] > 0.9
+    curves = learned_functions(id, u, u**2 / 10 + 0.5 * rng.normal(size=600), random_state=0)
+    for x, f, link in ((curves.u, curves.f, curves.u**2), (curves.v, curves.g, curves.v)):
+        assert (np.diff(x) >= 0).all()
+        assert np.corrcoef(f, link)[0, 1] > 0.9
     assert curves.f.std() == pytest.approx(1)
 
 

@@ -11,6 +11,7 @@ import pytest
 import fairdash as fd
 from benchmarks.hard_links import LINKS
 from fairdash.dependence import omnibus
+from fairdash.dependence.conditional import assess_conditional_dependence
 from fairdash.dependence.omnibus import COMPONENTS, draw_signs, least_p, multiplied_values, permuted_values
 from fairdash.errors import OptionError
 
@@ -22,11 +23,9 @@ def at_hand(u, v, weight=None):
 
 def test_the_least_p_value_is_ranked_among_all_orders():
     # Five orders, two measures. Shares that reach: 2/5 4/5 5/5 1/5 3/5, and 5/5 1/5 2/5 3/5 4/5.
-    values = np.array([[3.0, 1, 0, -4, 2], [0, 9, 8, 7, 6]])
-    p_value, each = least_p(values)
-    assert each.tolist() == [0.4, 1.0]
+    p_value, each = least_p(np.array([[3.0, 1, 0, -4, 2], [0, 9, 8, 7, 6]]))
     # The least ones are .4 .2 .4 .2 .6: four of five are at most .4.
-    assert p_value == 0.8
+    assert (p_value, each.tolist()) == (0.8, [0.4, 1.0])
     # Ties count against: all orders alike say nothing, and neither does what differs by rounding.
     assert least_p(np.ones((2, 5)))[0] == 1
     assert least_p(np.array([[1.0, 1 - 1e-6, 0.0, 0.0]]))[0] == 0.5
@@ -44,27 +43,21 @@ def test_over_all_orders_of_a_tiny_table_every_level_holds_exactly(v):
     """Each of the 120 orders takes its turn as the one at hand: a p-value at most α comes to at most α."""
     u, orders = np.array([[0.3, 1.0, 1.0, 5.0, -2.0]]), np.array(list(itertools.permutations(range(5))))
     values = permuted_values(u, np.array(v), orders)[0, :, 0, 1:]
-    found = []
-    for first in range(len(orders)):
-        turned = values[:, [first, *(k for k in range(len(orders)) if k != first)]]
-        found.append(least_p(turned)[0])
-    for level in np.unique(found):
-        assert np.mean(np.array(found) <= level) <= level + 1e-12
+    turns = (np.delete(np.insert(values, 0, values[:, k], axis=1), k + 1, axis=1) for k in range(120))
+    found = np.array([least_p(turned)[0] for turned in turns])
+    assert all(np.mean(found <= level) <= level + 1e-12 for level in np.unique(found))
 
 
 def test_each_order_is_measured_as_the_pair_that_it_makes():
     rng = np.random.default_rng(0)
     u, v, weight = rng.normal(size=(2, 60)), np.round(rng.normal(size=60), 1), rng.exponential(size=60)
-    orders = np.array([rng.permutation(60) for _ in range(3)])
-    plain, weighted = permuted_values(u, v, orders), permuted_values(u, v, orders, weight=weight)
-    assert plain.shape == (1, len(COMPONENTS), 2, 4)
-    assert weighted.shape == (2, len(COMPONENTS), 2, 4)
-    for k, b in itertools.product(range(2), range(3)):
-        order = orders[b]
-        assert plain[0, :, k, b + 1] == pytest.approx(at_hand(u[k], v[order]), abs=1e-5)
-        assert weighted[0, :, k, b + 1] == pytest.approx(at_hand(u[k], v[order], weight), abs=1e-5)
-        assert weighted[1, :, k, b + 1] == pytest.approx(at_hand(u[k], v[order], weight[order]), abs=1e-5)
-    assert weighted[0, :, :, 0] == pytest.approx(weighted[1, :, :, 0], abs=1e-5)
+    orders = np.array([np.arange(60), *(rng.permutation(60) for _ in range(3))])
+    plain, weighted = permuted_values(u, v, orders[1:]), permuted_values(u, v, orders[1:], weight=weight)
+    assert (plain.shape, weighted.shape) == ((1, len(COMPONENTS), 2, 4), (2, len(COMPONENTS), 2, 4))
+    for k, (b, order) in itertools.product(range(2), enumerate(orders)):
+        assert plain[0, :, k, b] == pytest.approx(at_hand(u[k], v[order]), abs=1e-5)
+        for moves, own in enumerate((weight, weight[order])):
+            assert weighted[moves, :, k, b] == pytest.approx(at_hand(u[k], v[order], own), abs=1e-5)
     line, trend = plain[0, :2, 0, 0]
     assert line == pytest.approx(fd.measure("pearson", u[0], v), abs=1e-5)
     assert abs(trend - fd.measure("spearman", u[0], v)) < 0.02
@@ -99,61 +92,64 @@ def test_no_link_of_the_table_is_missed(name):
 @pytest.mark.parametrize("n_rows", [50, 20_001])
 def test_a_constant_has_no_link(n_rows):
     v = np.arange(float(n_rows))
-    assert fd.independence_test(np.full(n_rows, 3.0), v, n_permutations=19).p_value == 1
-    assert fd.independence_test(v, np.full(n_rows, 3.0), n_permutations=19).p_value == 1
     rounded = np.where(v > n_rows / 2, 0.1 + 0.2, 0.3)
     assert rounded.min() < rounded.max()
-    assert fd.independence_test(rounded, v, n_permutations=19).p_value == 1
-    assert fd.independence_test(v, rounded, n_permutations=19).p_value == 1
+    for none in (np.full(n_rows, 3.0), rounded):
+        for pair in ((none, v), (v, none)):
+            assert fd.independence_test(*pair, n_permutations=19).p_value == 1
 
 
 def test_rows_of_weight_0_are_as_good_as_gone():
-    rng = np.random.default_rng(3)
-    u, v = rng.normal(size=(2, 80))
-    weight = np.repeat([1.0, 0.0], 40)
-    whole = fd.independence_test(u, v, sample_weight=weight, n_permutations=59, random_state=0)
-    kept = fd.independence_test(u[:40], v[:40], sample_weight=np.ones(40), n_permutations=59, random_state=0)
+    u, v = np.random.default_rng(3).normal(size=(2, 80))
+    options = {"n_permutations": 59, "random_state": 0}
+    whole = fd.independence_test(u, v, sample_weight=np.repeat([1.0, 0.0], 40), **options)
+    kept = fd.independence_test(u[:40], v[:40], sample_weight=np.ones(40), **options)
     assert whole == kept
     # Equal weights are none.
-    plain = fd.independence_test(u[:40], v[:40], n_permutations=59, random_state=0)
-    assert plain.p_value == kept.p_value
+    assert fd.independence_test(u[:40], v[:40], **options).p_value == kept.p_value
 
 
-def test_rows_of_a_policy_are_no_separate_witnesses():
-    alarms = {True: 0, False: 0}
-    for k in range(40):
-        rng = np.random.default_rng(k)
-        policy = np.repeat(np.arange(40), 5)
+def alarms(draw, count):
+    """How many of so many samples without a link show one at 5 %."""
+    options = {"n_permutations": 99}
+    samples = ((k, *draw(np.random.default_rng(k))) for k in range(count))
+    return sum(
+        fd.independence_test(u, v, random_state=k, **options, **more).p_value <= 0.05
+        for k, u, v, more in samples
+    )
+
+
+@pytest.mark.parametrize(("grouped", "least", "most"), [(True, 0, 6), (False, 30, 40)])
+def test_rows_of_a_policy_are_no_separate_witnesses(grouped, least, most):
+    policy = np.repeat(np.arange(40), 5)
+
+    def draw(rng):
         u, v = rng.normal(size=(2, 40))[:, policy] + 0.1 * rng.normal(size=(2, 200))
-        for exchanged in alarms:
-            groups = policy if exchanged else None
-            found = fd.independence_test(u, v, groups=groups, n_permutations=99, random_state=k)
-            alarms[exchanged] += found.p_value <= 0.05
-    assert alarms[True] <= 6  # a binomial of 40 and .05 exceeds it in 0.3 % of cases
-    assert alarms[False] >= 30
+        return u, v, {"groups": policy if grouped else None}
+
+    # A binomial of 40 and .05 exceeds 6 in 0.3 % of cases.
+    assert least <= alarms(draw, 40) <= most
 
 
-@pytest.mark.parametrize("depends_on", ["u", "v"])
+@pytest.mark.parametrize("depends_on", [0, 1])
 def test_weights_that_depend_on_one_variable_raise_no_false_alarm(depends_on):
-    alarms = 0
-    for k in range(60):
-        u, v = np.random.default_rng(k).normal(size=(2, 200))
-        weight = np.exp(1.5 * {"u": u, "v": v}[depends_on])
-        found = fd.independence_test(u, v, sample_weight=weight, n_permutations=99, random_state=k)
-        alarms += found.p_value <= 0.05
-    assert alarms <= 8  # a binomial of 60 and .05 exceeds it in 0.7 % of cases
+    def draw(rng):
+        pair = rng.normal(size=(2, 200))
+        return *pair, {"sample_weight": np.exp(1.5 * pair[depends_on])}
+
+    assert alarms(draw, 60) <= 8  # a binomial of 60 and .05 exceeds it in 0.7 % of cases
 
 
 def test_what_it_can_not_take_is_refused():
-    v = np.arange(30.0)
-    with pytest.raises(OptionError, match="one column"):
-        fd.independence_test(v, np.ones((30, 2)) * v[:, None])
-    with pytest.raises(OptionError, match="n_permutations"):
-        fd.independence_test(v, v, n_permutations=0)
-    with pytest.raises(OptionError, match="n_permutations"):
-        fd.independence_test(np.arange(20_001.0), np.arange(20_001.0), n_permutations=0)
-    with pytest.raises(OptionError, match="groups"):
-        fd.independence_test(v, v, groups=np.repeat([0, 1], 15))
+    v, many = np.arange(30.0), np.arange(20_001.0)
+    for words, pair, options in (
+        ("one column", (v, np.ones((30, 2)) * v[:, None]), {}),
+        ("n_permutations", (v, v), {"n_permutations": 0}),
+        ("n_permutations", (many, many), {"n_permutations": 0}),
+        ("groups", (v, v), {"groups": np.repeat([0, 1], 15)}),
+    ):
+        with pytest.raises(OptionError, match=words):
+            fd.independence_test(*pair, **options)
 
 
 def test_the_modules_example_holds():
@@ -173,3 +169,62 @@ def test_signs_of_blocks_hold_the_level():
         found += least_p(values[0, :, 0])[0] <= 0.05
     # Of 100 draws of a share of .05 more than 11 come once in 200 times.
     assert found <= 11
+
+
+NAMES = np.array(list("abcdefg"))
+SHARES = (0.3, 0.25, 0.15, 0.1, 0.08, 0.07, 0.05)
+
+
+def samples(count: int, *, shift: float = 0.0, n: int = 300):
+    rng = np.random.default_rng(1)
+    for _ in range(count):
+        code = rng.choice(len(NAMES), n, p=SHARES)
+        yield rng.exponential(size=n) + shift * (code == 3), code
+
+
+def found(u: np.ndarray, code: np.ndarray, **more: object) -> bool:
+    return fd.independence_test(u, NAMES[code], n_permutations=199, random_state=0, **more).has_link
+
+
+def found_by_f(u: np.ndarray, code: np.ndarray, rng: np.random.Generator) -> bool:
+    """A permutation test of the variance between classes."""
+    orders = [code, *(rng.permutation(code) for _ in range(199))]
+    sums = (np.bincount(order, u, minlength=len(NAMES)) for order in orders)
+    counts = np.maximum(np.bincount(code, minlength=len(NAMES)), 1)
+    between = np.array([(each**2 / counts).sum() for each in sums])
+    return (between >= between[0] * (1 - 1e-12)).sum() <= 10
+
+
+def test_classes_raise_a_false_alarm_in_one_sample_of_twenty() -> None:
+    assert sum(found(u, code) for u, code in samples(80)) <= 8
+
+
+def test_of_classes_it_sees_what_an_analysis_of_variance_sees_and_spreads_too() -> None:
+    rng = np.random.default_rng(2)
+    drawn = list(samples(40, shift=0.5))
+    assert sum(found(*each) for each in drawn) >= sum(found_by_f(*each, rng) for each in drawn) > 6
+    rng = np.random.default_rng(3)
+    codes = [rng.choice(len(NAMES), 300, p=SHARES) for _ in range(15)]
+    assert sum(found(rng.normal(size=300) * np.where(code == 2, 2, 1), code) for code in codes) >= 12
+
+
+def test_two_classes_are_0_and_1() -> None:
+    ((u, code),) = samples(1, shift=0.3)
+    two = np.where(code == 3, "yes", "no")
+    assert fd.independence_test(u, two, random_state=0) == fd.independence_test(u, code == 3, random_state=0)
+
+
+def test_classes_with_groups_weights_and_many_rows() -> None:
+    ((u, code),) = samples(1, shift=0.6, n=25_000)
+    test = fd.independence_test(u, NAMES[code], sample_weight=1 + u, random_state=0)
+    assert (test.by_multipliers, test.has_link) == (True, True)
+    ((u, code),) = samples(1)
+    groups = np.repeat(np.arange(300), 3)
+    assert not found(np.repeat(u, 3), np.repeat(code, 3), groups=groups)
+    assert not found(u, code, sample_weight=1 + (code == 1))
+
+
+def test_among_equals_each_class_stands_against_the_rest() -> None:
+    ((u, code),) = samples(1, shift=0.6, n=1000)
+    factor = (code == 3) + np.random.default_rng(0).normal(size=1000)
+    assert assess_conditional_dependence(u, NAMES[code], given=factor).p_value < 0.05

@@ -46,18 +46,16 @@ def refused(content: bytes, within: float = 2.0) -> str:
 
 
 def parquet(rows: int, columns: int) -> bytes:
-    """So many zeros: a fraction of a megabyte, whatever their number."""
+    """So many zeros, in millions of rows: a fraction of a megabyte, whatever their number."""
     buffer = io.BytesIO()
     few = pa.table({f"c{k}": pa.array(np.zeros(10**6, np.int64)) for k in range(columns)})
     with pq.ParquetWriter(buffer, few.schema) as writer:
-        for start in range(0, rows, 10**6):
-            writer.write_table(few.slice(0, min(10**6, rows - start)))
+        for _ in range(rows // 10**6):
+            writer.write_table(few)
     return buffer.getvalue()
 
 
-def test_a_small_parquet_file_that_fills_the_memory_is_refused_unread(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_small_parquet_file_that_fills_the_memory_is_refused_unread(monkeypatch) -> None:
     content = parquet(24_000_000, 2)
     assert len(content) < 1e6
     monkeypatch.setenv("FAIRDASH_MEMORY", "6")
@@ -68,9 +66,13 @@ def test_a_small_parquet_file_that_fills_the_memory_is_refused_unread(
 # Many parts.
 
 
-def test_gzip_of_many_empty_parts_is_refused_soon() -> None:
-    empty = gzip.compress(b"", mtime=0)
-    assert "more than 20,000 parts" in refused(empty * (40 * 10**6 // len(empty)))
+def test_gzip_and_zip_of_many_empty_parts_are_refused_soon() -> None:
+    empty, buffer = gzip.compress(b"", mtime=0), io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for k in range(20_001):
+            archive.writestr(f"{k}/", b"")
+    for content in (empty * (40 * 10**6 // len(empty)), buffer.getvalue()):
+        assert "more than 20,000 parts" in refused(content)
 
 
 def test_gzip_of_several_parts_is_read_whole() -> None:
@@ -87,14 +89,6 @@ def test_gzip_of_several_parts_is_read_whole() -> None:
     assert unpack(content, largest=len(CSV))[0] == CSV
 
 
-def test_zip_of_many_entries_is_refused_soon() -> None:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for k in range(20_001):
-            archive.writestr(f"{k}/", b"")
-    assert "more than 20,000 parts" in refused(buffer.getvalue())
-
-
 # Held all the same.
 
 
@@ -102,18 +96,16 @@ def test_zip_of_many_entries_is_refused_soon() -> None:
 def test_reading_takes_no_more_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
     # Columns of 40 MB: smaller ones may fit into memory that the process has taken and freed before.
     n = 5 * 10**6
-    frame = pd.DataFrame({"a": np.arange(n), "b": 0.5})
-    buffer = io.BytesIO()
-    frame.to_parquet(buffer)
-    kept = keep_upload(buffer.getvalue(), name="x.parquet")
-    options = cached.ReadingOptions()
+    content = pd.DataFrame({"a": np.arange(n), "b": 0.5}).to_parquet()
+    kept = keep_upload(content, name="x.parquet")
+    asked = (kept.sha256, kept.name, cached.ReadingOptions())
     with monkeypatch.context() as patch:
         patch.setenv("FAIRDASH_MEMORY", "0.005")
         with pytest.raises(ReadingError, match=r"more than 0\.0 GB of memory"):
-            cached.upload_of(kept.sha256, kept.name, options)
+            cached.upload_of(*asked)
     # The process goes on as before.
     np.zeros(10**7)
-    assert len(cached.upload_of(kept.sha256, kept.name, options)[0]) == n
+    assert len(cached.upload_of(*asked)[0]) == n
 
 
 @limited
@@ -143,9 +135,7 @@ def test_what_lacks_memory_elsewhere_in_a_run_is_said_too(monkeypatch: pytest.Mo
 
 @limited
 @pytest.mark.processes
-def test_a_run_that_takes_too_much_says_so_and_its_worker_does_the_next(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_run_that_takes_too_much_says_so_and_its_worker_does_the_next(monkeypatch) -> None:
     source = upload(table())
     # 81 million weights between two layers; with what the optimiser keeps, several times as many numbers.
     wide = replace(PLAN, settings=replace(PLAN.settings, hidden=(9000, 9000)))
@@ -173,7 +163,6 @@ def test_a_container_has_less_than_its_machine(monkeypatch: pytest.MonkeyPatch, 
     (tmp_path / "max").write_text("1000000000\n")
     (tmp_path / "none").write_text("max\n")
     monkeypatch.delenv("FAIRDASH_MEMORY", raising=False)
-    monkeypatch.setattr(
-        "fairdash.utils.memory._CONTAINERS", (tmp_path / "none", tmp_path / "max", tmp_path / "x")
-    )
+    files = tuple(tmp_path / name for name in ("none", "max", "x"))
+    monkeypatch.setattr("fairdash.utils.memory._CONTAINERS", files)
     assert most_memory() == 5 * 10**8

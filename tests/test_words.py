@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import csv
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -16,57 +17,7 @@ CODE = [*ROOT.glob("fairdash/**/*.py"), *ROOT.glob("pages/**/*.py")]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
 
 #: What is not to be read anywhere: a pattern, and what to write or why.
-AVOID = {
-    # Old or literal words.
-    r"foretells?|foretold": "predict",
-    r"whoever|whomever": "name the reader: you, a user, an administrator",
-    r"afresh|anew that|read anew": "again, new",
-    r"by heart": "memorise",
-    r"(made|make|makes) (it |them )?again": "reproduce",
-    r"almost wholly": "almost entirely",
-    r"free of rights": "public domain",
-    r"of its own accord|cry wolf|likest": "say it plainly",
-    r"gone on with|go on after|can go on later": "resume, continue",
-    r"(once more|over) by hand and whom|fairness cost, and whom": "who pays?",
-    # Software has a word for it.
-    r"[Bb]r(ing|ings|inging|ought) in\b": "import, or include",
-    r"[Tt]ak(e|en|es) (it |a run )?away": "export, download, or delete",
-    r"may come again": "repeatable",
-    r"[Ff]irst look": "preview",
-    r"did not foresee": "unexpected error",
-    r"line of jobs": "queue",
-    r"is kept here|not kept here": "stored",
-    # The field has a word for it.
-    r"[Cc]an('t|not)? be told (apart|from)|can't tell from|[Tt]old from (none|noise)": "detect, distinct, no detectable link",
-    r"from none\b": "no detectable link",
-    r"independence reads|noise reads|adversary reads|standard model reads|estimators? reads?": "an estimator reports a value",
-    r"reads? \.?\d": "an estimator gives a value",
-    r"HGR may bend|are being bent|bent by [fg]|both axes are bent": "transform",
-    r"[Ww]ho carries|carr(y|ies) the sensitive": "which features predict it",
-    r"[Mm]ust not matter": "sensitive attribute",
-    r"lie \d+ . apart|lie apart": "differ by",
-    r"gains on one side": "the rise on one side cancels the fall on the other",
-    r"[Cc]ost misses|misses the price by": "cost differs from price",
-    r"cost explains [-\d{]|Is it earned|what is earned|earned at": "justified by cost",
-    r"the price again from": "reproduce the price",
-    r"[Tt]hrough what\b": "through which columns",
-    r"chosen on other rows": "selected on separate rows",
-    r"counts? by its|count each row by|rows count by": "rows are weighted by exposure",
-    r"no separate witness|as one witness|one witness for": "independent units",
-    r"\bdearest\b": "highest",
-    r"taken off the|noise taken off": "subtracted, removed",
-    r"prediction moves by|A prediction moves": "average change in prediction",
-    r"free(s|d)? a price of": "removes",
-    # A title names the task.
-    r"What sentences and charts call": "Display names",
-    r"What has been trained here|How far should fairness go": "name the task",
-    r"Guess first": "Make a guess to see the answer.",
-    r"Ask the example yourself": "Change the example's questions",
-    r"are read as mean and|read as mean and sd": "give mean and standard deviation",
-    r"What follows the hand": "The browser redraws while you drag",
-    # Numbers: 0.75, 95 %.
-    r"(?<=[\s(])\.\d+(?!\w)": "a leading zero",
-}
+AVOID = dict(csv.reader((ROOT / "tests" / "words_to_avoid.csv").read_text("utf-8").splitlines()[1:]))
 #: A docstring's first word, where it is a riddle: say what it is, or what it does.
 OPENINGS = re.compile(r"(What|Whether|Whose|Whom|Who|Of (a|an|the|all)) ")
 #: Words of the median sentence of the documents, at most.

@@ -11,6 +11,8 @@ import random
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,8 +46,7 @@ HOSTILE: list[Any] = [
 
 def rich() -> Run:
     """A run that is done and has everything that one may have."""
-    plan = replace(PLAN, confirmation_share=0.3, validation_share=0.2, tune=True)
-    run = create_run(SOURCE, plan)
+    run = create_run(SOURCE, replace(PLAN, confirmation_share=0.3, validation_share=0.2, tune=True))
     assert worker.main(run.id) == 0, run.status
     run.rename("A name")
     note(run.folder, "asked for", who="local", data="household", columns={"sensitive": ["Age"]})
@@ -61,14 +62,11 @@ def unpacked(content: bytes) -> dict[str, bytes]:
 def packed(files: dict[str, bytes]) -> bytes:
     """The archive of these files, every hash as it has to be."""
     files = {name: each for name, each in files.items() if not name.endswith(SEAL)}
-    for look in ("result", "first"):
-        own = {
-            name.removeprefix(f"{look}/"): each for name, each in files.items() if name.startswith(f"{look}/")
-        }
+    for look in ("result/", "first/"):
+        own = {name.removeprefix(look): each for name, each in files.items() if name.startswith(look)}
         if own:
-            files[f"{look}/{SEAL}"] = json.dumps(
-                {name: sha256(each) for name, each in sorted(own.items())}
-            ).encode()
+            hashes = {name: sha256(each) for name, each in sorted(own.items())}
+            files[f"{look}{SEAL}"] = json.dumps(hashes).encode()
     return archive._packed(files)
 
 
@@ -76,40 +74,38 @@ def change(content: bytes, seed: int) -> tuple[str, bytes]:
     """What was changed, in words, and the archive."""
     rng, files = random.Random(seed), unpacked(content)
     name = rng.choice([each for each in files if not each.endswith(SEAL)])
+    ways = {".parquet": _table, ".safetensors": _arrays, ".jsonl": _lines}
     if rng.random() < 0.08:
         said = _file(files, name, rng)
-    elif name.endswith(".parquet"):
-        said, files[name] = _table(files[name], rng)
-    elif name.endswith(".safetensors"):
-        said, files[name] = _arrays(files[name], rng)
-    elif name.endswith(".jsonl"):
-        said, files[name] = _lines(files[name], rng)
     else:
-        said, values = _plain(
-            json.loads(files[name]) if name not in SEALED else open_sealed_text(files[name].decode()), rng
-        )
-        # An object that is none can't hold its own hash.
-        is_sealed = name in SEALED and isinstance(values, dict)
-        files[name] = (sealed_text(values) if is_sealed else json.dumps(values)).encode()
+        way = ways.get(Path(name).suffix, _sealed if name in SEALED else _unsealed)
+        said, files[name] = way(files[name], rng)
     return f"{name}: {said}", packed(files)
+
+
+def _sealed(content: bytes, rng: random.Random) -> tuple[str, bytes]:
+    said, values = _plain(open_sealed_text(content.decode()), rng)
+    # An object that is none can't hold its own hash.
+    return said, (sealed_text(values) if isinstance(values, dict) else json.dumps(values)).encode()
+
+
+def _unsealed(content: bytes, rng: random.Random) -> tuple[str, bytes]:
+    said, values = _plain(json.loads(content), rng)
+    return said, json.dumps(values).encode()
 
 
 def _file(files: dict[str, bytes], name: str, rng: random.Random) -> str:
     what = rng.choice(["gone", "empty", "noise", "another", "added", "moved"])
-    if what == "gone":
-        del files[name]
-    elif what == "empty":
-        files[name] = b""
-    elif what == "noise":
-        files[name] = rng.randbytes(2_000)
-    elif what == "another":
-        files[name] = files[rng.choice(list(files))]
+    contents = {"empty": b"", "noise": rng.randbytes(2_000), "another": files[rng.choice(list(files))]}
+    if what in contents:
+        files[name] = contents[what]
     elif what == "added":
         files[rng.choice(["result/frame-x.parquet", "result/x/y.json", "result/x", "first/about.json"])] = (
             b"{}"
         )
     else:
-        files["result/frame-evil.parquet"] = files.pop(name)
+        content = files.pop(name)
+        files |= {"result/frame-evil.parquet": content} if what == "moved" else {}
     return what
 
 
@@ -150,46 +146,38 @@ def _lines(content: bytes, rng: random.Random) -> tuple[str, bytes]:
 
 def _table(content: bytes, rng: random.Random) -> tuple[str, bytes]:
     table = pd.read_parquet(io.BytesIO(content))
-    column = rng.choice(list(table.columns))
-    at = rng.randrange(len(table))
+    column, at = rng.choice(list(table.columns)), rng.randrange(len(table))
+    old = table[column]
+    wholes = {
+        "texts": old.astype(str), "whole": range(len(table)), "flags": True, "dates": pd.Timestamp("2026-01-01"),
+        "lists": [[1, 2]] * len(table), "none": None, "codes": pd.Categorical(old), "a long text": "λ" * 100_000,
+    }  # fmt: skip
+    cells = [True, False]
+    if old.dtype != bool:
+        cells = ["", "x", "λ"] if pd.api.types.is_string_dtype(old) else [-1, 99, 2**62]
+        cells = [float("nan"), float("inf"), -1.0, 1e308, 0.3] if old.dtype == float else cells
+    wholes |= {f"a cell {cell}": partial(old.where, np.arange(len(table)) != at, cell) for cell in cells}
     ways: dict[str, Callable[[], Any]] = {
         "dropped": lambda: table.drop(columns=column),
         "renamed": lambda: table.rename(columns={column: rng.choice(["x", "lam2", "hgr_spline[Age]", "__index_level_0__"])}),
-        "texts": lambda: table.assign(**{column: table[column].astype(str)}),
-        "whole": lambda: table.assign(**{column: range(len(table))}),
-        "flags": lambda: table.assign(**{column: True}),
-        "dates": lambda: table.assign(**{column: pd.Timestamp("2026-01-01")}),
-        "lists": lambda: table.assign(**{column: [[1, 2]] * len(table)}),
-        "none": lambda: table.assign(**{column: None}),
-        "codes": lambda: table.assign(**{column: pd.Categorical(table[column])}),
         "a row less": lambda: table.drop(index=at),
         "a row twice": lambda: pd.concat([table, table.iloc[[at]]], ignore_index=True),
         "another order": lambda: table.sample(frac=1, random_state=0, ignore_index=True),
         "no rows": lambda: table.iloc[:0],
-        "a long text": lambda: table.assign(**{column: "λ" * 100_000}),
         "many rows": lambda: pd.DataFrame({name: np.zeros(3_000_000, dtype=np.int8) for name in table}),
         "a column more": lambda: table.assign(**{rng.choice(["x", "hgr_nn", "verdict_p", "hgr_kde[x]", "sensitive"]): 1.0}),
         "an index": lambda: table.set_index(column),
     }  # fmt: skip
-    cells = (
-        [float("nan"), float("inf"), -1.0, 1e308, 0.3]
-        if table[column].dtype == float
-        else (["", "x", "λ"] if pd.api.types.is_string_dtype(table[column]) else [-1, 99, 2**62])
-    )
-    for cell in cells if table[column].dtype != bool else [True, False]:
-        ways[f"a cell {cell}"] = lambda cell=cell: table.assign(
-            **{column: table[column].where(np.arange(len(table)) != at, cell)}
-        )
-    what = rng.choice(["metadata", *ways])
+    what, buffer = rng.choice(["metadata", *wholes, *ways]), io.BytesIO()
     if what == "metadata":
-        arrow = pq.read_table(io.BytesIO(content))
         about = rng.choice([b"{", b'{"index_columns": ["x"], "columns": []}', b"[" * 100_000, b"7"])
-        buffer = io.BytesIO()
+        arrow = pq.read_table(io.BytesIO(content))
         pq.write_table(arrow.replace_schema_metadata({b"pandas": about}), buffer)
         return f"metadata {about[:20]!r}", buffer.getvalue()
-    buffer = io.BytesIO()
     try:
-        ways[what]().to_parquet(buffer)
+        whole = wholes.get(what)
+        new = table.assign(**{column: whole() if isinstance(whole, partial) else whole})
+        (ways[what]() if what in ways else new).to_parquet(buffer)
     except (ValueError, TypeError, pa.ArrowException):
         return f"{column} {what}, which is no Parquet", b"PAR1"
     return f"{column} {what}", buffer.getvalue()
@@ -199,8 +187,8 @@ def _arrays(content: bytes, rng: random.Random) -> tuple[str, bytes]:
     arrays = dict(load(content))
     name = rng.choice(list(arrays))
     old = arrays[name]
+    third = np.arange(old.shape[-1]) == 3
     ways: dict[str, Callable[[], Any]] = {
-        "gone": lambda: None,
         "float32": lambda: old.astype(np.float32),
         "int64": lambda: np.nan_to_num(old).astype(np.int64),
         "uint8": lambda: np.nan_to_num(old).astype(np.uint8),
@@ -212,31 +200,23 @@ def _arrays(content: bytes, rng: random.Random) -> tuple[str, bytes]:
         "deeper": lambda: old[None],
         "twice": lambda: np.concatenate([old, old]),
         "backwards": lambda: old[..., ::-1],
-        "ones": lambda: np.ones_like(old),
-        "zeros": lambda: np.zeros_like(old),
-        "hidden": lambda: np.where(np.arange(old.shape[-1]) == 3, np.nan, old),
-        "endless": lambda: np.where(np.arange(old.shape[-1]) == 3, np.inf, old),
-        "vast": lambda: np.where(np.arange(old.shape[-1]) == 3, 1e308, old),
         "negative": lambda: -np.abs(old.astype(float)).astype(old.dtype),
-        "9s": lambda: np.full_like(old, 9),
     }  # fmt: skip
-    what = rng.choice([*ways, "one more"])
-    if what == "one more":
-        arrays[rng.choice(["x", "weight", "rows", "groups"])] = np.ones(7)
-        return what, save(arrays)
-    new = ways[what]()
-    if new is None:
+    ways |= {f"{each}s": partial(np.full_like, old, each) for each in (0, 1, 9)}
+    ways |= {f"a cell {each}": partial(np.where, third, each, old) for each in (np.nan, np.inf, 1e308)}
+    what = rng.choice([*ways, "gone", "one more"])
+    if what == "gone":
         del arrays[name]
+    elif what == "one more":
+        arrays[rng.choice(["x", "weight", "rows", "groups"])] = np.ones(7)
     else:
-        arrays[name] = np.ascontiguousarray(new)
+        arrays[name] = np.ascontiguousarray(ways[what]())
     return f"{name} {what}", save(arrays)
 
 
 def _short(value: Any) -> str:
-    text = (
-        repr(value) if not isinstance(value, (list, dict)) or len(value) < 20 else f"a list of {len(value)}"
-    )
-    return text[:60]
+    is_long = isinstance(value, (list, dict)) and len(value) >= 20
+    return f"a list of {len(value)}" if is_long else repr(value)[:60]
 
 
 def look_at(run: Run, *, whole: bool = True) -> None:
@@ -249,15 +229,8 @@ def look_at(run: Run, *, whole: bool = True) -> None:
     run.curves()
     log, openings = read(run.folder), read_confirmations(run)
     assert all(event.said for event in log.events)
+    about = {"run_id": run.id, "created": run.spec.created, "dataset": None, "is_preview": run.look == FIRST}
     for objective in [*run.read_result().frames][: None if whole else 1]:
         found = parse_comparison(run, objective=objective)
-        assert not whole or render_report(
-            found,
-            run_id=run.id,
-            created=run.spec.created,
-            dataset=None,
-            is_preview=run.look == FIRST,
-            openings=openings,
-            log=log,
-        )
+        assert not whole or render_report(found, **about, openings=openings, log=log)
     archive.export_run(run)

@@ -10,15 +10,17 @@ import pytest
 import fairdash as fd
 from fairdash.__main__ import main
 from fairdash.data.dataset import Dataset
-from fairdash.data.source import CatalogueSource
 from fairdash.errors import OptionError, RunError
 from fairdash.evaluation.execute_sweep import execute_sweep
+from fairdash.runs import worker
 from fairdash.runs.archive import export_run, import_run
 from fairdash.runs.confirmations import CONFIRMATIONS, confirm_run, read_confirmations
 from fairdash.runs.log import read
+from fairdash.runs.searches import create_search
 from fairdash.runs.status import DONE, RunStatus
 from fairdash.runs.store import create_run
 from fairdash.storage.bundle import sealed_text
+from fairdash.training.search import GRIDS, SettingsSearch
 from fairdash.training.split_kinds import FROM_ROWS, MOST_ROWS, default_share, draw_set_aside
 from fairdash.training.sweep import Sweep, default_plan, preview_of, train_sweep, trains_for_set_aside
 from fairdash.utils.records import from_plain, to_plain
@@ -33,13 +35,14 @@ POINT = {"method": "pearson", "lam": 1.0}
 def table(n: int = 400, **roles: np.ndarray) -> Dataset:
     rng = np.random.default_rng(0)
     s, x = rng.normal(size=(2, n))
-    return Dataset(
-        name="table",
-        features=pd.DataFrame({"x": x + s}),
-        target=pd.Series(x + s + rng.normal(size=n), name="y"),
-        sensitive=pd.DataFrame({"s": s}),
-        **{role: pd.Series(values, name=role) for role, values in roles.items()},
-    )
+    target = pd.Series(x + s + rng.normal(size=n), name="y")
+    more = {role: pd.Series(values, name=role) for role, values in roles.items()}
+    columns = {"features": pd.DataFrame({"x": x + s}), "sensitive": pd.DataFrame({"s": s})}
+    return Dataset(name="table", target=target, **columns, **more)
+
+
+def draw(share: float = 0.2, *, n: int = 400, latest: bool = False, **roles: np.ndarray) -> np.ndarray:
+    return draw_set_aside(table(n, **roles), share, latest=latest)
 
 
 @pytest.fixture(scope="module")
@@ -57,14 +60,11 @@ def run(result):
 
 
 def test_rows_are_set_aside_by_default_from_five_thousand_on():
-    assert default_share(FROM_ROWS - 1) == 0
-    assert default_share(FROM_ROWS) == 0.2
-    plan = default_plan(fd.load_dataset("household", n=FROM_ROWS))
-    assert plan.confirmation_share == 0.2
-    plan = default_plan(fd.load_dataset("household", n=500))
-    first = preview_of(plan)
-    assert first.confirmation_share == plan.confirmation_share == 0
-    assert len(draw_set_aside(table(60_000), 0.2, latest=False)) == MOST_ROWS
+    assert (default_share(FROM_ROWS - 1), default_share(FROM_ROWS)) == (0, 0.2)
+    few, many = (default_plan(fd.load_dataset("household", n=n)) for n in (500, FROM_ROWS))
+    assert many.confirmation_share == 0.2
+    assert preview_of(few).confirmation_share == few.confirmation_share == 0
+    assert len(draw(n=60_000)) == MOST_ROWS
 
 
 def test_they_follow_from_the_data_alone_and_no_split_has_them():
@@ -84,32 +84,27 @@ def test_they_follow_from_the_data_alone_and_no_split_has_them():
 
 def test_whole_groups_are_set_aside():
     policy = np.repeat(np.arange(100), 4)
-    rows = draw_set_aside(table(group=policy), 0.2, latest=False)
+    rows = draw(group=policy)
     assert len(rows) == 80
     assert not set(policy[rows]) & set(np.delete(policy, rows))
     # Even where groups of another size than one would fill the share beyond it.
-    sizes = np.repeat(np.arange(20), 20)
-    assert len(draw_set_aside(table(group=sizes), 0.22, latest=False)) == 80
+    assert len(draw(0.22, group=np.repeat(np.arange(20), 20))) == 80
 
 
 def test_the_latest_rows_are_set_aside_for_splits_by_time():
     year = np.random.default_rng(1).integers(2000, 2010, size=400).astype(float)
-    data = table(time=year)
-    plan = Sweep(lams=(1.0,), split="time", n_splits=1, confirmation_share=0.25)
-    rows = plan.set_aside(data)
-    assert year[rows].min() > np.delete(year, rows).max()
+    data, plan = table(time=year), Sweep(lams=(1.0,), split="time", n_splits=1, confirmation_share=0.25)
+    rows, (split,) = plan.set_aside(data), plan.splits(data)
+    assert year[rows].min() > np.delete(year, rows).max() >= year[split.test].max()
     assert 50 <= len(rows) <= 100
-    (split,) = plan.splits(data)
-    assert year[split.test].max() < year[rows].min()
     # The last time is set aside whole, though it has more rows than the share.
-    two = table(time=np.repeat([2000.0, 2001.0], 200))
-    assert np.array_equal(draw_set_aside(two, 0.25, latest=True), np.arange(200, 400))
+    assert np.array_equal(draw(0.25, latest=True, time=np.repeat([2000.0, 2001.0], 200)), np.arange(200, 400))
 
 
 def test_a_share_out_of_range_or_that_leaves_too_few_rows_is_refused():
     for share in (0.01, 0.95):
         with pytest.raises(OptionError, match="set aside"):
-            draw_set_aside(table(), share, latest=False)
+            draw(share)
     for share in (-0.1, 1.0):
         with pytest.raises(OptionError, match="out of its range"):
             Sweep(lams=(1.0,), confirmation_share=share)
@@ -133,65 +128,56 @@ def test_nothing_is_learned_from_rows_set_aside():
 def test_with_many_rows_the_first_splits_models_predict_them(monkeypatch):
     data = fd.load_dataset("household", n=200)
     monkeypatch.setattr("fairdash.training.sweep.MANY_ROWS", 200)
-    rows = SHARED.set_aside(data)
-    found = train_sweep(data, replace(SHARED, n_splits=2))
-    kept, whole = found.set_aside, train_sweep(data, replace(SHARED, n_splits=2), confirms=False)
-    assert kept.predictions.shape == (len(kept.members), len(rows))
+    rows, plan = SHARED.set_aside(data), replace(SHARED, n_splits=2)
+    found = train_sweep(data, plan)
+    kept = found.set_aside
     assert len(kept.members) == (found.members["split"] == 0).sum()
+    assert kept.predictions.shape == (len(kept.members), len(rows))
     assert np.isfinite(kept.predictions).all()
     assert np.isnan(found.predictions[:, rows]).all()
-    assert whole.set_aside is None
-    by_time = replace(SHARED, split="time")
-    assert trains_for_set_aside(by_time, 200)
+    assert train_sweep(data, plan, confirms=False).set_aside is None
+    assert trains_for_set_aside(replace(SHARED, split="time"), 200)
     assert not trains_for_set_aside(SHARED, 200)
 
 
 def test_the_verb_opens_them_and_counts():
     data = fd.load_dataset("household", n=300)
     options = {"methods": PLAN.methods, "lams": PLAN.lams, "settings": PLAN.settings, "n_splits": 1}
-    options |= {"tariff": False, "measures": ["pearson"]}
-    result = fd.sweep(data, confirmation=0.3, device="cpu", **options)
-    first = fd.confirm(result, method="pearson", lam=1.0)
+    options |= {"tariff": False, "measures": ["pearson"], "device": "cpu"}
+    result = fd.sweep(data, confirmation=0.3, **options)
+    first = fd.confirm(result, **POINT)
     assert (first.n, first.number, first.is_first) == (90, 1, True)
     assert first.finds_link == (first.p_value <= 0.05)
     assert first.growth == pytest.approx(first.error / first.error_of_standard - 1)
     # The same point again is no other opening; another one is, blends among them.
-    assert fd.confirm(result, method="pearson", lam=1.0) is first
+    assert fd.confirm(result, **POINT) is first
     blend = fd.confirm(result, method="pearson", lam=0.2)
     assert (blend.number, blend.is_first, len(result.opened)) == (2, False, 2)
     assert from_plain(type(first), to_plain(first)) == first
     with pytest.raises(OptionError, match="no point"):
         fd.confirm(result, method="pearson", lam=7.0)
     with pytest.raises(OptionError, match="rows were set aside in this sweep"):
-        fd.confirm(fd.sweep(data, device="cpu", **options), method="pearson", lam=1.0)
+        fd.confirm(fd.sweep(data, **options), **POINT)
 
 
-def test_a_run_keeps_what_was_opened(run):
+def test_a_run_keeps_what_was_opened_and_believes_nothing_that_was_altered(run):
     assert read_confirmations(run) == ()
     found = confirm_run(run, **POINT, owner="local")
     assert found.is_first
     assert confirm_run(run, **POINT, owner="local") == found
     other = confirm_run(run, method="pearson", lam=0.5, owner="local")
     assert other.number == 2
-    assert read_confirmations(run) == (found, other)
     opened = [event for event in read(run.folder).events if "set aside" in event.what]
     assert [event.details["weight"] for event in opened] == ["λ = 1", "λ = 0.5"]
     # As a run that was taken away and brought in elsewhere.
-    content = export_run(run)
-    kept = import_run(content).run
-    assert read_confirmations(kept) == (found, other)
-
-
-def test_what_was_altered_or_taken_away_is_not_believed(run):
-    found = confirm_run(run, **POINT, owner="local")
+    kept = import_run(export_run(run)).run
+    assert read_confirmations(run) == read_confirmations(kept) == (found, other)
     file = run.folder / CONFIRMATIONS
-    content = json.loads(file.read_text())
-    content["openings"][0]["n"] = 7
-    file.write_text(json.dumps(content))
+    file.write_text(file.read_text().replace('"n": ', '"n": 7'))
     with pytest.raises(RunError, match="were changed"):
         read_confirmations(run)
-    file.write_text(sealed_text({"openings": [to_plain(found)]}))
-    assert read_confirmations(run) == (found,)
+    file.write_text(sealed_text({"openings": [to_plain(found), to_plain(other)]}))
+    assert read_confirmations(run) == (found, other)
     file.unlink()
     with pytest.raises(RunError, match="were changed"):
         confirm_run(run, method="pearson", lam=0.5, owner="local")
@@ -238,10 +224,6 @@ def test_the_report_says_it(run, capsys):
 
 
 def test_a_search_leaves_them_alone(monkeypatch):
-    from fairdash.runs import worker
-    from fairdash.runs.searches import create_search
-    from fairdash.training.search import GRIDS, SettingsSearch
-
     seen = {}
 
     def noted(dataset, plan, *, rows, **_):
@@ -250,6 +232,5 @@ def test_a_search_leaves_them_alone(monkeypatch):
 
     monkeypatch.setattr(worker, "search_settings", noted)
     plan = SettingsSearch(method="pearson", grid=GRIDS["small"], confirmation_share=0.3)
-    search = create_search(CatalogueSource(dataset="household", options={"n": 200}), plan)
-    assert worker.main(search.id) == 1
+    assert worker.main(create_search(SOURCE, plan).id) == 1
     assert not set(seen["rows"]) & set(SHARED.set_aside(SOURCE.load()))

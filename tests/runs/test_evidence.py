@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,10 +44,10 @@ def run(template: Path) -> Run:
     return found
 
 
-def flip(path: Path, bit: int) -> None:
-    content = bytearray(path.read_bytes())
-    content[bit // 8] ^= 1 << bit % 8
-    path.write_bytes(content)
+def flipped(content: bytes, bit: int) -> bytes:
+    found = bytearray(content)
+    found[bit // 8] ^= 1 << bit % 8
+    return bytes(found)
 
 
 def open_all(run: Run) -> None:
@@ -62,21 +62,20 @@ def test_one_flipped_bit_is_found_and_named_wherever_it_is(run: Run) -> None:
     other = create_run(SOURCE, PLAN)
     kept = [path for part in ("result", "first") for path in (run.folder / part).iterdir()]
     kept += [run.folder / "spec.json", run.folder / "status.json"]
-    assert {"rows.safetensors", "curves.jsonl", "about.json", "members.parquet"} <= {
-        path.name for path in kept
-    }
+    names = {path.name for path in kept}
+    assert {"rows.safetensors", "curves.jsonl", "about.json", "members.parquet"} <= names
     for path in kept:
         content = path.read_bytes()
         if path.parent.name == "first":
             # The first look is read where there is no result.
             (run.folder / "result").rename(run.folder / "aside")
         for bit in (3, 4 * len(content), 8 * len(content) - 2):
-            flip(path, bit)
+            path.write_bytes(flipped(content, bit))
             with pytest.raises(RunError, match="damaged") as raised:
                 open_all(run)
             # Of a seal that was altered, what it no longer vouches for is named.
             assert path.name in str(raised.value) or path.name == "sha256.json", (path, bit)
-            path.write_bytes(content)
+        path.write_bytes(content)
         open_all(run)
         if path.parent.name == "first":
             (run.folder / "aside").rename(run.folder / "result")
@@ -146,23 +145,14 @@ def test_no_state_is_told_by_the_clock() -> None:
 def test_ten_that_ask_at_once_share_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[str] = []
     monkeypatch.setattr(launch, "put_in_line", lambda job: started.append(job.id))
-    found: list[str] = []
-    threads = [
-        threading.Thread(target=lambda: found.append(start_run(SOURCE, PLAN, first=PLAN).id))
-        for _ in range(10)
-    ]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    assert len(found) == 10
-    assert set(found) == set(started)
-    assert len(set(started)) == 1
-    assert [run.id for run in list_runs().runs] == [started[0]]
-    assert start_run(SOURCE, PLAN).id not in found, "another plan is another run"
-    Run(started[0]).ask_to_cancel()
+    with ThreadPoolExecutor(10) as pool:
+        found = list(pool.map(lambda _: start_run(SOURCE, PLAN, first=PLAN).id, range(10)))
+    (one,) = {*found, *started}
+    assert [run.id for run in list_runs().runs] == [one]
+    assert start_run(SOURCE, PLAN).id != one, "another plan is another run"
+    Run(one).ask_to_cancel()
     again = start_run(SOURCE, PLAN, first=PLAN)
-    assert again.id not in found, "what is about to stop is not what is asked for"
+    assert again.id != one, "what is about to stop is not what is asked for"
     again.write_status(RunStatus(state=FAILED))
     assert start_run(SOURCE, PLAN, first=PLAN).id != again.id, "what is over is trained again"
 
@@ -190,6 +180,4 @@ def test_folders_that_others_could_open_are_made_private(run: Run) -> None:
 
 def test_a_worker_that_died_after_the_result_has_done_its_work(run: Run) -> None:
     run.write_status(RunStatus(state=RUNNING, doing="writing the result", fraction=1.0))
-    assert run.status.state == DONE
-    assert worker.main(run.id) == 0
-    assert run.status.state == DONE
+    assert (run.status.state, worker.main(run.id), run.status.state) == (DONE, 0, DONE)

@@ -1,4 +1,4 @@
-"""Models to take away: refitted on all rows by a process of their own, as a bundle that works alone."""
+"""Models to take away, refitted on all rows, with their cards; and predictions as a table to audit."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ import pandas as pd
 import pytest
 
 import fairdash as fd
+from fairdash.auditing.filing.governance import FIELDS
 from fairdash.data import Roles, UploadSource, keep_upload
-from fairdash.data.source import CatalogueSource
-from fairdash.errors import RunError
+from fairdash.data.readers.report import ReadingOptions
+from fairdash.data.source import CatalogueSource, load_source, save_source
+from fairdash.data.uploads import holders_of
+from fairdash.errors import RunError, StorageError
 from fairdash.runs import worker
+from fairdash.runs.audits import AuditJob, create_audit, keep_priced, price_of_test_rows
+from fairdash.runs.deletion import delete_made_from, delete_run, made_in, what_goes
 from fairdash.runs.launch import start_model
 from fairdash.runs.listing import list_runs
+from fairdash.runs.model_card import HEADINGS, model_card
 from fairdash.runs.models import ModelJob, create_model, find_model
 from fairdash.runs.status import DONE, FAILED
-from fairdash.runs.store import Run
-from fairdash.training.sweep import Sweep
+from fairdash.runs.store import Run, create_run
+from fairdash.storage import LOCAL
 from fairdash.utils.records import to_plain
-from tests.runs.test_runs import wait
+from tests.auditing.test_evidence import HOSTILE as MARKUP
+from tests.runs.finished import finished
+from tests.runs.test_runs import PLAN as RUNS_PLAN
+from tests.runs.test_runs import QUICK, SOURCE, wait
 
-SOURCE = CatalogueSource(dataset="household", options={"n": 200})
-QUICK = fd.TrainingSettings(hidden=(8,), adversary_hidden=(8,), batch_size=64, n_epochs=4, warm_up_epochs=1)
-PLAN = Sweep(
-    methods=("standard", "hgr_spline"),
-    lams=(0.5, 2.0),
-    n_splits=2,
-    random_state=3,
-    settings=QUICK,
-    device="cpu",
-)
+PLAN = replace(RUNS_PLAN, methods=("standard", "hgr_spline"), lams=(0.5, 2.0), random_state=3)
 ASKED = {"run": "0123456789ab", "method": "hgr_spline", "lam": 1.0}
 HOSTILE = "=HYPERLINK('http://x')<img src=x>"
 
@@ -48,25 +48,20 @@ HOSTILE = "=HYPERLINK('http://x')<img src=x>"
 def policies(n=200) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     age = rng.uniform(20, 80, n).round(1)
-    frame = pd.DataFrame(
-        {
-            "age": age,
-            HOSTILE: (0.1 * age + rng.normal(size=n)).round(3),
-            "town": rng.choice(["Brest", "Lyon", "Zoé", None], n),
-            "code": rng.choice(["01", "02", "10"], n),
-            "garden": rng.choice(["true", "false"], n),
-            "years": rng.uniform(0.1, 1, n).round(2),
-        }
-    )
+    frame = pd.DataFrame({"age": age, HOSTILE: (0.1 * age + rng.normal(size=n)).round(3)})
+    texts = {"town": ["Brest", "Lyon", "Zoé", None], "code": ["01", "02", "10"], "garden": ["true", "false"]}
+    frame = frame.assign(**{name: rng.choice(levels, n) for name, levels in texts.items()})
+    frame["years"] = rng.uniform(0.1, 1, n).round(2)
     frame["cost"] = (50 + 10 * frame[HOSTILE] + 20 * (frame["town"] == "Lyon")).round(2)
     return frame
 
 
+FEATURES = (HOSTILE, "town", "code", "garden")
+
+
 def upload() -> UploadSource:
     kept = keep_upload(policies().to_csv(index=False).encode(), name="policies.csv")
-    roles = Roles(
-        target="cost", sensitive=("age",), features=(HOSTILE, "town", "code", "garden"), weight="years"
-    )
+    roles = Roles(target="cost", sensitive=("age",), features=FEATURES, weight="years")
     return UploadSource(sha256=kept.sha256, name=kept.name, roles=roles)
 
 
@@ -81,15 +76,15 @@ def opened(content: bytes) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def by_hand(source, plan, *, method, lam, **options) -> fd.FairRegressor:
-    dataset = source.load()
+def by_hand(source, plan, *, method, lam, **options) -> np.ndarray:
+    """Predictions of the regressor fitted on all rows."""
+    data = source.load()
     model = fd.FairRegressor(
         method=method, lam=lam, objective=plan.objective, random_state=plan.random_state, device="cpu",
         **options, **{name: getattr(plan.settings, name) for name in to_plain(plan.settings)},
     )  # fmt: skip
-    return model.fit(
-        dataset.features, dataset.target, sensitive_features=dataset.sensitive, sample_weight=dataset.weight
-    )
+    model.fit(data.features, data.target, sensitive_features=data.sensitive, sample_weight=data.weight)
+    return model.predict(data.features)
 
 
 def loaded(content: bytes, folder: Path) -> fd.FairRegressor:
@@ -114,11 +109,9 @@ def test_a_model_is_made_in_a_process_of_its_own_and_is_no_run():
 def test_it_is_the_regressor_fitted_by_hand_on_all_rows(method, lam, objective, tmp_path):
     source, plan = upload(), replace(PLAN, objective=objective)
     model = loaded(made(source, plan, method=method, lam=lam).bundle(), tmp_path)
-    features = source.load().features
     expected = by_hand(source, plan, method=method, lam=lam)
-    assert np.array_equal(model.predict(features), expected.predict(features))
-    assert model.sensitive_names_ == ()
-    assert list(model.feature_names_in_) == [HOSTILE, "town", "code", "garden"]
+    assert np.array_equal(model.predict(source.load().features), expected)
+    assert (model.sensitive_names_, tuple(model.feature_names_in_)) == ((), FEATURES)
 
 
 def test_the_script_in_the_bundle_predicts_for_a_table(tmp_path):
@@ -127,13 +120,9 @@ def test_the_script_in_the_bundle_predicts_for_a_table(tmp_path):
     # Other rows in another form: semicolons, columns in another order, and without the sensitive one.
     table = policies().sample(frac=1, random_state=1).drop(columns=["age", "cost"])[::-1]
     table.iloc[:, ::-1].to_csv(tmp_path / "new.csv", index=False, sep=";")
-    done = subprocess.run(
-        [sys.executable, "bundle/load_model.py", "new.csv"],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(Path(fd.__file__).parent.parent)},
-    )
+    command = [sys.executable, "bundle/load_model.py", "new.csv"]
+    path = os.environ | {"PYTHONPATH": str(Path(fd.__file__).parent.parent)}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=path)
     assert done.returncode == 0, done.stderr
     assert "200 predictions written to predictions.csv." in done.stdout
     assert "Warning" not in done.stderr
@@ -143,36 +132,34 @@ def test_the_script_in_the_bundle_predicts_for_a_table(tmp_path):
 
 
 def test_the_same_fit_gives_the_same_bytes():
-    first, again = made().bundle(), made().bundle()
-    assert first == again
+    first = made().bundle()
+    assert first == made().bundle()
     assert made(lam=1.5).bundle() != first
-    assert {entry.date_time for entry in zipfile.ZipFile(io.BytesIO(first)).infolist()} == {
-        (1980, 1, 1, 0, 0, 0)
-    }
+    times = {entry.date_time for entry in zipfile.ZipFile(io.BytesIO(first)).infolist()}
+    assert times == {(1980, 1, 1, 0, 0, 0)}
 
 
 def test_the_card_says_what_it_is_and_whose_the_figures_are():
     source = upload()
     content = opened(made(source, figures={"mse": 0.25, "hgr_kde": math.inf}).bundle())
     card = json.loads(content["model.json"])
-    assert card["data"]["title"] == "policies.csv"
-    assert card["data"]["roles"]["sensitive"] == ["age"]
-    assert card["data"]["roles"]["features"] == [HOSTILE, "town", "code", "garden"]
-    assert card["data"]["rows"] == 200
-    assert card["data"]["fingerprint"] == source.load().fingerprint
-    assert (card["model"]["method"], card["model"]["lam"]) == ("hgr_spline", 1.0)
-    assert card["model"]["settings"] == to_plain(QUICK)
-    assert card["model"]["random_state"] == 3
+    data, model = card["data"], card["model"]
+    about = {"title": "policies.csv", "rows": 200, "fingerprint": source.load().fingerprint}
+    assert {name: data[name] for name in about} == about
+    assert (data["roles"]["sensitive"], data["roles"]["features"]) == (["age"], list(FEATURES))
+    about = {"method": "hgr_spline", "lam": 1.0, "settings": to_plain(QUICK), "random_state": 3}
+    assert {name: model[name] for name in about} == about
     assert {"fairdash", "torch", "numpy"} <= set(card["made_with"])
     assert card["figures"]["values"] == {"mse": 0.25, "hgr_kde": None}
     assert "not for this fit" in card["figures"]["about"]
     readme = " ".join(content["README.txt"].decode().split())
-    assert f"fairdash {fd.__version__}" in readme
-    assert "from the folder of its source code" in readme
-    asked = 'python -m pip install "path/to/fairdash[readers,train]" -c path/to/fairdash/constraints.txt'
-    assert asked in readme
-    assert "all 200 rows of the data set, with the weight lambda = 1 on fairness" in readme
-    for sentence in card["limits"]:
+    for sentence in (
+        f"fairdash {fd.__version__}",
+        "from the folder of its source code",
+        'python -m pip install "path/to/fairdash[readers,train]" -c path/to/fairdash/constraints.txt',
+        "all 200 rows of the data set, with the weight lambda = 1 on fairness",
+        *card["limits"],
+    ):
         assert sentence in readme
     for name in ("README.txt", "load_model.py"):
         # Names of columns stand in JSON alone, where they can't run.
@@ -196,18 +183,12 @@ def test_a_damaged_bundle_is_not_handed_over(name):
     job = made()
     path = job.folder / "result" / name
     content = path.read_bytes()
-    middle = len(content) // 2
-    for spoilt in (
-        b"",
-        content[:-1],
-        content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :],
-    ):
-        path.write_bytes(spoilt)
+    flipped = bytearray(content)
+    flipped[len(content) // 2] ^= 1
+    for spoilt in (b"", content[:-1], flipped, None):
+        path.unlink() if spoilt is None else path.write_bytes(spoilt)
         with pytest.raises(RunError, match="damaged"):
             job.bundle()
-    path.unlink()
-    with pytest.raises(RunError, match="damaged"):
-        job.bundle()
 
 
 def test_the_newest_model_of_a_place_is_found_whatever_else_is_there(monkeypatch):
@@ -229,9 +210,93 @@ def test_the_newest_model_of_a_place_is_found_whatever_else_is_there(monkeypatch
 def test_with_early_stopping_the_plans_share_of_rows_tells_when(tmp_path):
     plan = replace(PLAN, validation_share=0.25, settings=replace(QUICK, n_epochs=40, patience=2))
     content = made(plan=plan).bundle()
-    model = loaded(content, tmp_path)
     expected = by_hand(SOURCE, plan, method="hgr_spline", lam=1.0, validation_fraction=0.25)
-    features = SOURCE.load().features
-    assert np.array_equal(model.predict(features), expected.predict(features))
+    assert np.array_equal(loaded(content, tmp_path).predict(SOURCE.load().features), expected)
     assert json.loads(opened(content)["model.json"])["data"]["rows_set_aside_to_stop_early"] == 50
     assert b"but 50 that told when to stop" in opened(content)["README.txt"]
+
+
+def test_every_heading_is_filled_or_marked_and_a_user_s_texts_are_in_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answers = {"purpose": "Motor *quotes*"}
+    monkeypatch.setattr("fairdash.runs.models.kept_answers", lambda owner: answers)
+    files = opened(made().bundle())
+    card, text = json.loads(files["model.json"]), files["model_card.md"].decode()
+    assert card["governance"] == answers
+    assert text == model_card(card)
+    assert "- Motor \\*quotes\\*\n" in text
+    places = [text.index(f"## {heading}\n") for heading in HEADINGS]
+    assert places == sorted(places)
+    for heading, begin, end in zip(HEADINGS, places, [*places[1:], len(text)], strict=True):
+        below = text[begin:end]
+        assert "\n- " in below, heading
+        for field in HEADINGS[heading]:
+            assert (f"**Yours to write:** {FIELDS[field]}" in below) == (field not in answers)
+
+
+def test_names_and_texts_are_texts() -> None:
+    card = json.loads(opened(made().bundle())["model.json"])
+    card["data"]["title"] = card["model"]["predicts"] = MARKUP + "\n## Intended use"
+    text = model_card({**card, "governance": {"purpose": MARKUP}})
+    assert "<img" not in text.replace("\\<img", "")
+    assert text.count("\n## Intended use") == 1
+
+
+def priced(run: Run) -> tuple[UploadSource, AuditJob]:
+    from fairdash.auditing.plan import AuditPlan, Columns
+
+    result = run.read_result()
+    predictions = {j: np.asarray(result.target) + j for j in range(len(result.splits))}
+    price = price_of_test_rows(predictions, [split.test for split in result.splits])
+    made = keep_priced(run, run.spec.source.load(), price, title="a model", owner=LOCAL)
+    return made, create_audit(made, AuditPlan(columns=Columns(price="price", sensitive="Age")))
+
+
+@pytest.fixture
+def uploaded() -> UploadSource:
+    dataset = SOURCE.load()
+    upload = keep_upload(dataset.table().to_csv(index=False).encode(), name="policies.csv")
+    reading = ReadingOptions()
+    source = UploadSource(sha256=upload.sha256, name="policies.csv", roles=dataset.roles, reading=reading)
+    save_source(source)
+    return source
+
+
+def test_each_test_row_has_the_price_of_the_first_split_that_tests_it() -> None:
+    found = price_of_test_rows(
+        {0: np.array([1.0, 2, 3, 4]), 1: np.array([10.0, 20, 30, 40])}, [np.array([2, 0]), np.array([3, 2])]
+    )
+    assert found.to_dict() == {0: 1.0, 2: 3.0, 3: 40.0}
+
+
+def test_its_table_has_the_run_s_columns_and_roles(done: Run) -> None:
+    made, _ = priced(done)
+    result = done.read_result()
+    assert made.roles == replace(SOURCE.load().roles, prediction="price")
+    assert load_source(made.id) == CatalogueSource.from_json(made.to_json()) == made
+    tests = np.unique(np.concatenate([split.test for split in result.splits]))
+    np.testing.assert_allclose(made.load().target, result.target[tests])
+
+
+def test_it_goes_with_the_file(uploaded: UploadSource) -> None:
+    made, audit = priced(finished(source=uploaded))
+    delete_made_from(uploaded.sha256)
+    assert not holders_of(made.sha256)
+    assert not audit.folder.exists()
+    with pytest.raises(StorageError):
+        load_source(made.id)
+
+
+def test_it_goes_with_the_run_and_another_s_stays(done: Run) -> None:
+    other = create_run(SOURCE, PLAN)
+    made, audit = priced(done)
+    kept = keep_upload(b"age,price\n1,2\n", name="own.csv")
+    assert made_in(done).jobs[AuditJob] == (audit.folder,)
+    assert made_in(other).jobs[AuditJob] == ()
+    assert "audits of their prices" in what_goes(made_in(done))
+    delete_run(done)
+    assert not holders_of(made.sha256)
+    assert not audit.folder.exists()
+    assert holders_of(kept.sha256)
+    assert Run(other.id).spec == other.spec

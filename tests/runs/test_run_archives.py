@@ -6,7 +6,6 @@ import io
 import json
 import shutil
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,70 +18,54 @@ from fairdash.runs.listing import list_runs
 from fairdash.runs.store import Run, create_run
 from fairdash.storage import sha256
 from fairdash.storage.bundle import SEAL
+from tests.runs.changed_archives import unpacked
 from tests.runs.finished import PLAN, SOURCE, finished
 
 
 @pytest.fixture
-def run(done: Run) -> Run:
-    return done
-
-
-@pytest.fixture
-def content(run: Run) -> bytes:
-    found = export_run(run)
-    shutil.rmtree(run.folder)
+def content(done: Run) -> bytes:
+    found = export_run(done)
+    shutil.rmtree(done.folder)
     return found
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    return {
-        each.relative_to(folder).as_posix(): each.read_bytes()
-        for each in folder.rglob("*")
-        if each.is_file() and each.suffix != ".lock"
-    }
+    files = (each for each in folder.rglob("*") if each.is_file() and each.suffix != ".lock")
+    return {each.relative_to(folder).as_posix(): each.read_bytes() for each in files}
 
 
-def test_it_comes_in_as_it_was(run: Run) -> None:
-    before, content = files_of(run.folder), export_run(run)
-    shutil.rmtree(run.folder)
+def test_it_comes_in_as_it_was_and_twice_in_is_one(done: Run) -> None:
+    before, content, name = files_of(done.folder), export_run(done), done.name
+    shutil.rmtree(done.folder)
     found = import_run(content)
-    assert not found.was_here
-    assert found.run.id == run.id
+    assert (found.was_here, found.run.id, found.run.name) == (False, done.id, name)
     assert files_of(found.run.folder) == before
     assert export_run(found.run) == content
     assert found.run.status.state == "done"
-    assert found.run.name == run.name
     assert found.run.read_result().predictions.shape == (6, 200)
+    again = import_run(content)
+    assert again.was_here
+    assert "already" in str(again)
+    assert [run.id for run in list_runs().runs] == [done.id]
 
 
-def test_twice_in_is_one(content: bytes) -> None:
-    first, second = import_run(content), import_run(content)
-    assert second.was_here
-    assert "already" in str(second)
-    assert (first.run.id, 1) == (second.run.id, len(list_runs().runs))
-
-
-def test_another_run_of_its_id_stays_and_it_gets_an_id_of_its_own(content: bytes, run: Run) -> None:
-    other = create_run(SOURCE, PLAN, first=PLAN)
-    other.folder.rename(run.folder)
+def test_another_run_of_its_id_stays_and_it_gets_an_id_of_its_own(content: bytes, done: Run) -> None:
+    create_run(SOURCE, PLAN, first=PLAN).folder.rename(done.folder)
     found = import_run(content)
-    assert found.run.id != run.id
-    assert run.id in str(found)
-    assert Run(run.id).spec.first == PLAN
+    assert found.run.id != done.id
+    assert done.id in str(found)
+    assert Run(done.id).spec.first == PLAN
     assert import_run(content).run.id == found.run.id
     assert len(list_runs().runs) == 2
 
 
 def test_it_belongs_to_whoever_brings_it_in_and_leaves_without_a_name_of_theirs(content: bytes) -> None:
-    here, of_a, of_b = (
-        import_run(content),
-        import_run(content, owner="a@b.example"),
-        import_run(content, owner="b"),
-    )
-    assert [each.run.spec.owner for each in (here, of_a, of_b)] == ["local", "a@b.example", "b"]
-    assert len({each.run.id for each in (here, of_a, of_b)}) == 3
+    owners = ["local", "a@b.example", "b"]
+    runs = [import_run(content, owner=owner).run for owner in owners]
+    assert [run.spec.owner for run in runs] == owners
+    assert len({run.id for run in runs}) == 3
     assert import_run(content, owner="b").was_here
-    assert b"a@b.example" not in export_run(of_a.run)
+    assert b"a@b.example" not in export_run(runs[1])
 
 
 def test_a_first_look_that_was_not_followed_comes_in_too() -> None:
@@ -116,16 +99,9 @@ def zipped(files: dict[str, bytes], **more: object) -> bytes:
     return target.getvalue()
 
 
-def unzipped(content: bytes) -> dict[str, bytes]:
-    with zipfile.ZipFile(io.BytesIO(content)) as found:
-        return {name: found.read(name) for name in found.namelist()}
-
-
-def remade(content: bytes, **changed: bytes | None) -> bytes:
-    """Packed and sealed anew by hand, with other files."""
-    files = unzipped(content)
-    for name, each in changed.items():
-        files[name] = each or b""
+def with_one(content: bytes, name: str, file: bytes) -> bytes:
+    """Packed and sealed anew by hand, with another file."""
+    files = unpacked(content) | {name: file}
     return archive._packed({name: each for name, each in files.items() if name != SEAL})
 
 
@@ -135,77 +111,66 @@ def linked(content: bytes) -> bytes:
     about.create_system, about.external_attr = 3, 0o120777 << 16
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as made:
-        for name, each in unzipped(content).items():
+        for name, each in unpacked(content).items():
             made.writestr(about if name == about.filename else name, each)
     return target.getvalue()
 
 
-OUTSIDE = (
-    "../evil.json",
-    "/etc/evil",
-    "result/../../evil",
-    "result/./x",
-    "C:\\evil",
-    "result\\x",
-    "evil.py",
-    "units/x",
-    "x",
-)
-HOSTILE: dict[str, Callable[[bytes], bytes]] = {
-    "nothing": lambda _: b"",
-    "no zip": lambda _: b"age,cost\n1,2\n",
-    "cut off": lambda content: content[:-100],
-    "more behind it": lambda content: content + b"1",
-    "something before it": lambda content: b"1" + content,
-    "repacked": lambda content: zipped(unzipped(content)),
-    "a bomb": lambda content: zipped(
-        unzipped(content) | {"result/x": bytes(10**7)}, compression=zipfile.ZIP_DEFLATED
-    ),
-    "no seal": lambda content: zipped({k: v for k, v in unzipped(content).items() if k != SEAL}),
-    "a file added": lambda content: zipped(unzipped(content) | {"result/x": b""}),
-    "an id that leads out": lambda content: remade(content, **{"run.json": b'{"fairdash_run": 1, "id": "../../../x"}'}),
-    "an id that is no text": lambda content: remade(content, **{"run.json": b'{"fairdash_run": 1, "id": 7}'}),
-    "another format": lambda content: remade(content, **{"run.json": b'{"fairdash_run": 2, "id": "0123456789ab"}'}),
-    "no object": lambda content: remade(content, **{"run.json": b"[" * 100_000}),
-    "another plan": lambda content: remade(content, **{"spec.json": unzipped(content)["spec.json"].replace(b"0.5", b"0.6")}),
-    "no plan": lambda content: remade(content, **{"spec.json": b"{}"}),
-    "no text": lambda content: remade(content, **{"status.json": b"\xff"}),
-    "at work": lambda content: remade(content, **{"status.json": b'{"state": "running"}'}),
-    "another result": lambda content: remade(content, **{"result/about.json": b"{}"}),
-    "another result, sealed": lambda content: remade(
-        content,
-        **{
-            "result/about.json": b"{}",
-            "result/sha256.json": json.dumps(
-                json.loads(unzipped(content)["result/sha256.json"]) | {"about.json": sha256(b"{}")}
-            ).encode(),
-        },
-    ),
-    "a link": linked,
-    "two results": lambda content: remade(content, **{"first/about.json": b"{}"}),
-}  # fmt: skip
+def with_another_result(content: bytes) -> bytes:
+    hashes = json.loads(unpacked(content)["result/sha256.json"]) | {"about.json": sha256(b"{}")}
+    sealed = with_one(content, "result/sha256.json", json.dumps(hashes).encode())
+    return with_one(sealed, "result/about.json", b"{}")
+
+
+OUTSIDE = ("../evil.json", "/etc/evil", "result/../../evil", "result/./x", "C:\\evil", "result\\x")
+OUTSIDE += ("evil.py", "units/x", "x")
+#: A file in the place of another, packed and sealed.
+REPLACED = {
+    "an id that leads out": ("run.json", b'{"fairdash_run": 1, "id": "../../../x"}'),
+    "an id that is no text": ("run.json", b'{"fairdash_run": 1, "id": 7}'),
+    "another format": ("run.json", b'{"fairdash_run": 2, "id": "0123456789ab"}'),
+    "no object": ("run.json", b"[" * 100_000),
+    "no plan": ("spec.json", b"{}"),
+    "no text": ("status.json", b"\xff"),
+    "at work": ("status.json", b'{"state": "running"}'),
+    "another result": ("result/about.json", b"{}"),
+    "two results": ("first/about.json", b"{}"),
+    **{f"sealed {name}": (name, b"1") for name in OUTSIDE},
+}
+
+
+def attempts(content: bytes) -> dict[str, bytes]:
+    """What somebody may hand over in the place of an archive, by what it is."""
+    files = unpacked(content)
+    packed = {"a file added": {"result/x": b""}, "repacked": {}} | {name: {name: b"1"} for name in OUTSIDE}
+    found = {"nothing": b"", "no zip": b"age,cost\n1,2\n", "cut off": content[:-100]}
+    found |= {
+        "more behind it": content + b"1",
+        "something before it": b"1" + content,
+        "a link": linked(content),
+    }
+    found |= {kind: zipped(files | more) for kind, more in packed.items()}
+    found["a bomb"] = zipped(files | {"result/x": bytes(10**7)}, compression=zipfile.ZIP_DEFLATED)
+    found["no seal"] = zipped({name: each for name, each in files.items() if name != SEAL})
+    found["another plan"] = with_one(content, "spec.json", files["spec.json"].replace(b"0.5", b"0.6"))
+    found["another result, sealed"] = with_another_result(content)
+    return found | {kind: with_one(content, *one) for kind, one in REPLACED.items()}
 
 
 @pytest.mark.bad_input(58)
-def test_what_is_no_run_is_refused_in_plain_words_and_leaves_nothing(
-    content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    attempts = {kind: made(content) for kind, made in HOSTILE.items()}
-    for name in OUTSIDE:
-        attempts[f"sealed {name}"] = remade(content, **{name: b"1"})
-        attempts[name] = zipped(unzipped(content) | {name: b"1"})
-    for kind, attempt in attempts.items():
+def test_what_is_no_run_is_refused_in_plain_words_and_leaves_nothing(content, tmp_path, monkeypatch) -> None:
+    for kind, attempt in attempts(content).items():
         with pytest.raises(RunError) as raised:
             import_run(attempt)
         assert str(raised.value)[0].isupper(), kind
-        assert not Run.home().exists() or not list(Run.home().iterdir()), kind
+        assert not list(Run.home().glob("*")), kind
     assert not list(tmp_path.rglob("*evil*"))
     monkeypatch.setattr(archive, "LARGEST", 1000)
     with pytest.raises(RunError, match="more than"):
         import_run(content)
 
 
-def test_what_is_not_finished_or_damaged_does_not_leave(run: Run) -> None:
+def test_what_is_not_finished_or_damaged_does_not_leave(done: Run) -> None:
     waiting = create_run(SOURCE, PLAN)
     with pytest.raises(RunError, match="still at work"):
         export_run(waiting)
@@ -213,20 +178,21 @@ def test_what_is_not_finished_or_damaged_does_not_leave(run: Run) -> None:
     waiting.ask_to_cancel()
     with pytest.raises(RunError, match="no results to export"):
         export_run(waiting)
-    (run.folder / "result" / "about.json").write_text("{}")
+    (done.folder / "result" / "about.json").write_text("{}")
     with pytest.raises(RunError, match=r"about\.json"):
-        export_run(run)
+        export_run(done)
 
 
-def test_a_name_is_one_line_and_no_part_of_the_evidence(run: Run) -> None:
+def test_a_name_is_one_line_and_no_part_of_the_evidence(done: Run) -> None:
     assert create_run(SOURCE, PLAN).name == ""
-    run.rename("  Ünïcode, with 80 characters at most ")
-    assert Run(run.id).name == "Ünïcode, with 80 characters at most"
+    done.rename("  Ünïcode, with 80 characters at most ")
+    assert Run(done.id).name == "Ünïcode, with 80 characters at most"
     for wrong in ("x" * 81, "two\nlines", "\u202eback"):
         with pytest.raises(OptionError, match="name"):
-            run.rename(wrong)
-    (run.folder / "name.json").write_text((run.folder / "name.json").read_text().replace("most", "best"))
-    assert run.name == ""
-    run.read_result()
-    run.rename("")
-    assert run.name == ""
+            done.rename(wrong)
+    file = done.folder / "name.json"
+    file.write_text(file.read_text().replace("most", "best"))
+    assert done.name == ""
+    done.read_result()
+    done.rename("")
+    assert done.name == ""

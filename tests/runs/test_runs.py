@@ -1,4 +1,4 @@
-"""Runs: kept whole, carried out by a process of their own, cancelled, noticed when dead."""
+"""Runs and searches: kept whole, carried out by a process of their own, cancelled, noticed when dead."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fairdash.data.source import CatalogueSource, UploadSource
 from fairdash.errors import RunError
 from fairdash.runs import store, worker
 from fairdash.runs.audits import create_audit
-from fairdash.runs.launch import start_run
+from fairdash.runs.launch import start_run, start_search
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model
 from fairdash.runs.searches import SearchJob, create_search
@@ -25,8 +25,10 @@ from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING
 from fairdash.runs.store import Run, RunSpec, create_run
 from fairdash.storage import data_folder
 from fairdash.training.defaults import current_defaults, default_settings
-from fairdash.training.lam_search import LamSearch, Target
+from fairdash.training.lam_search import LamSearch, Target, search_lam
+from fairdash.training.search import SearchGrid, SettingsSearch, search_settings
 from fairdash.training.settings import TrainingSettings
+from fairdash.training.splits import random_splits
 from fairdash.training.sweep import Sweep, default_plan
 from tests.data.test_rate import ROLES, claims
 from tests.golden.policies import source as claims_of_policies
@@ -54,16 +56,13 @@ def wait(job, wanted=lambda status: status.is_over):
 def test_a_run_goes_from_queued_to_done_and_keeps_its_result():
     run = start_run(SOURCE, PLAN)
     assert run.status.state in (QUEUED, RUNNING)
-    status = wait(run)
-    assert status.state == DONE, status
-    result = Run(run.id).read_result()
-    dataset = SOURCE.load()
+    assert wait(run).state == DONE, run.status
+    result, dataset = Run(run.id).read_result(), SOURCE.load()
     assert result.predictions.shape == (2 + 4, 200)
     assert len(result.frame) == 2 * len(result.members) == 12
     assert np.array_equal(result.target, dataset.target)
     pd.testing.assert_frame_equal(result.sensitive, dataset.sensitive)
-    assert result.target_name == "Cost"
-    assert result.units["Age"] == "years"
+    assert (result.target_name, result.units["Age"]) == ("Cost", "years")
     assert [len(split.test) for split in result.splits] == [40, 40]
     assert set(run.curves().columns) == {"method", "lam", "epoch", "mse", "dependence"}
     # The worker tells that it is done before it ends.
@@ -79,29 +78,20 @@ def test_a_sweep_in_a_notebook_gives_what_a_run_gives(data_set, monkeypatch):
     source = SOURCE if data_set == "costs" else claims_of_policies()
     data = source.load()
     own = default_settings(data)
-    few = {
-        "settings": replace(QUICK, hidden=(4,), n_epochs=2, loss=own.loss, balance=own.balance),
-        "methods": ("standard", "hgr_spline"),
-        "lams": (0.5, 2.0),
-        "n_splits": 1,
-        "device": "cpu",
-    }
+    few = {"methods": ("standard", "hgr_spline"), "lams": (0.5, 2.0), "n_splits": 1, "device": "cpu"}
+    few["settings"] = replace(QUICK, hidden=(4,), n_epochs=2, loss=own.loss, balance=own.balance)
     run = create_run(source, default_plan(data, **few))
     assert worker.main(run.id) == 0, run.status
     there, here = run.read_result(), fd.sweep(data, **few)
     assert here.sweep == run.spec.plan
     np.testing.assert_array_equal(there.predictions, here.predictions)
     np.testing.assert_array_equal(there.price, here.price)
-    for mine, its in (
-        (here.frames, there.frames),
-        (here.paths, there.paths),
-        (here.baselines, there.baselines),
-    ):
+    for name in ("frames", "paths", "baselines", "references", "importance", "members"):
+        mine, its = getattr(here, name), getattr(there, name)
+        mine, its = (each if isinstance(each, dict) else {"": each} for each in (mine, its))
         assert list(mine) == list(its)
         for objective in mine:
             pd.testing.assert_frame_equal(mine[objective], its[objective], check_exact=True)
-    for name in ("references", "importance", "members"):
-        pd.testing.assert_frame_equal(getattr(here, name), getattr(there, name), check_exact=True)
     assert (here.gain, here.evaluations) == (there.gain, there.evaluations)
 
 
@@ -152,20 +142,17 @@ def test_a_job_does_not_read_a_file_that_its_owner_does_not_hold():
     upload = keep_upload(content, name="claims.csv", owner=theirs)
     source = UploadSource(sha256=upload.sha256, name="claims.csv", roles=ROLES)
     # It lies in this process's memory, too.
-    source.load(owner=theirs)
     plan = default_plan(source.load(owner=theirs))
-    search = LamSearch(target=Target.parse("error<=+10%"), lams=(1.0,))
     price = AuditPlan(columns=Columns(price="VehPower", sensitive="DrivAge"))
     model = {"run": "0" * 12, "method": "standard", "lam": 0.0}
     for job in (
         Run.create(RunSpec(source=source, plan=plan, owner=mine)),
         Run.create(RunSpec(source=source, plan=plan, first=plan, owner=mine)),
-        create_search(source, search, owner=mine),
+        create_search(source, LAM, owner=mine),
         create_model(source, plan, owner=mine, **model),
         create_audit(source, price, owner=mine),
     ):
-        assert worker.main(job.id) == 1
-        assert job.status.state == FAILED
+        assert (worker.main(job.id), job.status.state) == (1, FAILED)
         assert "uploaded file is not stored here" in job.status.message
         assert getattr(job, "look", None) is None
     keep_upload(content, name="mine.csv", owner=mine)
@@ -186,12 +173,9 @@ def test_a_fault_that_nobody_foresaw_is_logged_with_its_number(monkeypatch, capl
 
     monkeypatch.setattr("fairdash.evaluation.execute_sweep.train_sweep", break_down)
     run = create_run(SOURCE, PLAN)
-    assert worker.main(run.id) == 1
-    status = run.status
-    assert status.state == FAILED
-    assert "4711" not in status.message
-    error_id = status.message.rstrip(".").split()[-1]
-    assert error_id in caplog.text
+    assert (worker.main(run.id), run.status.state) == (1, FAILED)
+    assert "4711" not in run.status.message
+    assert run.status.message.rstrip(".").split()[-1] in caplog.text
     assert "ZeroDivisionError" in caplog.text
 
 
@@ -256,9 +240,8 @@ def test_a_list_of_runs_takes_no_lock_and_parses_each_spec_once(monkeypatch):
 
 
 def test_the_folder_says_what_kind_of_job_it_is():
-    search = create_search(SOURCE, LamSearch(target=Target.parse("error<=+10%"), lams=(1.0,)))
     model = create_model(SOURCE, PLAN, run="0" * 12, method="hgr_nn", lam=1.0)
-    for each in (create_run(SOURCE, PLAN), search, model):
+    for each in (create_run(SOURCE, PLAN), create_search(SOURCE, LAM), model):
         again = worker.open_job(each.id)
         assert (type(again), again.folder) == (type(each), each.folder)
         for content in ("", "{", "[]", "\0", '{"lam": "x"}'):
@@ -277,3 +260,36 @@ def test_a_look_at_the_status_does_not_keep_the_worker_away():
     threading.Timer(0.3, held.release).start()
     assert worker.main(run.id) == 0
     assert run.status.state == DONE
+
+
+SOURCE = CatalogueSource(dataset="household", options={"n": 200})
+QUICK = TrainingSettings(hidden=(8,), adversary_hidden=(8,), batch_size=64, n_epochs=4, warm_up_epochs=1)
+SETTINGS = SettingsSearch(
+    method="hgr_spline",
+    grid=SearchGrid(hidden=((8,),), dropout=(0.0,), lr=(1e-6, 2e-2), weight_decay=(0.0,)),
+    **{"n_folds": 2, "random_state": 3, "settings": QUICK, "device": "cpu"},
+)
+LAM_PLAN = {"lams": (0.5, 2.0), "method": "hgr_spline", "n_folds": 2, "settings": QUICK}
+LAM = LamSearch(target=Target.parse("mse<=+20%"), **LAM_PLAN)
+
+
+def test_a_search_goes_to_done_in_a_process_of_its_own_and_is_no_run():
+    search = start_search(SOURCE, SETTINGS)
+    assert wait(search).state == DONE
+    assert SearchJob(search.id).read_result().best.lr == 2e-2
+    assert list_runs().runs == ()
+    with pytest.raises(RunError, match="gone"):
+        Run(search.id)
+
+
+@pytest.mark.parametrize(("plan", "searches"), [(SETTINGS, search_settings), (LAM, search_lam)])
+def test_the_worker_finds_what_the_library_finds_on_the_training_rows_of_the_first_split(plan, searches):
+    search = create_search(SOURCE, plan)
+    assert search.spec.plan == plan
+    assert worker.main(search.id) == 0
+    rows = random_splits(200, n_splits=1, random_state=plan.random_state)[0].train
+    found, here = search.read_result(), searches(SOURCE.load(), plan, rows=rows)
+    for name in ("best", "lam", "reached", "rule"):
+        assert getattr(found, name) == getattr(here, name, None), name
+    pd.testing.assert_frame_equal(found.frame, here.frame)
+    assert "160 rows" in found.rule

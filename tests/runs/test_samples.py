@@ -53,6 +53,9 @@ def test_it_sees_the_drawn_rows_and_no_other(run: Run) -> None:
     assert np.array_equal(result.target, dataset.target.to_numpy()[rows])
     alone = execute_sweep(dataset.take(rows), FIRST, is_preview=True)
     assert np.array_equal(result.predictions, alone.predictions)
+    scored = parse_comparison(run).scored()
+    numbers = scored[ROW].to_numpy() - 1
+    assert np.array_equal(scored[dataset.roles.target], dataset.target.to_numpy()[numbers])
 
 
 def test_page_and_report_say_so(run: Run) -> None:
@@ -67,11 +70,11 @@ def test_page_and_report_say_so(run: Run) -> None:
 
 def test_where_a_sample_was_too_small_to_learn_from_the_whole_is_waited_for(run: Run) -> None:
     found = parse_comparison(run)
-    blind = Gain(error=1.002, error_se=0.004, is_beyond_noise=False)
-    said = nothing_learned(replace(found, result=replace(found.result, gain=blind)))
+    blind = replace(found.result, gain=Gain(error=1.002, error_se=0.004, is_beyond_noise=False))
+    said = nothing_learned(replace(found, result=blind))
     assert said.startswith("Nothing was learned yet")
     assert "120 of 200 rows, drawn at random" in said
-    whole = replace(found.result, gain=blind, rows=None, drawn_from=None)
+    whole = replace(blind, rows=None, drawn_from=None)
     assert "More rows" in nothing_learned(replace(found, result=whole))
 
 
@@ -85,46 +88,43 @@ def test_the_whole_is_what_it_is_without_one(run: Run) -> None:
     pd.testing.assert_frame_equal(one.frame, two.frame)
 
 
-def test_units_that_were_known_do_not_count_for_the_pace(monkeypatch, tmp_path) -> None:
+@pytest.fixture
+def told(monkeypatch):
+    """What a reporter tells of the seconds left, so many seconds after it has begun."""
     now = [100.0]
     monkeypatch.setattr("fairdash.runs.worker.time.monotonic", lambda: now[0])
-    run = create_run(SOURCE, PLAN)
-    reporter, units = worker.Reporter(run), Checkpoints(tmp_path)
-    reporter.processes, reporter.checkpoints = 2, units
 
-    def told(seconds: float, fraction: float) -> float | None:
+    def told(reporter: worker.Reporter, seconds: float, fraction: float) -> float:
         now[0] = 100.0 + seconds
         reporter.progress("training", fraction)
-        return run.stored_status().seconds_left
+        return reporter.job.stored_status().seconds_left
 
-    told(0.0, 0.0)
+    return told
+
+
+def test_units_that_were_known_do_not_count_for_the_pace(told, tmp_path) -> None:
+    reporter, units = worker.Reporter(create_run(SOURCE, PLAN)), Checkpoints(tmp_path)
+    reporter.processes, reporter.checkpoints = 2, units
+    told(reporter, 0.0, 0.0)
     # A hundredth a second: the other process is as quick, and has done as much.
-    assert told(10.0, 0.1) == pytest.approx(40)
+    assert told(reporter, 10.0, 0.1) == pytest.approx(40)
     units("one", lambda: {"found": 1})
-    assert told(20.0, 0.2) == pytest.approx(30)
+    assert told(reporter, 20.0, 0.2) == pytest.approx(30)
     units("one", lambda: {"found": 2})
     # What it did comes in at once: the pace is 21 seconds for a fifth.
-    assert told(21.0, 0.4) == pytest.approx(21 / 0.2 * 0.6 / 2)
+    assert told(reporter, 21.0, 0.4) == pytest.approx(21 / 0.2 * 0.6 / 2)
 
 
-def test_an_estimate_of_before_counts_until_enough_is_done(monkeypatch) -> None:
-    now = [100.0]
-    monkeypatch.setattr("fairdash.runs.worker.time.monotonic", lambda: now[0])
+def test_an_estimate_of_before_counts_until_enough_is_done(told) -> None:
     run = create_run(SOURCE, PLAN)
     run.write_status(RunStatus(state=RUNNING, fraction=0.02, seconds_left=980.0))
     reporter = worker.Reporter(run)
-
-    def told(seconds: float, fraction: float) -> float:
-        now[0] = 100.0 + seconds
-        reporter.progress("training", fraction)
-        return run.stored_status().seconds_left
-
-    assert told(0.0, 0.02) == pytest.approx(980)
+    assert told(reporter, 0.0, 0.02) == pytest.approx(980)
     # Ten times as quick at first, of which little follows.
-    assert told(4.0, 0.06) == pytest.approx((0.04 * 94 + 0.1 * 940) / 0.14)
+    assert told(reporter, 4.0, 0.06) == pytest.approx((0.04 * 94 + 0.1 * 940) / 0.14)
     # As slow as was said from then on.
-    assert told(444.0, 0.5) == pytest.approx((0.48 * 444 / 0.48 * 0.5 + 0.1 * 500) / 0.58)
-    assert told(944.0, 1.0) == pytest.approx(0)
+    assert told(reporter, 444.0, 0.5) == pytest.approx((0.48 * 444 / 0.48 * 0.5 + 0.1 * 500) / 0.58)
+    assert told(reporter, 944.0, 1.0) == pytest.approx(0)
 
 
 def test_the_quickest_try_tells_how_slow_a_core_is(monkeypatch) -> None:
@@ -141,9 +141,3 @@ def test_the_work_is_counted_from_nothing_to_all_of_it() -> None:
     assert told == sorted(told)
     assert 0 <= told[0] < 0.1
     assert 0.85 < told[-1] <= 1
-
-
-def test_exported_rows_have_the_numbers_of_the_table(run: Run) -> None:
-    scored, dataset = parse_comparison(run).scored(), SOURCE.load()
-    numbers = scored[ROW].to_numpy() - 1
-    assert np.array_equal(scored[dataset.roles.target], dataset.target.to_numpy()[numbers])

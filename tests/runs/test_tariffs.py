@@ -24,45 +24,30 @@ from fairdash.runs.store import Run, create_run
 from fairdash.tariff import FAIR_TARIFF
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
-from tests.ui.conftest import box, open_page, words
+from tests.ui.conftest import box, named, open_page, words
 
 LAMS = (0.3, 3.0)
-PLAN = Sweep(
-    methods=("standard", "pearson"),
-    lams=LAMS,
-    n_splits=2,
-    tariff=True,
-    settings=TrainingSettings(
-        hidden=(4,), batch_size=256, n_epochs=3, warm_up_epochs=1, loss="poisson", balance=True
-    ),
-    device="cpu",
-)
+QUICK = {"hidden": (4,), "batch_size": 256, "n_epochs": 3, "warm_up_epochs": 1, "loss": "poisson"}
+ASKED = {"methods": ("standard", "pearson"), "lams": LAMS, "n_splits": 2, "tariff": True, "device": "cpu"}
+PLAN = Sweep(**ASKED, settings=TrainingSettings(**QUICK, balance=True))
 
 
 def policies(n: int = 1500) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     age = rng.integers(18, 80, n)
-    bonus = np.round(50 + (age - 50) ** 2 / 20 + rng.normal(0, 10, n))
-    zone = rng.choice(["=north", "south", "<b>west</b>"], n)
-    years = rng.uniform(0.2, 1.0, n).round(2)
-    claims = rng.poisson(years * np.exp(-2 + bonus / 40 + 0.3 * (zone == "south")))
+    table = pd.DataFrame({"age": age, "bonus": np.round(50 + (age - 50) ** 2 / 20 + rng.normal(0, 10, n))})
+    table["zone"] = rng.choice(["=north", "south", "<b>west</b>"], n)
+    table["years"] = rng.uniform(0.2, 1.0, n).round(2)
+    bonus, south = table["bonus"], table["zone"] == "south"
+    table["claims"] = rng.poisson(table["years"] * np.exp(-2 + bonus / 40 + 0.3 * south))
     # Twice what claims cost, and dearer for the old.
-    price = 2 * np.exp(-2 + bonus / 60 + age / 100).round(4)
-    return pd.DataFrame(
-        {"age": age, "bonus": bonus, "zone": zone, "years": years, "claims": claims, "price": price}
-    )
+    return table.assign(price=2 * np.exp(-2 + bonus / 60 + age / 100).round(4))
 
 
 def source() -> DatasetSource:
-    roles = Roles(
-        target="claims",
-        sensitive=("age",),
-        features=("bonus", "zone"),
-        weight="years",
-        prediction="price",
-        rate=True,
-    )
+    roles = {"target": "claims", "sensitive": ("age",), "features": ("bonus", "zone"), "weight": "years"}
     kept = keep_upload(policies().to_csv(index=False).encode(), name="policies.csv")
+    roles = Roles(**roles, prediction="price", rate=True)
     return UploadSource(sha256=kept.sha256, name=kept.name, roles=roles)
 
 
@@ -74,11 +59,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr("fairdash.evaluation.execute_sweep._has_references", lambda _: False)
         patch.setattr("fairdash.training.baselines.MOST_TREES", 3)
         run = create_run(source(), PLAN)
-        assert worker.main(run.id) == 0
-        model = create_model(
-            run.spec.source, PLAN, run=run.id, method=FAIR_TARIFF, lam=3.0, figures={"mse": 1.0}
-        )
-        assert worker.main(model.id) == 0
+        asked = {"run": run.id, "method": FAIR_TARIFF, "lam": 3.0, "figures": {"mse": 1.0}}
+        for job in (run, create_model(run.spec.source, PLAN, **asked)):
+            assert worker.main(job.id) == 0
     return home
 
 
@@ -100,17 +83,15 @@ def test_they_stand_on_the_front_and_in_the_report(run: Run) -> None:
     assert any("fair tariff" in str(note.text) for note in figure.layout.annotations)
 
 
-def test_the_files_rate_as_the_tariff_that_was_fitted(run: Run) -> None:
+def test_the_files_rate_as_the_tariff_that_was_fitted(run: Run, tmp_path: Path) -> None:
     job = find_model(run=run.id, method=FAIR_TARIFF, lam=3.0)
     assert job is not None
     table = policies()
     with zipfile.ZipFile(io.BytesIO(job.bundle())) as bundle:
         files = {"README.txt", "tariff.csv", "tariff.xlsx", "glm.csv", "tariff.json", "model_card.md"}
         assert set(bundle.namelist()) == files
-        bundle.extractall(run.folder.parent.parent / "taken")
-        card = json.loads(bundle.read("tariff.json"))
-    taken = run.folder.parent.parent / "taken"
-    premiums = [fd.rate(fd.read_tariff(taken / name), table) for name in ("tariff.csv", "tariff.xlsx")]
+        bundle.extractall(tmp_path)
+    card = json.loads((tmp_path / "tariff.json").read_text(encoding="utf-8"))
     settings = card["tariff"]["settings"]
     assert settings["smooth"] == 0  # as the run's own tariffs, whose figures stand beside it
     expected = fd.FairTariff(lam=3.0, alpha=settings["alpha"], smooth=0, random_state=0).fit(
@@ -119,13 +100,13 @@ def test_the_files_rate_as_the_tariff_that_was_fitted(run: Run) -> None:
         sensitive_features=table["age"],
         sample_weight=table["years"],
     )
-    for each in premiums:
-        np.testing.assert_allclose(each, expected.predict(table), rtol=1e-9)
-    np.testing.assert_allclose((premiums[0] * table["years"]).sum(), table["claims"].sum(), rtol=1e-9)
-    assert card["tariff"]["lam"] == 3.0
-    assert card["figures"]["values"] == {"mse": 1.0}
-    assert card["data"]["rows"] == len(table)
-    assert "times one relativity for each of" in (taken / "README.txt").read_text(encoding="utf-8")
+    for name in ("tariff.csv", "tariff.xlsx"):
+        premiums = fd.rate(fd.read_tariff(tmp_path / name), table)
+        np.testing.assert_allclose(premiums, expected.predict(table), rtol=1e-9)
+    np.testing.assert_allclose((premiums * table["years"]).sum(), table["claims"].sum(), rtol=1e-9)
+    said = (card["tariff"]["lam"], card["figures"]["values"], card["data"]["rows"])
+    assert said == (3.0, {"mse": 1.0}, len(table))
+    assert "times one relativity for each of" in (tmp_path / "README.txt").read_text(encoding="utf-8")
     glm, fair = job.tariffs()
     assert list(glm["factor"]) == list(fair["factor"])
     assert not np.allclose(glm["relativity"], fair["relativity"])
@@ -134,9 +115,8 @@ def test_the_files_rate_as_the_tariff_that_was_fitted(run: Run) -> None:
 def test_the_page_says_what_a_weight_costs_and_shows_the_fitted_tariff(run: Run) -> None:
     at = open_page("tradeoff", run=run.id)
     assert "At λ = 0.3 the tariff's deviance" in words(at)
-    (slider,) = (each for each in at.select_slider if each.label == "λ of the tariff")
-    assert "Fit this tariff on all rows" in [each.label for each in at.button]
-    at = slider.set_value(3.0).run()
+    assert named(at.button, "Fit this tariff on all rows")
+    at = named(at.select_slider, "λ of the tariff").set_value(3.0).run()
     assert "At λ = 3 the tariff's deviance" in words(at)
     factor = box(at, "Factor")
     assert factor.options == ["bonus", "zone"]
@@ -145,10 +125,8 @@ def test_the_page_says_what_a_weight_costs_and_shows_the_fitted_tariff(run: Run)
 
 def test_a_cap_against_todays_price_has_its_cost_beside_it(run: Run) -> None:
     at = open_page("tradeoff", run=run.id)
-    (slider,) = (each for each in at.select_slider if each.label == "λ of the tariff")
-    at = slider.set_value(3.0).run()
-    label = "No premium changes by more than … % against today's price"
-    (most,) = (each for each in at.number_input if each.label == label)
+    at = named(at.select_slider, "λ of the tariff").set_value(3.0).run()
+    most = named(at.number_input, "No premium changes by more than … % against today's price")
     assert most.value is None
     assert "are capped at" not in words(at)
     at = most.set_value(10.0).run()
@@ -163,6 +141,5 @@ def test_a_cap_against_todays_price_has_its_cost_beside_it(run: Run) -> None:
     assert changed[1] == 0
     link = [float(each.split(" ")[0]) for each in table["HGR_spline with age"]]
     assert link[1] > link[0]
-    said = words(at)
-    assert "Of the exposure, " in said
-    assert "are capped at −10 %" in said
+    assert "Of the exposure, " in words(at)
+    assert "are capped at −10 %" in words(at)

@@ -7,13 +7,10 @@ returns a record that carries λ. What grows here grows for everyone who follows
 
 from __future__ import annotations
 
-import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from types import CodeType, FrameType
+from types import FrameType
 
 import pandas as pd
 import pytest
@@ -23,13 +20,13 @@ from fairdash.data.source import CatalogueSource
 from fairdash.reports.comparison import parse_comparison
 from fairdash.runs import launch, worker
 from fairdash.training import stack
-from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import default_plan, preview_of
+from tests.runs.finished import QUICK
+from tests.ui.test_way_of_front import given, traced
 
 PACKAGE = Path(fairdash.__file__).parent
 PREFIX = str(PACKAGE)
 SOURCE = CatalogueSource(dataset="household", options={"n": 120})
-QUICK = TrainingSettings(hidden=(4,), adversary_hidden=(4,), batch_size=64, n_epochs=2, warm_up_epochs=1)
 
 
 @dataclass
@@ -42,33 +39,23 @@ class Way:
     files_passed: set[str] = field(default_factory=set)
 
     def watch(self, frame: FrameType, event: str, returned: object) -> None:
-        if event not in ("call", "return"):
-            return
         code = frame.f_code
         if event == "return" and code.co_name == "__init__" and code.co_filename == "<string>":
             self._note_record(frame.f_locals["self"])
-        elif code.co_filename.startswith(PREFIX) and not code.co_name.startswith("<"):
-            values = [returned] if event == "return" else _arguments(frame, code) if event == "call" else []
+        elif event in ("call", "return") and code.co_filename.startswith(PREFIX) and code.co_name[0] != "<":
+            values = [returned] if event == "return" else given(frame)
             names = {type(part).__name__ for value in values for part in _parts(value)}
             file = str(Path(code.co_filename).relative_to(PACKAGE))
-            if names & self.carry:
-                self.files.add(file)
-            if names & (self.carry | self.pass_on):
-                self.files_passed.add(file)
+            self.files |= {file} if names & self.carry else set()
+            self.files_passed |= {file} if names & (self.carry | self.pass_on) else set()
 
     def _note_record(self, record: object) -> None:
         kind = type(record)
-        if not (is_dataclass(record) and kind.__module__.startswith("fairdash.")):
-            return
-        if carries(record):
-            self.carry.add(kind.__name__)
-        elif any(_holds(getattr(record, each.name, None)) for each in fields(record)):
-            self.pass_on.add(kind.__name__)
-
-
-def _arguments(frame: FrameType, code: CodeType) -> list[object]:
-    count = code.co_argcount + code.co_kwonlyargcount
-    return [frame.f_locals[name] for name in code.co_varnames[:count] if name in frame.f_locals]
+        if is_dataclass(record) and kind.__module__.startswith("fairdash."):
+            if carries(record):
+                self.carry.add(kind.__name__)
+            elif any(_holds(getattr(record, each.name, None)) for each in fields(record)):
+                self.pass_on.add(kind.__name__)
 
 
 def _parts(value: object) -> tuple[object, ...]:
@@ -94,41 +81,22 @@ def _holds(value: object) -> bool:
     )
 
 
-@contextmanager
-def traced(watch: Callable[[FrameType, str, object], None]) -> Iterator[None]:
-    before = sys.getprofile()
-    threading.setprofile(watch)
-    sys.setprofile(watch)
-    try:
-        yield
-    finally:
-        sys.setprofile(before)
-        threading.setprofile(None)
-
-
 def test_the_way_of_lam_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launch, "put_in_line", lambda job: None)
     # Not the length of the way, but how often it is gone.
     monkeypatch.setattr("fairdash.evaluation.execute_sweep.N_PERMUTATIONS", 39)
     monkeypatch.setattr("fairdash.training.baselines.MOST_TREES", 2)
     assert stack.train_stack, "torch is loaded before anything is traced"
-    way = Way()
+    way, quick = Way(), {"settings": QUICK, "lams": (1.0,), "n_splits": 1, "tune": True}
     with traced(way.watch):
         whole = default_plan(SOURCE.load())
-        preview, plan = (
-            replace(each, settings=QUICK, lams=(1.0,), n_splits=1, tune=True)
-            for each in (preview_of(whole), whole)
-        )
+        preview, plan = (replace(each, **quick) for each in (preview_of(whole), whole))
         run = launch.start_run(SOURCE, plan, first=preview)
         assert worker.main(run.id) == 0, run.status
         found = parse_comparison(run)
         assert found.predictions(found.b)
-    print(len(way.carry), "carry:", sorted(way.carry))
-    print(len(way.pass_on), "pass on:", sorted(way.pass_on))
-    print(len(way.files), "files:", sorted(way.files))
-    print(len(way.files_passed), "files with either:", sorted(way.files_passed))
-    assert len(way.carry) <= 4
-    assert len(way.carry | way.pass_on) <= 10
-    assert len(way.files) <= 10
+    assert len(way.carry) <= 4, way.carry
+    assert len(way.carry | way.pass_on) <= 10, way.pass_on
+    assert len(way.files) <= 10, way.files
     # records.py carries every record there is and knows none, as json does.
-    assert len(way.files_passed - {"utils/records.py"}) <= 12
+    assert len(way.files_passed - {"utils/records.py"}) <= 12, way.files_passed

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from streamlit.testing.v1 import AppTest
 
 import fairdash as fd
 from fairdash.auditing.example import example_audit
@@ -32,7 +35,7 @@ from fairdash.ui.text import safe
 from fairdash.utils.text import unbroken
 from tests.auditing.test_model import onnx_bytes
 from tests.runs.finished import PLAN, finished
-from tests.ui.conftest import box, button, calm, charts, click, numbers, open_page, words
+from tests.ui.conftest import box, button, calm, charts, click, named, numbers, open_page, words
 from tests.ui.test_data_page import csv
 
 
@@ -40,21 +43,15 @@ def policies(n: int = 450) -> pd.DataFrame:
     """Premiums with a surcharge for the young, and claims that don't justify it."""
     rng = np.random.default_rng(0)
     age, power = rng.integers(18, 80, n), rng.normal(6, 1.5, n).round(1)
+    claims = (rng.gamma(2, 150, n) * (rng.random(n) < 0.4)).round(2)
     premium = (300 + 20 * power + 90 * (age < 26)).round(2)
-    return pd.DataFrame(
-        {
-            "age": age,
-            "power": power,
-            "claims": (rng.gamma(2, 150, n) * (rng.random(n) < 0.4)).round(2),
-            "<b>premium</b>": premium,
-        }
-    )
+    return pd.DataFrame({"age": age, "power": power, "claims": claims, "<b>premium</b>": premium})
 
 
-def uploaded(frame: pd.DataFrame) -> UploadSource:
-    upload = keep_upload(frame.to_csv(index=False).encode(), name="policies.csv", owner=LOCAL)
+def uploaded(frame: pd.DataFrame, name: str = "policies.csv") -> UploadSource:
+    upload = keep_upload(frame.to_csv(index=False).encode(), name=name, owner=LOCAL)
     roles = Roles(target="claims", sensitive=("age",), features=("power",), prediction="<b>premium</b>")
-    made = UploadSource(sha256=upload.sha256, name="policies.csv", roles=roles, reading=ReadingOptions())
+    made = UploadSource(sha256=upload.sha256, name=name, roles=roles, reading=ReadingOptions())
     save_source(made, owner=LOCAL)
     return made
 
@@ -64,43 +61,43 @@ def source() -> UploadSource:
     return uploaded(policies())
 
 
-def audited(source: UploadSource) -> AuditJob:
-    at = calm(click(open_page("audit", dataset=source.id), "Audit this price"))
-    audit = AuditJob(at.query_params["audit"], owner=LOCAL)
+def done(audit: AuditJob) -> AuditJob:
     assert worker.main(audit.id) == 0, audit.status
     return audit
+
+
+def started(at: AppTest) -> AuditJob:
+    """The audit whose address the page has."""
+    return AuditJob(at.query_params["audit"], owner=LOCAL)
+
+
+def labels(parts: Iterable[Any]) -> list[str]:
+    return [each.label for each in parts]
 
 
 def asked(source: UploadSource, *questions: int) -> AuditJob:
     """As the form has it, with a few questions only: 6 and 8 learn models for seconds."""
     roles = source.roles
     columns = Columns(price=str(roles.prediction), sensitive=roles.sensitive[0], outcome=roles.target)
-    audit = create_audit(source, AuditPlan(columns=columns, questions=questions or (1, 5)), owner=LOCAL)
-    assert worker.main(audit.id) == 0, audit.status
-    return audit
+    plan = AuditPlan(columns=columns, questions=questions or (1, 5))
+    return done(create_audit(source, plan, owner=LOCAL))
 
 
-def test_from_the_form_to_the_answers() -> None:
-    audit = audited(uploaded(policies()))
-    plan = audit.spec.plan
-    assert (plan.columns.price, plan.columns.sensitive, plan.columns.outcome) == (
-        "<b>premium</b>",
-        "age",
-        "claims",
-    )
+def test_from_the_form_to_the_answers(source: UploadSource) -> None:
+    audit = done(started(calm(click(open_page("audit", dataset=source.id), "Audit this price"))))
+    columns = audit.spec.plan.columns
+    assert (columns.price, columns.sensitive, columns.outcome) == ("<b>premium</b>", "age", "claims")
     result = audit.read_result()
     assert result.verdict == "above"
     at = calm(open_page("audit", audit=audit.id))
-    shown = words(at)
-    assert "shown above the threshold" in shown
-    for answer in result.answers:
-        assert f"**{answer.question}.** {safe(answer.title)}" in [each.label for each in at.expander]
-    # A user's name is never markup.
-    assert "<b>premium" not in shown
+    assert "shown above the threshold" in words(at)
+    answers = {f"**{answer.question}.** {safe(answer.title)}" for answer in result.answers}
+    assert answers <= set(labels(at.expander))
     (title,) = (
         each for each in charts(at) if "Average" in each and "premium" in each and "minus" not in each
     )
-    assert "<b>premium" not in title
+    # A user's name is never markup.
+    assert "<b>premium" not in words(at) + title
     curve = charts(at)[title]["data"][1]
     assert len(numbers(curve["x"])) == (result.curve["kind"] == "curve").sum()
 
@@ -121,39 +118,26 @@ def test_price_and_attribute_are_all_that_a_table_of_ones_own_needs() -> None:
     said = words(at).replace("\\", "")
     assert "**2 columns** left out of the factors: “total” is the sum of “tpl”, “hull”." in said
     assert "**no** names 400 policies in 800 rows. The audit counts the rows of a policy as one unit." in said
-    factors = next(each for each in at.multiselect if each.label.startswith("Rating factors"))
-    assert factors.value == ["zone"]
+    assert named(at.multiselect, "Rating factors").value == ["zone"]
     at = click(at, "Use 2 columns anyway")
-    factors = next(each for each in at.multiselect if each.label.startswith("Rating factors"))
-    assert factors.value == ["tpl", "zone", "hull"]
+    assert named(at.multiselect, "Rating factors").value == ["tpl", "zone", "hull"]
     at = calm(click(click(at, "Leave out 2 columns"), "Audit this price"))
-    columns = AuditJob(at.query_params["audit"], owner=LOCAL).spec.plan.columns
-    assert (columns.price, columns.sensitive, columns.groups) == ("total", "old", "no")
-    assert columns.features == ("zone",)
-    roles = load_source(at.query_params["dataset"]).roles
-    assert (roles.target, roles.sensitive, roles.group, roles.features) == (
-        "total",
-        ("old",),
-        "no",
-        ("zone",),
-    )
+    columns, roles = started(at).spec.plan.columns, load_source(at.query_params["dataset"]).roles
+    chosen = (columns.price, (columns.sensitive,), columns.groups, columns.features)
+    assert chosen == ("total", ("old",), "no", ("zone",))
+    assert (roles.target, roles.sensitive, roles.group, roles.features) == chosen
     # Its table is in use from now on, and the form is that of any other.
-    assert "Another table" in [each.label for each in click(at, "Another audit").button]
+    assert "Another table" in labels(click(at, "Another audit").button)
 
 
 def test_a_crossing_that_fails_is_in_the_headline() -> None:
     rng, n = np.random.default_rng(0), 1_000
-    table = pd.DataFrame(
-        {"age": np.repeat(np.linspace(18, 80, n // 2), 2), "sex": np.tile(["F", "M"], n // 2)}
-    )
-    table["claims"] = rng.gamma(2, 50, n).round(2)
-    table["power"] = rng.normal(6, 1.5, n).round(1)
+    table = policies(n).assign(age=np.repeat(np.linspace(18, 80, n // 2), 2), sex=["F", "M"] * (n // 2))
     sides = np.where(table["sex"] == "M", 1, -1) * np.sign(table["age"] - 49)
     table["<b>premium</b>"] = (100 + 15 * sides + rng.normal(0, 1, n)).round(2)
-    source = uploaded(table)
     columns = Columns(price="<b>premium</b>", sensitive="age", also=("sex",))
-    audit = create_audit(source, AuditPlan(columns=columns, questions=(1,), max_gap=0.1), owner=LOCAL)
-    assert worker.main(audit.id) == 0, audit.status
+    plan = AuditPlan(columns=columns, questions=(1,), max_gap=0.1)
+    audit = done(create_audit(uploaded(table), plan, owner=LOCAL))
     at = calm(open_page("audit", audit=audit.id))
     first, second = at.subheader[0].value, at.subheader[1].value
     assert safe("Independence: shown above the threshold for “age × sex”") in first
@@ -165,13 +149,10 @@ def test_a_crossing_that_fails_is_in_the_headline() -> None:
 
 
 def test_an_example_answers_before_anything_is_uploaded() -> None:
-    at = calm(open_page("audit"))
-    shown = words(at)
-    assert "pg15training" in shown
-    result = example_audit()
-    assert {answer.question for answer in result.answers} <= set(QUESTIONS)
-    for answer in result.answers:
-        assert f"**{answer.question}.** {safe(answer.title)}" in [each.label for each in at.expander]
+    at, answers = calm(open_page("audit")), example_audit().answers
+    assert "pg15training" in words(at)
+    assert {answer.question for answer in answers} <= set(QUESTIONS)
+    assert {f"**{each.question}.** {safe(each.title)}" for each in answers} <= set(labels(at.expander))
     assert any("Premium" in title and "by Age" in title for title in charts(at))
 
 
@@ -183,10 +164,8 @@ def test_a_criterion_without_its_column_is_explained(source: UploadSource) -> No
 
 
 def test_a_price_that_is_the_outcome_is_told_on_the_page() -> None:
-    frame = policies()
-    frame["claims"] = 0.8 * frame["<b>premium</b>"] + 5
-    at = calm(click(open_page("audit", dataset=uploaded(frame).id), "Audit this price"))
-    audit = AuditJob(at.query_params["audit"], owner=LOCAL)
+    dear = uploaded(policies().assign(claims=lambda t: 0.8 * t["<b>premium</b>"] + 5))
+    audit = started(calm(click(open_page("audit", dataset=dear.id), "Audit this price")))
     assert worker.main(audit.id) == 1
     at = open_page("audit", audit=audit.id)
     (said,) = at.error
@@ -199,20 +178,20 @@ def of_a_model(source: UploadSource, content: bytes, **options: object) -> Audit
     return create_audit(source, plan, model=content, owner=LOCAL, **options)  # type: ignore[arg-type]
 
 
+def with_a_model(source: UploadSource, name: str, content: bytes) -> AppTest:
+    """The form after a model was given in place of a column."""
+    at = calm(calm(open_page("audit", dataset=source.id)).toggle[0].set_value(True).run())
+    assert "Price, or prediction" not in labels(at.selectbox)
+    assert button(at, "Audit this price").disabled
+    return at.file_uploader[0].set_value((name, content, "application/octet-stream")).run()
+
+
 def test_a_model_is_asked_for_in_place_of_a_column(source: UploadSource) -> None:
-    at = calm(open_page("audit", dataset=source.id))
-    at = calm(at.toggle[0].set_value(True).run())
-    assert "Price, or prediction" not in [each.label for each in at.selectbox]
-    assert at.button[-1].label == "Audit this price"
-    assert at.button[-1].disabled
-    at = at.file_uploader[0].set_value(("price.onnx", onnx_bytes(n=2), "application/octet-stream")).run()
-    (columns,) = (each for each in at.multiselect if each.label.startswith("Input columns"))
-    assert columns.value == ["power"]
-    at = columns.set_value(["power", "age"]).run()
-    (row,) = (each for each in at.number_input if each.label.startswith("Row to explain"))
-    at = calm(row.set_value(7).run())
-    at = calm(at.button[-1].click().run())
-    audit = AuditJob(at.query_params["audit"], owner=LOCAL)
+    at = with_a_model(source, "price.onnx", onnx_bytes(n=2))
+    assert named(at.multiselect, "Input columns").value == ["power"]
+    at = named(at.multiselect, "Input columns").set_value(["power", "age"]).run()
+    at = calm(named(at.number_input, "Row to explain").set_value(7).run())
+    audit = started(calm(click(at, "Audit this price")))
     assert audit.spec.plan.columns.price == "model price"
     wanted = {"model_columns": ("power", "age"), "customer": 7, "model_link": "auto"}
     wanted |= {"model_output": None, "check_column": None}
@@ -222,41 +201,28 @@ def test_a_model_is_asked_for_in_place_of_a_column(source: UploadSource) -> None
 
 def test_a_model_that_names_its_inputs_is_taken_by_name(source: UploadSource) -> None:
     table = b"factor,level,relativity\nbase,,100\nage,18-40,1.5\nage,41+,1\n"
-    at = calm(open_page("audit", dataset=source.id))
-    at = calm(at.toggle[0].set_value(True).run())
-    at = calm(at.file_uploader[0].set_value(("tariff.txt", table, "text/plain")).run())
-    assert not [each for each in at.multiselect if each.label.startswith("Input columns")]
-    said = words(at)
-    assert safe("table of factors (text)") in said
-    assert safe("takes these columns by name: age") in said
-    at = calm(at.button[-1].click().run())
-    audit = AuditJob(at.query_params["audit"], owner=LOCAL)
+    at = calm(with_a_model(source, "tariff.txt", table))
+    assert not [label for label in labels(at.multiselect) if label.startswith("Input columns")]
+    for said in ("table of factors (text)", "takes these columns by name: age"):
+        assert safe(said) in words(at)
+    audit = started(calm(click(at, "Audit this price")))
     assert audit.model["model_columns"] is None
     audit.ask_to_cancel()
-    assert worker.main(of_a_model(source, table).id) == 0
-    at = calm(open_page("audit", dataset=source.id))
-    at = at.toggle[0].set_value(True).run()
-    at = (
-        at.file_uploader[0]
-        .set_value(("m.txt", b"factor,level,relativity\nage,18-40,1\n", "text/plain"))
-        .run()
-    )
+    done(of_a_model(source, table))
+    at = with_a_model(source, "m.txt", table.replace(b"base,,100\n", b""))
     assert safe("it has no base rate") in "".join(each.value for each in at.error)
-    (start,) = (each for each in at.button if each.label == "Audit this price")
-    assert start.disabled
+    assert button(at, "Audit this price").disabled
 
 
 def test_a_model_is_audited_as_on_the_command_line_and_repaired(source: UploadSource) -> None:
     options = {"model_columns": ("power", "age"), "customer": 7}
-    audit = of_a_model(source, onnx_bytes(n=2), **options)
-    assert worker.main(audit.id) == 0, audit.status
+    audit = done(of_a_model(source, onnx_bytes(n=2), **options))
     result = audit.read_result()
     by_hand = fd.audit(policies(), model=onnx_bytes(n=2), sensitive="age", questions=[1], **options)
     for name in ("flips", "partial_dependence", "customer", "customer_columns"):
         pd.testing.assert_frame_equal(result.tables[name], by_hand.tables[name])
     assert result.origin["model"] == by_hand.origin["model"]
-    at = calm(open_page("audit", audit=audit.id))
-    assert "**11.** What does the model do?" in [each.label for each in at.expander]
+    assert "**11.** What does the model do?" in labels(calm(open_page("audit", audit=audit.id)).expander)
     job = create_repair(audit, "age")
     with pytest.raises(RunError, match="incomplete or damaged"):
         job.figures()
@@ -313,7 +279,7 @@ def test_a_price_is_repaired_by_one_click(source: UploadSource) -> None:
     calm(click(open_page("audit", audit=audit.id), "Repair it at four strengths"))
     job = find_repair(audit, "age")
     assert job is not None
-    assert "Cancel" in [each.label for each in calm(open_page("audit", audit=audit.id)).button]
+    assert "Cancel" in labels(calm(open_page("audit", audit=audit.id)).button)
     assert worker.main(job.id) == 0, job.status
     at = calm(open_page("audit", audit=audit.id))
     (table,) = (each.value for each in at.dataframe if "s at pricing" in each.value)
@@ -325,8 +291,7 @@ def test_a_price_is_repaired_by_one_click(source: UploadSource) -> None:
     assert len(prices) == len(policies())
     assert all(f"\n## {heading}\n" in card for heading in HEADINGS)
     assert "It predicts \\<b\\>premium" in card
-    made = made_from(source.sha256, owner=LOCAL)
-    assert made.jobs[RepairJob] == (job.folder,)
+    assert made_from(source.sha256, owner=LOCAL).jobs[RepairJob] == (job.folder,)
 
 
 def test_a_run_s_own_price_stands_with_its_front() -> None:
@@ -345,20 +310,13 @@ def test_a_run_s_own_price_stands_with_its_front() -> None:
 
 
 def test_audits_of_before_are_opened_again_and_held_beside(source: UploadSource) -> None:
-    assert not any("against" in each.label for each in calm(open_page("audit", dataset=source.id)).button)
-    first = asked(source)
+    assert not any("against" in label for label in labels(calm(open_page("audit", dataset=source.id)).button))
     dearer = policies().assign(**{"<b>premium</b>": lambda t: t["<b>premium</b>"] + 3 * (t["age"] - 18)})
-    upload = keep_upload(dearer.to_csv(index=False).encode(), name="next.csv", owner=LOCAL)
-    later = replace(source, sha256=upload.sha256, name="next.csv")
-    save_source(later, owner=LOCAL)
-    second = asked(later)
-
+    first, second = asked(source), asked(uploaded(dearer, "next.csv"))
     at = calm(open_page("audit", dataset=source.id))
     offered = [each for each in at.button if "against age" in each.label]
     assert [each.label.split(" · ")[1] for each in offered] == [safe("next.csv"), safe("policies.csv")]
-    at = calm(offered[1].click().run())
-    assert at.query_params["audit"] == first.id
-
+    assert calm(offered[1].click().run()).query_params["audit"] == first.id
     at = calm(open_page("audit", audit=second.id))
     assert "What has changed since?" not in words(at)
     at = calm(box(at, "What has changed since").select(first.id).run())
@@ -370,9 +328,8 @@ def test_audits_of_before_are_opened_again_and_held_beside(source: UploadSource)
 def test_texts_of_a_filing_stay_with_their_audit_and_are_offered_to_the_next(source: UploadSource) -> None:
     first, second = asked(source, 1), asked(source, 2)
     at = calm(open_page("audit", audit=first.id))
-    (purpose,) = (each for each in at.text_area if each.label == FIELDS["purpose"])
-    calm(purpose.set_value("Motor: “own damage”").run())
+    calm(named(at.text_area, FIELDS["purpose"]).set_value("Motor: “own damage”").run())
     assert kept_governance(first.folder / "governance.yaml") == {"purpose": "Motor: “own damage”"}
     at = calm(open_page("audit", audit=second.id))
-    assert [each.value for each in at.text_area if each.label == FIELDS["purpose"]] == ["Motor: “own damage”"]
-    assert AuditJob(first.id, owner=LOCAL).read_result().verdict == first.read_result().verdict
+    assert named(at.text_area, FIELDS["purpose"]).value == "Motor: “own damage”"
+    assert started(open_page("audit", audit=first.id)).read_result().verdict == first.read_result().verdict

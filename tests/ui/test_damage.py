@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from fairdash.runs.listing import list_runs
 from fairdash.runs.store import Run, create_run
 from fairdash.storage.bundle import open_sealed_text, sealed_text
 from tests.tiers import few
-from tests.ui.conftest import PLAN, SOURCE, charts, open_page, words
+from tests.ui.conftest import PLAN, SOURCE, calm, charts, open_page, words
 
 PAGES = ("home", "patterns", "paper", "data", "train", "tradeoff", "audit")
 UNFORESEEN = "Unexpected error"
@@ -32,21 +32,19 @@ def errors(at) -> str:
     return "\n".join(each.value.replace("\\", "") for each in at.error)
 
 
+UPLOAD = {"fairdash_source": 1, "kind": "upload", "sha256": "0" * 64, "name": "x"}
+ROLES = {"target": "a", "sensitive": ["b"], "features": ["c"]}
 DAMAGE = {
     "cut off": b'{"fairdash_source": 1, "kind": "cata',
     "no text": b"\xff\xfe\x00\x9f" * 40,
     "empty": b"",
     "a number": b"5",
     "a deep one": b"[" * 100_000,
-    "a name that is none": json.dumps(
-        {"fairdash_source": 1, "kind": "upload", "sha256": "0" * 64, "name": None,
-         "roles": {"target": "a", "sensitive": ["b"], "features": ["c"]}}
-    ).encode(),
+    "a name that is none": json.dumps(UPLOAD | {"name": None, "roles": ROLES}).encode(),
     "a column that is none": json.dumps(
-        {"fairdash_source": 1, "kind": "upload", "sha256": "0" * 64, "name": "x",
-         "roles": {"target": None, "sensitive": ["b"], "features": [5]}}
+        UPLOAD | {"roles": ROLES | {"target": None, "features": [5]}}
     ).encode(),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("damage", few(DAMAGE, "cut off", "a column that is none"))
@@ -64,38 +62,33 @@ def test_one_damaged_source_is_named_where_it_is_asked_for_and_nowhere_else(
     assert not open_page("data", dataset=save_source(SOURCE)).error
 
 
-def spoiled(folder: Path, file: str, change: Callable[[dict], object]) -> None:
-    # Sealed anew: what it says is found to be wrong, not that it has changed.
-    content = open_sealed_text((folder / file).read_text())
-    change(content)
-    (folder / file).write_text(sealed_text(content))
-
-
-SPOIL: dict[str, tuple[str, Callable[[dict], object]]] = {
-    "no time": ("spec.json", lambda spec: spec.update(created=None)),
-    "a time that is a number": ("spec.json", lambda spec: spec.update(created=17)),
-    "a time that is none": ("spec.json", lambda spec: spec.update(created="yesterday")),
-    "an objective that is none": ("spec.json", lambda spec: spec["plan"].update(objective=None)),
-    "a source that is none": ("spec.json", lambda spec: spec.update(source=None)),
-    "a state that is none": ("status.json", lambda status: status.update(state=None)),
-    "a share that is none": ("status.json", lambda status: status.update(fraction="half")),
+#: A file, and values in it that are none.
+SPOIL: dict[str, tuple[str, dict[str, object]]] = {
+    "no time": ("spec.json", {"created": None}),
+    "a time that is a number": ("spec.json", {"created": 17}),
+    "a time that is none": ("spec.json", {"created": "yesterday"}),
+    "an objective that is none": ("spec.json", {"plan": {"objective": None}}),
+    "a source that is none": ("spec.json", {"source": None}),
+    "a state that is none": ("status.json", {"state": None}),
+    "a share that is none": ("status.json", {"fraction": "half"}),
 }
 
 
 @pytest.mark.parametrize("damage", few(SPOIL, "no time", "a state that is none"))
 def test_one_damaged_run_is_named_and_the_others_are_shown(finished_run: Run, damage: str) -> None:
     bad = create_run(SOURCE, PLAN)
-    spoiled(bad.folder, *SPOIL[damage])
+    name, values = SPOIL[damage]
+    content = open_sealed_text((bad.folder / name).read_text())
+    plan = content.get("plan", {}) | values.get("plan", {})
+    # Sealed anew: what it says is found to be wrong, not that it has changed.
+    (bad.folder / name).write_text(sealed_text(content | values | ({"plan": plan} if plan else {})))
     assert list_runs().damaged == (bad.id,)
-    at = open_page("home")
-    assert not at.error
+    at = calm(open_page("home"))
     assert bad.id in at.warning[0].value
     assert "done" in words(at)
     for page in ("train", "tradeoff"):
-        at = open_page(page, run=bad.id)
-        assert "The files of this run are incomplete or damaged" in errors(at)
-    at = open_page("tradeoff", run=finished_run.id)
-    assert not at.error
+        assert "The files of this run are incomplete or damaged" in errors(open_page(page, run=bad.id))
+    calm(open_page("tradeoff", run=finished_run.id))
 
 
 class _ReadOnly:
@@ -107,11 +100,8 @@ class _ReadOnly:
 def _refuse(event: str, args: tuple) -> None:
     if not _ReadOnly.home or event not in ("open", "os.mkdir", "os.rename", "os.remove", "os.rmdir"):
         return
-    if event == "open" and not (
-        isinstance(args[2], int) and args[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
-    ):
-        return
-    if str(args[0]).startswith(_ReadOnly.home):
+    writes = isinstance(args[-1], int) and args[-1] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+    if (event != "open" or writes) and str(args[0]).startswith(_ReadOnly.home):
         raise OSError(30, "Read-only file system", str(args[0]))
 
 
@@ -135,17 +125,14 @@ def test_what_is_in_a_home_that_cant_be_written_is_shown(home: Path, finished_ru
         with pytest.raises(StorageError):
             save_source(SOURCE)
         for page in PAGES:
-            at = open_page(page)
-            assert UNFORESEEN not in errors(at), page
-        at = open_page("home")
-        assert not at.error
-        assert "done" in words(at)
-        assert "waiting" in words(at)
+            assert UNFORESEEN not in errors(open_page(page)), page
+        shown = words(calm(open_page("home")))
+        assert "done" in shown
+        assert "waiting" in shown
         at = open_page("tradeoff", run=finished_run.id)
         assert charts(at), "the run is shown"
         assert "Read-only file system" in errors(at)
-        at = open_page("train", run=waiting.id)
-        assert UNFORESEEN not in errors(at)
+        assert UNFORESEEN not in errors(open_page("train", run=waiting.id))
 
 
 @pytest.mark.parametrize("value", ["", "x"])

@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+import ast
+import doctest
+import re
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from fairdash.auditing.plan import AuditPlan, Columns
+from fairdash.data import Roles, keep_upload
+from fairdash.data.source import UploadSource, save_source
 from fairdash.jobs import queue
 from fairdash.runs import worker
+from fairdash.runs.audits import create_audit
 from fairdash.runs.listing import list_runs
+from fairdash.runs.searches import SearchJob, create_search
+from fairdash.runs.status import CANCELLED
 from fairdash.runs.store import Run
+from fairdash.storage import LOCAL
+from fairdash.training.lam_search import LamSearch, Target
+from fairdash.training.search import SearchGrid, SettingsSearch
+from fairdash.training.sweep import Sweep
+from fairdash.ui import keys
+from fairdash.ui.keys import Keys, name_in
 from fairdash.ui.pages import PAGES
-from fairdash.ui.train.searching import GRID, METHOD
-from tests.ui.conftest import ROOT, click, move, named, open_page, words
+from fairdash.ui.train.searching import GRID, METHOD, OBJECTIVE
+from tests.data.test_classes import people
+from tests.runs.finished import QUICK, finished
+from tests.runs.test_runs import wait
+from tests.ui.conftest import ROOT, SOURCE, box, calm, click, move, named, open_page, words
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -42,8 +63,7 @@ def test_a_grid_that_makes_no_sense_is_refused_at_the_field():
         "nan": "negative or not",
     }
     for weights, said in refused.items():
-        at = at.text_input[0].set_value(weights).run()
-        at = click(at, "Train")
+        at = click(at.text_input[0].set_value(weights).run(), "Train")
         assert said in at.error[0].value
     assert not list_runs().runs
 
@@ -57,23 +77,21 @@ def test_several_methods_and_another_loss_are_trained_and_compared(monkeypatch):
     at = at.selectbox(key=GRID).set_value("My own").run()
     at = at.text_input[0].set_value("1").run()
     at = at.slider(key="train.form splits").set_value(1).run()
-    at = named(at.number_input, "Epochs").set_value(4).run()
-    at = click(at, "Train")
+    at = click(named(at.number_input, "Epochs").set_value(4).run(), "Train")
     (run,) = list_runs().runs
     assert at.query_params["run"] == run.id
-    assert run.spec.plan.methods == ("standard", "hgr_spline", "pearson")
-    assert run.spec.plan.settings.n_epochs == 4
-    assert (run.spec.plan.settings.loss, run.spec.plan.settings.balance) == ("poisson", True)
+    plan = run.spec.plan
+    assert plan.methods == ("standard", "hgr_spline", "pearson")
+    assert (plan.settings.n_epochs, plan.settings.loss, plan.settings.balance) == (4, "poisson", True)
     assert worker.main(run.id) == 0, run.status
     result = run.read_result()
-    split = result.splits[0]
-    for y_pred in result.predictions:
-        assert y_pred[split.train].mean() == pytest.approx(result.target[split.train].mean(), rel=1e-6)
+    rows = result.splits[0].train
+    means = result.predictions[:, rows].mean(axis=1)
+    assert means == pytest.approx(result.target[rows].mean(), rel=1e-6)
     at = open_page("train", run=run.id)
     assert at.success[0].value.startswith("Done in")
-    assert any(button.label == "See what fairness costs" for button in at.button)
-    at = open_page("tradeoff", run=run.id)
-    choice = next(box for box in at.selectbox if box.label == "Method")
+    assert named(at.button, "See what fairness costs")
+    choice = box(open_page("tradeoff", run=run.id), "Method")
     assert len(choice.options) == 2
     choice.set_value("pearson").run()
 
@@ -91,9 +109,8 @@ def test_the_app_process_stays_without_torch(finished_run):
         "print('torch' in sys.modules)\n"
     )
     # conftest imports the training room for its fixtures; none of that loads torch by itself.
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False
-    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stderr
     *pages, torch = done.stdout.split("\n")[:-1]
     assert torch == "False"
@@ -101,25 +118,24 @@ def test_the_app_process_stays_without_torch(finished_run):
 
 
 def test_a_run_deleted_while_it_is_shown_does_not_crash_the_page(finished_run):
-    import shutil
-
     at = open_page("tradeoff", run=finished_run.id)
     shutil.rmtree(Run(finished_run.id).folder)
-    at = move(at, 4.0)
-    assert "This run is gone" in at.error[0].value
+    assert "This run is gone" in move(at, 4.0).error[0].value
 
 
 def choose(at, dataset):
     return at.segmented_control(key="data.choice table").set_value(dataset).run()
 
 
-def test_a_set_that_must_be_brought_says_how(monkeypatch, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "told", "can_fetch"),
+    [("census", "not on this machine.*kaggle", False), ("motor", "not on this machine yet", True)],
+)
+def test_a_set_that_is_not_here_says_how_it_comes(name, told, can_fetch, monkeypatch, tmp_path):
     monkeypatch.setenv("FAIRDASH_DATA", str(tmp_path))
-    at = choose(open_page("data"), "census")
-    assert not at.error
-    assert "not on this machine" in at.info[0].value
-    assert "kaggle" in at.info[0].value
-    assert not any("Download" in button.label for button in at.button)
+    at = calm(choose(open_page("data"), name))
+    assert re.search(told, at.info[0].value, flags=re.DOTALL)
+    assert any(button.label.startswith("Download") for button in at.button) == can_fetch
 
 
 @pytest.mark.data
@@ -135,8 +151,188 @@ def test_a_set_that_must_be_brought_can_be_handed_over(real_data, monkeypatch, t
     assert "3,218 rows" in words(choose(open_page("data"), "census_county"))
 
 
-def test_a_set_that_can_be_fetched_offers_it(monkeypatch, tmp_path):
-    monkeypatch.setenv("FAIRDASH_DATA", str(tmp_path))
-    at = choose(open_page("data"), "motor")
-    assert "not on this machine yet" in at.info[0].value
-    assert any(button.label.startswith("Download") for button in at.button)
+SHORT = replace(QUICK, n_epochs=8, warm_up_epochs=2)
+SETTINGS = SettingsSearch(
+    **{"method": "hgr_spline", "objective": "equalized_residuals", "device": "cpu"},
+    grid=SearchGrid(hidden=((8, 4),), dropout=(0.1,), lr=(1e-6, 2e-2), weight_decay=(0.005,)),
+    **{"n_folds": 2, "settings": SHORT},
+)
+LAM = LamSearch(
+    target=Target.parse("mse<=+1000%"), lams=(0.5, 1.25), method="hgr_spline", n_folds=2, settings=SHORT
+)
+
+
+def searched(plan):
+    search = create_search(SOURCE, plan)
+    assert worker.main(search.id) == 0
+    return search
+
+
+def field(at, label):
+    return named([*at.number_input, *at.text_input], label)
+
+
+def test_settings_found_are_shown_and_taken_over_by_one_click():
+    search = searched(SETTINGS)
+    at = open_page("train", search=search.id)
+    assert "Household" in words(at)
+    assert "learning rate 0.02" in words(at)
+    table = at.dataframe[0].value
+    assert table["Learning rate"].tolist() == ["0.02", "1e-06"]
+    assert len(table) == len(search.read_result().frame)
+    tuned = named(at.checkbox, "Find learning rate")
+    assert tuned.value
+    assert field(at, "Learning rate").disabled
+    at = field(tuned.set_value(False).run(), "Learning rate").set_value(0.5).run()
+    at = click(at, "Use these settings")
+    assert not named(at.checkbox, "Find learning rate").value, "what is found is not looked for again"
+    own = {"Learning rate": 2e-2, "Units of the predictor": "8 4", "Dropout": 0.1, "Weight decay": 0.005}
+    for label, value in (own | {"Epochs": SHORT.n_epochs}).items():
+        assert field(at, label).value == value
+    assert not at.dataframe, "the search is out of view"
+    assert "search" not in at.query_params
+    at = field(at, "Learning rate").set_value(0.5).run()
+    at.query_params["search"] = search.id
+    at = click(at.run(), "Use these settings")
+    assert field(at, "Learning rate").value == 2e-2, "also the second time"
+    assert at.multiselect(key=METHOD).value == ["hgr_spline"]
+    assert at.segmented_control(key=OBJECTIVE).value == "equalized_residuals"
+
+
+def test_a_weight_found_is_shown_and_taken_over_by_one_click():
+    search = searched(LAM)
+    lam = search.read_result().lam
+    at = open_page("train", search=search.id)
+    assert at.dataframe[0].value["λ"].tolist() == ["0", "0.5", "1.25"]
+    assert "among the weights that meet" in words(at)
+    at = click(at, f"Use λ = {lam:g}")
+    assert (at.selectbox(key=GRID).value, at.text_input[0].value) == ("My own", f"{lam:g}")
+    click(at, "Train")
+    (run,) = list_runs().runs
+    run.ask_to_cancel()
+    plan = run.spec.plan
+    assert (plan.lams, plan.methods, plan.settings) == ((lam,), ("standard", "hgr_spline"), SHORT)
+
+
+def test_a_search_is_what_the_form_asks_for(monkeypatch):
+    monkeypatch.setattr(queue, "see_to", lambda lane: None)
+    at = open_page("train").multiselect(key=METHOD).set_value(["hgr_spline"]).run()
+    at = field(at, "Epochs").set_value(2).run()
+    at = at.number_input(key="train.searching folds").set_value(2).run()
+    at = click(at.number_input(key="train.searching lam").set_value(0.5).run(), "Search")
+    plan = SearchJob(at.query_params["search"]).spec.plan
+    assert (plan.method, plan.n_folds, plan.lam, plan.settings.n_epochs) == ("hgr_spline", 2, 0.5, 2)
+    assert len(plan.grid.candidates(plan.settings)) == 12
+
+
+def test_a_target_is_put_together_in_plain_words_and_may_be_cancelled():
+    at = open_page("train")
+    at = field(at, "Epochs").set_value(2000).run()
+    at = at.radio[0].set_value("excess").run()
+    at = at.selectbox(key="train.searching target-measure").set_value("hgr_rdc").run()
+    at = field(at, "At most").set_value(0.03).run()
+    at = click(at, "Find the weight")
+    search = SearchJob(at.query_params["search"])
+    assert str(search.spec.plan.target) == "hgr_rdc<=floor+0.03"
+    assert search.spec.plan.n_folds == 10
+    at = click(at, "Cancel")
+    assert wait(search).state == CANCELLED
+    at = at.run()
+    assert "Stopped" in at.warning[0].value
+
+
+@pytest.fixture
+def source() -> UploadSource:
+    frame = people(500)
+    frame["price"] = 300 + 20 * frame["rooms"] + 60 * (frame["region"] == "C")
+    kept = keep_upload(frame.to_csv(index=False).encode(), name="people.csv", owner=LOCAL)
+    roles = Roles(target="cost", sensitive=("region",), features=("rooms", "sex"), prediction="price")
+    made = UploadSource(sha256=kept.sha256, name="people.csv", roles=roles, names={"region": "Origin"})
+    save_source(made, owner=LOCAL)
+    return made
+
+
+def test_each_class_is_shown_and_a_run_of_classes_opens(source: UploadSource) -> None:
+    at = calm(open_page("data", dataset=source.id))
+    assert "Origin: A" in words(at).replace("\\", "")
+    calm(open_page("train", dataset=source.id))
+    plan = Sweep(methods=("standard", "pearson"), lams=(1.0,), n_splits=1, settings=QUICK, device="cpu")
+    run = finished(plan, source=source)
+    assert "Origin: A" in run.read_result().names.values()
+    calm(open_page("tradeoff", run=run.id))
+
+
+def test_the_audit_page_takes_classes(source: UploadSource) -> None:
+    chosen = box(calm(open_page("audit", dataset=source.id)), "Sensitive attribute")
+    assert chosen.value == "region"
+    assert "sex" in chosen.options
+    columns = Columns(price="price", sensitive="region", outcome="cost")
+    plan = AuditPlan(columns=columns, questions=(1, 2, 3, 5, 7, 9))
+    audit = create_audit(source, plan, owner=LOCAL)
+    assert worker.main(audit.id) == 0, audit.status
+    assert "among the classes of" in words(calm(open_page("audit", audit=audit.id)))
+
+
+FILES = sorted(path for folder in ("fairdash/ui", "pages") for path in (ROOT / folder).rglob("*.py"))
+#: A control of this name shows one of several parts of a page.
+MORE = ("more", "part")
+STATES = ("session_state", "query_params")
+#: Functions that take a key of another kind.
+NO_WIDGETS = ("sorted", "min", "max", "sort_values")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_part_of_each_page_can_be_shown(page, run_of_two_methods):
+    at = calm(open_page(page, run=run_of_two_methods.id))
+    # The controls that show one of several parts, by key.
+    keys = [each.key for each in at.segmented_control]
+    for key in [key for key in keys if name_in(key) in MORE or key in MORE]:
+        first, *others = at.segmented_control(key=key).options
+        # The first at the end: what other controls show is a part of it.
+        for option in (*others, first):
+            value = option if key not in MORE else _part(option)
+            at = calm(at.segmented_control(key=key).set_value(value).run())
+    keyed = [each.key for each in at if getattr(each, "key", None)]
+    assert len(keyed) == len(set(keyed))
+
+
+def _part(title):
+    from fairdash.reports.paper import committed
+
+    parts = {"Table 1": "table1", "Fig. 4": "household", "Fig. 2": "fig2", "Fig. 1": "fig1", "Fig. 3": "fig3"}
+    part = parts[title.partition(":")[0]]
+    assert part == "table1" or part in committed()
+    return part
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_key_of_a_widget_the_session_or_the_address_is_written_by_hand(path: Path):
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    for call in calls:
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        for given in call.keywords:
+            if given.arg == "key" and name not in NO_WIDGETS:
+                assert not isinstance(given.value, ast.Constant | ast.JoinedStr | ast.BinOp), (
+                    f"line {given.value.lineno}: take it from Keys or Address"
+                )
+    own = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "KEY"]
+    names = [call.args[0].value for call in own if isinstance(call.args[0], ast.Constant)]
+    assert len(names) == len(own), "a name is a word, what varies comes after it"
+    assert not [name for name in names if " " in name]
+    assert len(names) == len(set(names)), "one name, one place"
+    assert len([call for call in calls if getattr(call.func, "id", "") == "Keys"]) <= 1
+    for node in nodes:
+        if isinstance(node, ast.Subscript) and getattr(node.value, "attr", "") in STATES:
+            assert not isinstance(node.slice, ast.Constant | ast.JoinedStr), f"line {node.lineno}"
+
+
+def test_two_files_never_have_the_same_keys(tmp_path):
+    Keys(str(tmp_path / "ui" / "here" / "part.py"))("refit")
+    Keys(str(tmp_path / "ui" / "here" / "part.py"))  # a page's script runs at every look
+    with pytest.raises(ValueError, match="keys of here"):
+        Keys(str(tmp_path / "elsewhere" / "ui" / "here" / "part.py"))
+
+
+def test_the_examples_hold():
+    assert doctest.testmod(keys).failed == 0

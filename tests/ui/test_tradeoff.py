@@ -1,33 +1,58 @@
-"""The trade-off page: what it says, draws, chooses and brings back."""
+"""The trade-off page: what it says, draws, chooses, brings back, moves and gives to take away; and home."""
 
 from __future__ import annotations
 
+import json
+import logging
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from importlib.resources import files
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.home_curve import THEMES, picture
 from fairdash.data.source import CatalogueSource, save_source
 from fairdash.dependence import REGISTRY, measure
+from fairdash.errors import RunError
 from fairdash.evaluation import DEFAULT_MEASURE, knee, told_apart
 from fairdash.figures.front import NOISE_NOTE
+from fairdash.figures.stage import stage_script, stage_style
 from fairdash.jobs.steps import at_once
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point, fronts_of
+from fairdash.reports.html import render_report
+from fairdash.reports.stage import four_numbers, stops_of
 from fairdash.reports.tables import in_full
 from fairdash.reports.words import who_pays
 from fairdash.runs import worker
 from fairdash.runs.listing import list_runs
+from fairdash.runs.models import ModelJob, create_model
 from fairdash.runs.status import RUNNING, RunStatus
 from fairdash.runs.store import Run, create_run
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import preview_of, quicker
+from fairdash.ui.files import Making
+from fairdash.ui.home import KEY, sentence
 from fairdash.utils.text import number
 from tests.serving import until
 from tests.tiers import few
-from tests.ui.conftest import PLAN, SOURCE, button, charts, click, move, numbers, open_page, stage, words
+from tests.ui.conftest import (
+    PLAN,
+    SOURCE,
+    button,
+    calm,
+    charts,
+    click,
+    move,
+    named,
+    numbers,
+    open_page,
+    stage,
+    words,
+)
 
 PANELS = ("Who pays", "Averages", "Distributions", "Transformations", "Features", "Find the point")
 PANELS += ("Both objectives", "All numbers", "Explanations")
@@ -35,17 +60,10 @@ PANELS += ("Both objectives", "All numbers", "Explanations")
 
 def compared(run, lam, *, measure=DEFAULT_MEASURE, a=None):
     """The comparison that the page should show at λ."""
-    result = run.read_result()
-    return Comparison(
-        title="",
-        plan=run.spec.plan,
-        result=result,
-        fronts=fronts_of(result, sensitive="Age"),
-        objective=run.spec.plan.objective,
-        measure=measure,
-        a=a or Point("standard", 0.0),
-        b=Point("hgr_nn", lam),
-    )
+    result, plan = run.read_result(), run.spec.plan
+    points = {"a": a or Point("standard", 0.0), "b": Point("hgr_nn", lam)}
+    about = {"plan": plan, "objective": plan.objective, "measure": measure}
+    return Comparison(title="", result=result, fronts=fronts_of(result, sensitive="Age"), **about, **points)
 
 
 def look(at, panel):
@@ -65,30 +83,24 @@ def said(at):
 def test_the_answer_fits_the_figures(finished_run):
     at = open_page("tradeoff", run=finished_run.id)
     for lam in (0.5, 1.0, 1.32, 4.0):
-        at = move(at, lam)
-        found = compared(finished_run, lam)
-        answer = said(at)
-        assert f"λ = {lam:g}" in answer
-        row = found.front.row(found.b)
-        assert ("no link is found" in answer) == (row["verdict_p"] > 0.05)
-        assert f"joint test of several measures: p = {row['verdict_p']:.2g}" in answer
+        at, found = move(at, lam), compared(finished_run, lam)
+        answer, row = said(at), found.front.row(found.b)
         old, new = (number(found.mean("rmse", point)) for point in (found.a, found.b))
-        assert f"from {old} € to {new} €" in answer
-        assert who_pays(found) in answer
+        for told in (
+            f"λ = {lam:g}",
+            f"joint test of several measures: p = {row['verdict_p']:.2g}",
+            f"from {old} € to {new} €",
+            who_pays(found),
+        ):
+            assert told in answer
+        assert ("no link is found" in answer) == (row["verdict_p"] > 0.05)
 
 
 def test_a_figure_is_the_same_on_the_card_in_the_table_and_by_the_library(finished_run):
-    lam = 2.3
-    at = move(open_page("tradeoff", run=finished_run.id), lam)
-    found = compared(finished_run, lam)
-    by_hand = np.mean(
-        [
-            measure("fairquant", y_pred[rows], found.s[rows])
-            for y_pred, rows in (
-                (y_pred, found.result.splits[j].test) for j, y_pred in found.predictions(found.b).items()
-            )
-        ]
-    )
+    at = move(open_page("tradeoff", run=finished_run.id), 2.3)
+    found = compared(finished_run, 2.3)
+    tests = [(y_pred, found.result.splits[j].test) for j, y_pred in found.predictions(found.b).items()]
+    by_hand = np.mean([measure("fairquant", y_pred[rows], found.s[rows]) for y_pred, rows in tests])
     assert found.mean("fairquant", found.b) == pytest.approx(by_hand)
     shown = found.shown("fairquant", found.b)
     slider, card = stage(at)["slider"], stage(at)["cards"][2]
@@ -99,41 +111,39 @@ def test_a_figure_is_the_same_on_the_card_in_the_table_and_by_the_library(finish
 
 
 def test_the_front_draws_the_paths_figures(finished_run):
-    at = open_page("tradeoff", run=finished_run.id)
+    figure = charts(open_page("tradeoff", run=finished_run.id))["<b>What fairness costs</b>"]
     found = compared(finished_run, 1.0)
-    traces = {trace["name"]: trace for trace in charts(at)["<b>What fairness costs</b>"]["data"]}
+    front, noise = found.front, found.noise_begins
+    traces = {trace["name"]: trace for trace in figure["data"]}
     path = traces["Fair HGR network: path"]
-    apart = found.front.test[told_apart(found.front.test, DEFAULT_MEASURE)]
-    assert np.allclose(numbers(path["x"]), apart[DEFAULT_MEASURE])
-    assert np.allclose(numbers(path["y"]), apart["rmse"])
-    chosen = traces["chosen: λ = 1"]
-    assert numbers(chosen["y"])[0] == pytest.approx(found.mean("rmse", found.b))
-    noise, drawn = found.noise_begins, charts(at)["<b>What fairness costs</b>"]["layout"]["annotations"]
-    notes = [(each["x"], each["y"]) for each in drawn if each["text"] == NOISE_NOTE]
-    assert notes == (
-        [] if noise is None else [(found.mean(DEFAULT_MEASURE, noise), found.mean("rmse", noise))]
-    )
-    references = found.front.references
-    curve = traces["Reference (uses s): Wasserstein barycentre"]
-    assert np.allclose(numbers(curve["y"]), references[references["method"] == "barycentre"]["rmse"])
+    apart = front.test[told_apart(front.test, DEFAULT_MEASURE)]
+    barycentre = front.references[front.references["method"] == "barycentre"]
+    for drawn, values in (
+        (path["x"], apart[DEFAULT_MEASURE]),
+        (path["y"], apart["rmse"]),
+        (traces["chosen: λ = 1"]["y"], [found.mean("rmse", found.b)]),
+        (traces["Reference (uses s): Wasserstein barycentre"]["y"], barycentre["rmse"]),
+    ):
+        assert np.allclose(numbers(drawn), values)
+    notes = [(each["x"], each["y"]) for each in figure["layout"]["annotations"] if each["text"] == NOISE_NOTE]
+    begins = [] if noise is None else [(found.mean(DEFAULT_MEASURE, noise), found.mean("rmse", noise))]
+    assert notes == begins
 
 
 @pytest.mark.parametrize("objective", few(OBJECTIVES, "demographic_parity"))
 def test_every_panel_opens_for_a_model_a_blend_and_the_standard(finished_run, another_result, objective):
-    named = replace(finished_run.read_result(), names={"Age": "driver's age", "Cost": "yearly *price*"})
-    another_result(named)
+    named = {"Age": "driver's age", "Cost": "yearly *price*"}
+    another_result(replace(finished_run.read_result(), names=named))
     at = open_page("tradeoff", run=finished_run.id, objective=OBJECTIVES[objective].title)
     for panel in PANELS:
         at = look(at, panel)
         for lam in (4.0, 2.3, 0.0):
-            at = move(at, lam)
-            assert not at.error
+            at = calm(move(at, lam))
     assert OBJECTIVES[objective].meaning in words(at)
     # People read names, and find the headers in a tip.
-    assert "yearly *price*" in said(at)
-    assert "driver's age" in said(at)
-    drawn = charts(at)
-    assert "driver's age" in drawn["<b>What fairness costs</b>"]["layout"]["xaxis"]["title"]["text"]
+    assert [name for name in named.values() if name not in said(at)] == []
+    axis = charts(at)["<b>What fairness costs</b>"]["layout"]["xaxis"]
+    assert "driver's age" in axis["title"]["text"]
     assert any("column Age" in each.proto.help.replace("\\", "") for each in at.caption)
 
 
@@ -145,9 +155,8 @@ def test_the_address_brings_back_the_view_of_another_objective_than_the_trained_
         "against": "hgr_nn:4",
     }
     at = open_page("tradeoff", run=finished_run.id, **address)
-    assert lam_shown(at) == "2.3"
-    assert at.selectbox(key="measure").value == "fairquant"
-    assert at.segmented_control(key="objective").value == "equalized_residuals"
+    shown = (at.selectbox(key="measure").value, at.segmented_control(key="objective").value, lam_shown(at))
+    assert shown == ("fairquant", "equalized_residuals", "2.3")
     assert "λ = 4" in {trace["name"] for trace in charts(at)["<b>Average residual by Age</b>"]["data"]}
     assert "the residual of Cost" in said(at)
     assert "trained for demographic parity" in words(at)
@@ -155,23 +164,16 @@ def test_the_address_brings_back_the_view_of_another_objective_than_the_trained_
 
 
 def test_a_point_is_kept_and_compared_with_everywhere(finished_run):
-    at = move(open_page("tradeoff", run=finished_run.id), 4.0)
-    at = click(at, "Compare with this point")
+    at = click(move(open_page("tradeoff", run=finished_run.id), 4.0), "Compare with this point")
     assert at.query_params["against"] == "hgr_nn:4"
     at = move(at, 0.5)
     found = compared(finished_run, 0.5, a=Point("hgr_nn", 4.0))
-    assert {"λ = 4", "λ = 0.5"} <= {
-        trace["name"] for trace in charts(at)["<b>Average prediction by Age</b>"]["data"]
-    }
+    drawn = {trace["name"] for trace in charts(at)["<b>Average prediction by Age</b>"]["data"]}
+    assert {"λ = 4", "λ = 0.5"} <= drawn
     moved = look(at, "Who pays").dataframe[0].value
-    total = found.moved["total"].sum()
-    change = np.mean(
-        [
-            (found.predictions(found.b)[j] - found.predictions(found.a)[j])[split.test].sum()
-            for j, split in enumerate(found.result.splits)
-        ]
-    )
-    assert total == pytest.approx(change)
+    a, b = found.predictions(found.a), found.predictions(found.b)
+    change = np.mean([(b[j] - a[j])[split.test].sum() for j, split in enumerate(found.result.splits)])
+    assert found.moved["total"].sum() == pytest.approx(change)
     assert moved["Average: Fair HGR network, λ = 4"].notna().all()
     assert "against" not in click(at, "Compare with the standard").query_params
 
@@ -184,14 +186,11 @@ def test_a_point_is_chosen_on_validation_rows_and_reported_on_test_rows(finished
     # Here the choice must not be the standard model, of which there is nothing to report: the fair models'
     # dependence is made as small, and their error as little larger, as training would make them in time.
     path = result.paths["demographic_parity"].copy()
-    fair = path["lam"] > 0
     standard = path[path["lam"] == 0].set_index(["split", "part"])
     own = pd.MultiIndex.from_frame(path[["split", "part"]])
-    shrunk = np.exp(-path["lam"])
-    path[DEFAULT_MEASURE] = standard[DEFAULT_MEASURE].reindex(own).to_numpy() * shrunk
+    path[DEFAULT_MEASURE] = standard[DEFAULT_MEASURE].reindex(own).to_numpy() * np.exp(-path["lam"])
     path["mse"] = standard["mse"].reindex(own).to_numpy() * (1 + 0.03 * path["lam"] ** 2)
     path[f"{DEFAULT_MEASURE}_edge"] = 0.2 * standard[DEFAULT_MEASURE].mean()
-    assert fair.any()
     another_result(replace(result, paths={**result.paths, "demographic_parity": path}))
     at = look(open_page("tradeoff", run=finished_run.id), "Find the point")
     at = at.segmented_control(key="tradeoff.comparison wish").set_value(wish).run()
@@ -201,30 +200,24 @@ def test_a_point_is_chosen_on_validation_rows_and_reported_on_test_rows(finished
     validation = found.front.validation.set_index("lam")
     if wish == "Dependence at most …":
         limit = at.number_input(key='tradeoff.comparison limit "hgr_spline" "demographic_parity"').value
-        within = validation[validation[DEFAULT_MEASURE] <= limit]
-        assert lam == within["mse"].idxmin()
+        expected = validation["mse"][validation[DEFAULT_MEASURE] <= limit].idxmin()
     elif wish == "Cost at most …":
-        within = validation[validation["mse"] <= 1.1 * validation.loc[0.0, "mse"]]
-        assert lam == within[DEFAULT_MEASURE].idxmin()
+        within = validation["mse"] <= 1.1 * validation.loc[0.0, "mse"]
+        expected = validation[DEFAULT_MEASURE][within].idxmin()
     else:
-        assert lam == knee(found.front.validation, DEFAULT_MEASURE, error="mse").lam
-    assert lam > 0
-    point = Point("hgr_nn", lam)
-    shown = f"HGR_spline is {found.shown(DEFAULT_MEASURE, point)}, and on validation rows "
-    assert shown in text
+        expected = knee(found.front.validation, DEFAULT_MEASURE, error="mse").lam
+    assert lam == expected > 0
+    shown = f"HGR_spline is {found.shown(DEFAULT_MEASURE, Point('hgr_nn', lam))}, and on validation rows "
     assert number(validation.loc[lam, DEFAULT_MEASURE]) in text.partition(shown)[2]
     at = at if lam == 1.0 else click(at, "Show this point")
     assert lam_shown(at) == f"{lam:g}"
     assert button(at, "Show this point").disabled
 
 
-def test_what_can_t_be_reached_is_said(finished_run):
+def test_what_can_t_be_reached_or_chosen_is_said(finished_run):
     at = look(open_page("tradeoff", run=finished_run.id), "Find the point")
     limit = at.number_input(key='tradeoff.comparison limit "hgr_spline" "demographic_parity"')
     assert "Not reached here" in words(limit.set_value(0.0).run())
-
-
-def test_without_validation_rows_no_point_is_chosen():
     run = create_run(SOURCE, replace(PLAN, validation_share=0.0, lams=(1.0,), n_splits=1))
     worker.main(run.id)
     at = look(open_page("tradeoff", run=run.id), "Find the point")
@@ -283,3 +276,135 @@ def test_beside_a_long_run_a_quicker_one_is_offered(monkeypatch):
     assert quicker(quick.spec.plan) is None
     quick.ask_to_cancel()
     until(lambda: quick.status.is_over)
+
+
+#: What browsers are given at most, with script and styles.
+MOST_BYTES = 600_000
+
+
+@pytest.mark.parametrize(
+    ("objective", "a"),
+    [("demographic_parity", Point("standard", 0.0)), ("equalized_residuals", Point("hgr_nn", 4.0))],
+)
+def test_each_stop_shows_what_the_comparison_finds_there(finished_run, objective, a):
+    found = replace(compared(finished_run, 1.0, a=a), objective=objective)
+    stops = stops_of(found)
+    for k, point in enumerate(stops.points):
+        here = replace(found, b=point)
+        profile = here.profile(point)
+        for name in ("mean", "low", "high"):
+            assert np.allclose(getattr(stops, name)[k], profile[name]), (name, point)
+        cards = four_numbers(here)
+        assert stops.values[k] == tuple(card[1] for card in cards)
+        assert stops.below[k] == tuple(card[2] for card in cards)
+
+
+def test_what_moves_stands_at_the_chosen_stop_as_the_figures_say_and_is_small(finished_run):
+    data = stage(open_page("tradeoff", run=finished_run.id, lam="2.3"))
+    own = len((stage_script() + stage_style()).encode())
+    for each in (data, stage(open_page("home"))):
+        assert own + len(json.dumps(each)) < MOST_BYTES
+    at = data["slider"]["at"]
+    for each in (each for each in data["moves"] if each["kind"] == "trace"):
+        trace = data["figures"][each["figure"]]["spec"]["data"][each["part"]]
+        assert numbers(trace["y"]) == pytest.approx(np.array(each["y"][at]), rel=1e-4)
+        assert each.get("name", [trace["name"]] * 99)[at] == trace["name"]
+    between = open_page("tradeoff", run=finished_run.id, lam="1.234567")
+    assert lam_shown(between) == "1", "the middle one of two stops"
+
+
+@pytest.fixture
+def curve():
+    return json.loads(files("fairdash.ui").joinpath("home_curve.json").read_text(encoding="utf-8"))
+
+
+def test_home_says_what_its_numbers_say(curve):
+    at = open_page("home")
+    assert sentence(curve, stage(at)["slider"]["at"]) in words(at)
+    end = len(curve["lam"]) - 1
+    at.session_state[KEY("at")] = end
+    at = at.run()
+    assert stage(at)["slider"]["at"] == end
+    apart, before = (max(curve["mean"][k]) - min(curve["mean"][k]) for k in (end, 0))
+    old, new = curve["rmse"][0], curve["rmse"][end]
+    error = f"the root mean squared error grows from {old:.1f} € to {new:.1f} €"
+    assert f"differ by {apart:.0f} € across ages instead of {before:.0f} €, {error}" in words(at)
+    link = "no longer finds a link" if curve["p"][end] > 0.05 else "still finds a link"
+    assert link in words(at)
+    assert apart < before / 2, "what the page is about"
+
+
+@pytest.mark.parametrize("name", list(THEMES))
+def test_the_picture_of_home_is_made_of_its_numbers(curve, name):
+    assert json.loads(json.dumps(picture(curve, THEMES[name]))) == curve[name]
+
+
+def press(at, label):
+    return named(at.download_button, label).click().run()
+
+
+def test_a_constant_model_is_shown_and_reported(run_of_two_methods, another_result):
+    read = run_of_two_methods.read_result()
+    noise = 5e-9 * np.random.default_rng(0).normal(size=read.predictions.shape)
+    another_result(replace(read, predictions=0.0716 + noise))
+    at = calm(open_page("tradeoff", run=run_of_two_methods.id))
+    for panel in at.segmented_control(key="tradeoff.comparison more").options:
+        at = calm(look(at, panel))
+    for each in ("Report (HTML)", "The whole path (CSV)", "All figures (CSV)", "Test predictions (CSV)"):
+        at = calm(press(at, each))
+        assert named(at.download_button, each)
+
+
+def test_a_report_that_can_t_be_made_is_said_on_the_page(run_of_two_methods, monkeypatch, caplog):
+    def fail(*args, **kwargs):
+        raise ZeroDivisionError("Zoe's premium")
+
+    at = calm(open_page("tradeoff", run=run_of_two_methods.id))
+    monkeypatch.setattr("fairdash.ui.tradeoff.run.render_report", fail)
+    at = calm(at.run())
+    with caplog.at_level(logging.ERROR, logger="fairdash.app"):
+        at = press(at, "Report (HTML)")
+    (error,) = at.error
+    assert "Unexpected error" in error.value
+    assert "Zoe" not in error.value + caplog.text
+    assert "ZeroDivisionError" in caplog.text
+    monkeypatch.setattr("fairdash.ui.tradeoff.run.render_report", render_report)
+    calm(press(calm(at.run()), "Report (HTML)"))
+
+
+def test_a_damaged_model_is_said_on_the_page(run_of_two_methods):
+    run = run_of_two_methods
+    job = create_model(run.spec.source, run.spec.plan, run=run.id, method="hgr_spline", lam=1.0)
+    assert worker.main(job.id) == 0
+    at = calm(open_page("tradeoff", run=run.id))
+    at = calm(press(at, "Model, refitted on all rows (zip)"))
+    (ModelJob(job.id).folder / "result" / "bundle.zip").write_bytes(b"PK")
+    at = press(calm(at.run()), "Model, refitted on all rows (zip)")
+    assert "damaged" in at.error[0].value
+
+
+def test_a_file_is_made_once_whoever_asks_first():
+    times = []
+    making = Making(lambda: times.append(1) or b"content")
+    with ThreadPoolExecutor(4) as pool:
+        assert {*pool.map(lambda _: making.content(), range(4))} == {b"content"}
+    assert (making.failure(), len(times)) == (None, 1)
+
+
+def test_the_download_itself_fails_without_the_cause():
+    def make():
+        raise ValueError("could not convert string to float: 'Zoe'")
+
+    with pytest.raises(RunError) as caught:
+        Making(make).content()
+    assert "Zoe" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+def test_the_file_that_was_clicked_for_is_kept_until_the_browser_asks(run_of_two_methods, monkeypatch):
+    """The button is drawn anew, and the old file forgotten, only after that."""
+    at, seen = calm(open_page("tradeoff", run=run_of_two_methods.id)), []
+    monkeypatch.setattr(Making, "wait_until_asked", lambda making, seconds: seen.append(making))
+    calm(press(at, "All figures (CSV)"))
+    assert len(seen) == 1

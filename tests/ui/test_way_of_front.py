@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -32,9 +34,11 @@ def front_alone() -> None:
     """What the page does from the id in its address to the drawn front."""
     from fairdash.ui.state import chosen_run
     from fairdash.ui.tradeoff.comparison import choose, show_pictures
-    from tests.ui.test_way_of_front import traced
+    from tests.ui import test_way_of_front as way
 
-    with traced():
+    way.MADE.clear()
+    way.SEEN.clear()
+    with way.traced(way.note):
         run = chosen_run()
         show_pictures(choose(run), run)
 
@@ -46,34 +50,40 @@ def is_record(value: object) -> bool:
 
 def among(values: Iterable[object]) -> set[str]:
     """Names of the records among some values, and in the sequences and mappings there."""
-    found = set()
-    for value in values:
-        inner = (
-            value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
-        )
-        found |= {type(each).__name__ for each in (value, *inner) if is_record(each)}
-    return found
+    inner = [
+        each.values() if isinstance(each, dict) else each if isinstance(each, list | tuple) else (each,)
+        for each in values
+    ]
+    return {type(each).__name__ for part in (values, *inner) for each in part if is_record(each)}
 
 
 @contextmanager
-def traced() -> Iterator[None]:
-    MADE.clear()
-    SEEN.clear()
-
-    def hook(frame, event, value):
-        code, names = frame.f_code, frame.f_locals
-        if event == "call" and code.co_name == "__init__" and is_record(made := names.get("self")):
-            MADE[id(made)] = made
-        if event in ("call", "return") and code.co_filename.startswith(PACKAGE):
-            taken = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-            values = [value] if event == "return" else [names.get(name) for name in taken]
-            SEEN.setdefault(code.co_filename.removeprefix(f"{PACKAGE}/"), set()).update(among(values))
-
+def traced(hook: Callable[[FrameType, str, object], None]) -> Iterator[None]:
+    """Call the hook at every call and return, in threads too."""
+    before = sys.getprofile()
+    threading.setprofile(hook)
     sys.setprofile(hook)
     try:
         yield
     finally:
-        sys.setprofile(None)
+        sys.setprofile(before)
+        threading.setprofile(None)
+
+
+def given(frame: FrameType) -> list[object]:
+    """The arguments of a call."""
+    code = frame.f_code
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return [frame.f_locals[name] for name in names if name in frame.f_locals]
+
+
+def note(frame: FrameType, event: str, value: object) -> None:
+    code = frame.f_code
+    if event == "call" and code.co_name == "__init__" and is_record(made := frame.f_locals.get("self")):
+        MADE[id(made)] = made
+    if event in ("call", "return") and code.co_filename.startswith(PACKAGE):
+        values = [value] if event == "return" else given(frame)
+        SEEN.setdefault(code.co_filename.removeprefix(f"{PACKAGE}/"), set()).update(among(values))
 
 
 def way() -> tuple[set[str], set[str]]:
