@@ -139,10 +139,7 @@ COLUMNS = (
         options={"controls": ["bonus"]},
         truths={
             1: (verdict("independence", "above"), near(gap(), SHARE * 0.8 * G, 0.01)),
-            2: (
-                between(lowest(), 20, 32),
-                between(highest(), 68, 80),
-            ),
+            2: (between(lowest(), 20, 32), between(highest(), 68, 80)),
             # Four fifths of a line's variance less what five levels lose of it.
             6: (between(measure("uses_itself", "ci_low"), -1, 0.005), says("from these columns: “bonus”")),
             # The two upper of five levels pay 0.2 G and 0.4 G more, the two lower less.

@@ -19,18 +19,7 @@ from tests.auditing.worlds.drawing import (
     uniform,
 )
 from tests.auditing.worlds.shapes import FLAT, LINE, NO_COST, WITH_COST, Truths
-from tests.auditing.worlds.truths import (
-    World,
-    between,
-    cell,
-    curve,
-    gap,
-    measure,
-    near,
-    never,
-    says,
-    verdict,
-)
+from tests.auditing.worlds.truths import World, between, cell, curve, gap, measure, near, never, says, verdict
 
 #: Cost follows the attribute as the price does.
 EARNED: Truths = LINE | {
@@ -160,10 +149,7 @@ COSTS = (
         options={"outcome": "claims", "expected_cost": "expected"},
         truths=EARNED
         | {
-            3: (
-                near(measure("gap_s10_s90"), 0.8 * G, 0.006),
-                between(measure("left_s10_s90"), -1e-6, 1e-6),
-            ),
+            3: (near(measure("gap_s10_s90"), 0.8 * G, 0.006), between(measure("left_s10_s90"), -1e-6, 1e-6)),
             4: NO_COST[4],
             5: (
                 never("sufficiency", "above"),

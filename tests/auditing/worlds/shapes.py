@@ -99,10 +99,7 @@ LINE: Truths = {
         near(measure("earned_s10_s90"), 0, 0.008),
         near(measure("left_s10_s90"), 0.8 * G, 0.006),
     ),
-    4: (
-        verdict("conditional_independence", "above"),
-        near(gap("conditional_independence"), 0.95 * G, 0.009),
-    ),
+    4: (verdict("conditional_independence", "above"), near(gap("conditional_independence"), 0.95 * G, 0.009)),
     5: (
         # At one price the older have less power, so that their cost varies by the factor's spread, under 3 %.
         verdict("sufficiency", "below"),

@@ -170,10 +170,7 @@ TABLES = (
                 says("the smallest share of prices at or below the median"),
             ),
             2: (says("highest at west"),),
-            3: (
-                near(measure("gap"), _DEAR / (1 + 0.15 * _DEAR), 0.005),
-                near(measure("left"), 0, 0.009),
-            ),
+            3: (near(measure("gap"), _DEAR / (1 + 0.15 * _DEAR), 0.005), near(measure("left"), 0, 0.009)),
             4: NO_COST[4],
             5: (
                 verdict("sufficiency", "below"),
