@@ -21,14 +21,8 @@ from fairdash.errors import ReadingError
 def _policies(n: int = 3_000) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     age = rng.integers(18, 90, n).astype(float)
-    return pd.DataFrame(
-        {
-            "premium": np.exp(5 + 0.1 * rng.normal(size=n) + 0.01 * age),
-            "age": age,
-            "policy": np.arange(n) // 2,
-            "other": rng.normal(size=n),
-        }
-    )
+    frame = pd.DataFrame({"premium": np.exp(5 + 0.1 * rng.normal(size=n) + 0.01 * age), "age": age})
+    return frame.assign(policy=np.arange(n) // 2, other=rng.normal(size=n))
 
 
 def test_of_many_rows_a_sample_of_whole_policies_is_audited_and_said(monkeypatch: pytest.MonkeyPatch) -> None:

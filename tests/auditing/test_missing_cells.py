@@ -16,12 +16,7 @@ ROLES = {
 }  # fmt: skip
 ASKED = (1, 2, 3, 4, 5, 7, 9)
 #: Column to the questions that don't use it; question 1 shows the second price's curve beside the first's.
-UNUSED = {
-    "claims": (1, 2, 3, 4, 7),
-    "mu": (1, 2, 4),
-    "new": (2, 3, 4, 5, 7),
-    "zone": (1, 2, 3),
-}  # fmt: skip
+UNUSED = {"claims": (1, 2, 3, 4, 7), "mu": (1, 2, 4), "new": (2, 3, 4, 5, 7), "zone": (1, 2, 3)}
 
 
 def tariff(n: int = 700, seed: int = 0) -> pd.DataFrame:
@@ -46,11 +41,11 @@ def complete() -> fd.AuditResult:
 @pytest.mark.parametrize("column", UNUSED)
 def test_cells_missing_elsewhere_change_no_number(complete, column):
     result = fd.audit(with_blanks(tariff(), column), **ROLES, questions=UNUSED[column])
+    both = complete, result
     for number in UNUSED[column]:
-        own = (each.measures[each.measures["question"] == number] for each in (complete, result))
-        then, now = (each.reset_index(drop=True) for each in own)
+        then, now = (each.measures.query(f"question == {number}").reset_index(drop=True) for each in both)
         pd.testing.assert_frame_equal(then, now, check_exact=True)
-        answers = [next(a for a in each.answers if a.question == number) for each in (complete, result)]
+        answers = [next(a for a in each.answers if a.question == number) for each in both]
         assert answers[0].text == answers[1].text
         for name in set(answers[0].tables) - {"curve"}:
             pd.testing.assert_frame_equal(complete.tables[name], result.tables[name], check_exact=True)
@@ -79,8 +74,8 @@ def test_a_question_without_enough_rows_is_not_answered_and_the_others_are():
     roles = {"price": "premium", "sensitive": "age", "outcome": "claims"}
     result = fd.audit(frame, **roles, questions=[1, 3, 5])
     assert result.verdict != "none"
-    assert "Not answered: An audit needs 100 rows in which “claims” is known" in result.answers[2].text
-    assert "leave out 640 rows" in result.answers[2].text
+    for part in ("Not answered: An audit needs 100 rows in which “claims” is known", "leave out 640 rows"):
+        assert part in result.answers[2].text
     assert result.verdicts.set_index("criterion").loc["sufficiency", "verdict"] == "undecided"
     with pytest.raises(DataError, match="“claims” is known, and there are 60"):
         fd.audit(frame, **roles, criterion="sufficiency", questions=[1])

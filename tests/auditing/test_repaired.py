@@ -24,8 +24,8 @@ def test_strengths_take_dependence_down_and_move_nothing_that_does_not_follow(fo
     frame = policies(follows=follows)
     table = AuditTable.of(frame, columns_of("price", "age", outcome="claims"))
     figures, prices = repaired(table)
-    known = figures[figures["s at pricing"] == "known"].set_index("strength")
-    other = figures[figures["s at pricing"] == "not known"].set_index("strength")
+    by_knowledge = figures.set_index(["s at pricing", "strength"])
+    known, other = by_knowledge.loc["known"], by_knowledge.loc["not known"]
     assert known.loc[0.0, "mean change"] == 0
     assert prices["s known, strength 0.5"].mean() == pytest.approx(frame["price"].mean(), rel=0.01)
     if follows:
