@@ -235,15 +235,6 @@ def test_the_result_is_frozen(whole):
         whole.verdict = "below"
 
 
-def test_a_spread_that_follows_age_is_a_link_without_a_gap():
-    rng = np.random.default_rng(2)
-    z = rng.normal(size=2000)
-    frame = pd.DataFrame({"premium": 300 + 30 * np.exp(0.5 * z) * rng.normal(size=2000), "age": 45 + 12 * z})
-    result = fd.audit(frame, price="premium", sensitive="age", questions=[1])
-    assert result.verdicts["p_any_link"].iloc[0] < 0.01 < result.verdicts["p_value"].iloc[0]
-    assert "The averages do not show it, but the spread may." in result.answers[-1].text
-
-
 def by_area(n: int = 800, *, areas: int, seed: int = 0) -> pd.DataFrame:
     """A share known per area, and prices that follow it."""
     rng = np.random.default_rng(seed)

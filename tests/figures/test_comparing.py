@@ -36,19 +36,27 @@ def spreads():
     return [densities(each, s, grid=common_grid(*u)) for each in u]
 
 
-def path(shift=0.0):
+def path(shift: float, *methods: str) -> pd.DataFrame:
+    """Test figures of a path of each method; the errors of each are one above those of the last."""
     lams = np.array([0.0, 0.5, 1.0, 2.0])
-    own = {"lam": lams, "share": [0, 0.5, 0, 0], "mse": 0.4 + 0.1 * lams, "hgr_kde": 0.7 - 0.3 * lams + shift}
-    other = own | {"mse": own["mse"] + 1}
-    frame = pd.concat(
-        [pd.DataFrame(own).assign(method="hgr_nn"), pd.DataFrame(other).assign(method="pearson")]
+    own = {"lam": lams, "share": [0, 0.5, 0, 0], "mse": 0.4 + 0.1 * lams, "hgr_kde": 0.7 - 0.3 * lams}
+    own |= {
+        "mse_se": 0.01,
+        "hgr_kde_se": np.nan,
+        "hgr_kde_floor": 0.1,
+        "hgr_kde_edge": 0.15 + shift,
+        "n_splits": 2,
+    }
+    frame = pd.DataFrame(own)
+    return pd.concat(
+        [frame.assign(method=each, mse=frame["mse"] + shift + k) for k, each in enumerate(methods)]
     )
-    return frame.assign(hgr_kde_floor=0.1, hgr_kde_edge=0.15 + shift)
 
 
 @pytest.fixture
 def both():
-    return {"demographic_parity": path(), "equalized_residuals": path(0.05)}
+    shifts = {"demographic_parity": 0.0, "equalized_residuals": 0.05}
+    return {objective: path(shift, "hgr_nn", "pearson") for objective, shift in shifts.items()}
 
 
 def test_bars_are_the_change_a_head_of_each_group(moved):
@@ -56,9 +64,8 @@ def test_bars_are_the_change_a_head_of_each_group(moved):
     (bars,) = figure.data
     np.testing.assert_array_equal(bars.y, moved["per_head"])
     assert figure.layout.yaxis.title.text == "Change per head (€)"
-    assert [text.replace("<br>", " ") for text in figure.layout.xaxis.ticktext] == [
-        span(low, high) for low, high in zip(moved["s_low"], moved["s_high"], strict=True)
-    ]
+    ticks = [text.replace("<br>", " ") for text in figure.layout.xaxis.ticktext]
+    assert ticks == list(map(span, moved["s_low"], moved["s_high"]))
     shown = [float(text.replace("−", "-")) for text in bars.text]
     np.testing.assert_allclose(shown, moved["per_head"], atol=0.05)
 
@@ -120,12 +127,13 @@ def test_a_name_is_shown_as_it_is():
 
 def test_names_never_become_html(moved, spreads, both):
     names = NAMES | {"sensitive": EVIL, "subtitle": EVIL}
-    for figure in (
-        transfers_figure(moved, unit=EVIL, theme=LIGHT, **names),
-        spread_figure(*spreads, audited="prediction", level=EVIL, theme=LIGHT, **names),
-        objectives_figure(both, chosen_lam=1, error_title=EVIL, subtitle=EVIL, **OF_HGR),
-    ):
-        text = json.dumps(figure.to_dict(), default=str)
-        assert "<img" not in text
-        assert "<a " not in text
-        assert "&lt;img" in text
+    assert_names_are_text(transfers_figure(moved, unit=EVIL, theme=LIGHT, **names))
+    assert_names_are_text(spread_figure(*spreads, audited="prediction", level=EVIL, theme=LIGHT, **names))
+    assert_names_are_text(objectives_figure(both, chosen_lam=1, error_title=EVIL, subtitle=EVIL, **OF_HGR))
+
+
+def assert_names_are_text(figure):
+    text = json.dumps(figure.to_plotly_json(), default=str)
+    assert "<img" not in text
+    assert "<a " not in text
+    assert "&lt;img" in text

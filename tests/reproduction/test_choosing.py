@@ -44,9 +44,10 @@ def test_test_rows_take_no_part_in_the_choice(small):
         own = trial(each, splits[0], n_networks=2)
         frame = own.compared()
         chosen, _ = choose(frame, "hgr_spline", PAPER)
-        found.append((frame, own.trained(chosen)))
-    pd.testing.assert_frame_equal(found[0][0], found[1][0])
-    np.testing.assert_array_equal(found[0][1][rows], found[1][1][rows])
+        found.append((frame, own.trained(chosen)[rows]))
+    (frame, predicted), (other, again) = found
+    pd.testing.assert_frame_equal(frame, other)
+    np.testing.assert_array_equal(predicted, again)
 
 
 def test_every_weight_and_the_blends_between_neighbours_are_compared(small):
@@ -57,10 +58,8 @@ def test_every_weight_and_the_blends_between_neighbours_are_compared(small):
     assert frame["lam"].iloc[1] == pytest.approx(0.1 + BLENDS[0] * 0.9)
     # The squared error of a blend is at most the blend of the squared errors.
     ends = frame[frame["blend"] == 0].set_index("low")["mse"]
-    line = (1 - frame["blend"]) * ends.loc[frame["low"]].to_numpy() + frame["blend"] * ends.loc[
-        frame["high"]
-    ].to_numpy()
-    assert (frame["mse"] <= line + 1e-12).all()
+    low, high = (frame[end].map(ends) for end in ("low", "high"))
+    assert (frame["mse"] <= (1 - frame["blend"]) * low + frame["blend"] * high + 1e-12).all()
 
 
 def test_candidates_that_diverge_are_never_chosen(small):

@@ -40,13 +40,14 @@ def test_equivalence_is_the_papers_value_within_the_means_of_five_of_our_splits(
         return equivalent(*found), of_equivalence(*found)
 
     # The count by size turns on a hair; equivalence does not.
-    assert of(n=96, spread=0.2, centre=1.03)[0] == 12
-    reached, said = of(n=24, spread=0.05, centre=1.5)
-    assert reached == 0
-    assert "24 splits): 0 of 12." in said
-    reached, said = of(n=19, spread=0.2, centre=1.0)
-    assert reached is None
-    assert "At least 20 are needed" in said
+    for n, spread, centre, reached, says in (
+        (96, 0.2, 1.03, 12, "12 of 12."),
+        (24, 0.05, 1.5, 0, "24 splits): 0 of 12."),
+        (19, 0.2, 1.0, None, "At least 20 are needed"),
+    ):
+        found, said = of(n=n, spread=spread, centre=centre)
+        assert found == reached
+        assert says in said
 
 
 def test_the_central_range_is_that_of_means_of_five():
@@ -56,19 +57,13 @@ def test_the_central_range_is_that_of_means_of_five():
 
 
 def test_the_side_of_a_bound_is_told_where_the_data_sets_can():
-    values = pd.DataFrame(
-        {
-            "rho": np.repeat([0.1, 0.5, 0.9], 3),
-            "id": "chi2_nn",
-            "evaluation": "ours",
-            "value": [0.008, 0.011, 0.009, 0.30, 0.31, 0.32, 0.70, 0.71, 0.72],
-        }
+    rho = [0.1, 0.5, 0.9]
+    values = pd.DataFrame({"rho": np.repeat(rho, 3), "id": "chi2_nn", "evaluation": "ours"})
+    values["value"] = [0.008, 0.011, 0.009, 0.30, 0.31, 0.32, 0.70, 0.71, 0.72]
+    exact = pd.DataFrame({"rho": rho, "hgr2": [0.0095, 0.25, 0.81]})
+    above, other = (sides_of_bound(values, exact, bound="hgr2", above=each) for each in (True, False))
+    assert above.set_index("rho")["side"].to_dict() == dict(
+        zip(rho, ["unresolved", "holds", "fails"], strict=True)
     )
-    exact = pd.DataFrame({"rho": [0.1, 0.5, 0.9], "hgr2": [0.0095, 0.25, 0.81]})
-    found = sides_of_bound(values, exact, bound="hgr2", above=True)
-    assert list(zip(found["rho"], found["side"], strict=True)) == [
-        (0.1, "unresolved"), (0.5, "holds"), (0.9, "fails"),
-    ]  # fmt: skip
-    other = sides_of_bound(values, exact, bound="hgr2", above=False)
     assert list(other["side"]) == ["unresolved", "fails", "holds"]
-    assert "can't be resolved with three data sets (ρ = 0.1)" in in_words(found)
+    assert "can't be resolved with three data sets (ρ = 0.1)" in in_words(above)
