@@ -1,4 +1,4 @@
-"""Figures of two points: what is drawn is what was given, and names are plain text."""
+"""Figures of two points and of several runs: what is drawn is what was given, and names are plain text."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from fairdash.evaluation import common_grid, densities, transfers_by_group
 from fairdash.figures.comparison import objectives_figure
+from fairdash.figures.front import RunPath, runs_front_figure
 from fairdash.figures.groups import spread_figure, transfers_figure
 from fairdash.figures.theme import LIGHT, escaped
 from fairdash.training.splits import random_splits
@@ -137,3 +138,26 @@ def assert_names_are_text(figure):
     assert "<img" not in text
     assert "<a " not in text
     assert "&lt;img" in text
+
+
+VIEW = {"error": "mse", "error_title": "Test error (MSE)", "measure": "hgr_kde", "measure_title": "HGR"}
+
+
+def test_every_method_of_every_run_has_a_line_points_and_a_name_of_its_own() -> None:
+    runs = [
+        RunPath(letter="A", title=EVIL, test=path(0.0, "hgr_nn", "pearson")),
+        RunPath(letter="B", title="later", test=path(0.05, "hgr_nn")),
+    ]
+    figure = runs_front_figure(runs, theme=LIGHT, subtitle=EVIL, **VIEW)
+    lines, points = ([each for each in figure.data if each.mode == mode] for mode in ("lines", "markers"))
+    assert [len(each.x) for each in (*lines, *points)] == [4, 4, 4, 3, 3, 3]
+    np.testing.assert_array_equal(points[2].y, runs[1].test.query("share == 0")["mse"])
+    looks = {(each.marker.color, each.marker.symbol) for each in points}
+    assert len(looks) == len({colour for colour, _ in looks}) == 3
+    names = ["A: Fair HGR network", "A: Fair linear network", "B: Fair HGR network"]
+    assert [each.name for each in points] == names
+    named = {note.text for note in figure.layout.annotations}
+    assert named >= set(names)
+    (band,) = figure.layout.shapes
+    assert band.x1 == pytest.approx(0.15)
+    assert_names_are_text(figure)

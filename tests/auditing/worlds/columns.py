@@ -33,7 +33,6 @@ from tests.auditing.worlds.truths import (
     never,
     part,
     says,
-    silent,
     verdict,
 )
 
@@ -65,7 +64,6 @@ PROXY = {
     ),
     # The older half pays 0.7 G / 4 more a head.
     7: (near("paid_above_per_head", _BY_MILEAGE / 4, 0.003),),
-    9: (silent("is missing"),),
 }
 
 
@@ -140,8 +138,8 @@ COLUMNS = (
         "proxy alone", "the price follows mileage, which is related to age", _mileage("mileage"), 800
     ).where(PROXY, NO_COST),
     World("age itself", "the price uses age itself; mileage is related to it", _mileage("age"), 600).where(
-        part(LINE, 1, 2, 7, 9),
         NO_COST,
+        part(LINE, 1, 2, 7, 9),
         q6=(
             LINE[6][0],
             # Mileage leaves half of what age explains.
@@ -171,7 +169,6 @@ COLUMNS = (
         q6=(between("uses_itself ci_low", -1, 0.005), says("from these columns: “bonus”")),
         # The two upper of five levels pay 0.2 G and 0.4 G more, the two lower less.
         q7=(near("paid_above_of_all", SHARE * 0.6 * G / 5, 0.0013),),
-        q9=(silent("is missing"),),
     ),
     World(
         "only within a factor",
@@ -189,7 +186,6 @@ COLUMNS = (
         q2=(curve(of_age(flat)),),
         q6=(between("share_of_variance", 0, 0.05),),
         q7=(near("paid_above_of_all", 0, 0.002),),
-        q9=(silent("is missing"),),
         q4=(
             never("conditional_independence", "above"),
             between(gap("conditional_independence", "p_any_link"), 0, 0.01),
@@ -204,7 +200,6 @@ COLUMNS = (
         # With its parts among the factors a price uses nothing; they are no factors.
         q6=(between("uses_itself ci_low", 0.3, 1),),
         q7=(near("paid_above_of_all", G / 8, 0.0015),),
-        q9=(silent("is missing"),),
     ),
     World(
         "a pair of attributes",
@@ -228,7 +223,6 @@ COLUMNS = (
         # With sex beside it, age tells all.
         q6=(between("share_of_variance", 0, 0.05), between("uses_itself", 0.5, 1.5)),
         q7=(near("paid_above_of_all", 0, 0.005),),
-        q9=(silent("is missing"),),
     ),
     World(
         "age by place", "a price of twenty postcodes, each with people of about one age", _by_place, 1_000
@@ -243,7 +237,6 @@ COLUMNS = (
             says("“postcode” depends most"),
         ),
         q7=(near("paid_above_of_all", 0.0373, 0.0015),),
-        q9=(silent("is missing"),),
     ),
     World(
         "blank claims",
@@ -280,8 +273,8 @@ COLUMNS = (
         600,
         {"controls": ["born"]},
     ).where(
-        part(LINE, 1, 2, 7, 9),
         NO_COST,
+        part(LINE, 1, 2, 7, 9),
         q6=(LINE[6][0], between("uses_itself ci_high", -1, 0.005), says("“born” depends most")),
         q4=(verdict("conditional_independence", "undecided"), says("There is nothing to compare")),
     ),
@@ -292,6 +285,6 @@ COLUMNS = (
         600,
         {"controls": ["country"]},
     ).where(
-        part(LINE, 1, 2, 7, 9), NO_COST, q6=LINE[6][:2], q4=(*LINE[4], says("has the same value in all rows"))
+        NO_COST, part(LINE, 1, 2, 7, 9), q6=LINE[6][:2], q4=(*LINE[4], says("has the same value in all rows"))
     ),
 )

@@ -47,6 +47,7 @@ NO_COST = {
     4: no_answer(QUESTIONS[4].missing),
     5: no_answer(QUESTIONS[5].missing),
     8: no_answer("This question needs"),
+    9: (silent("is missing"),),
     **ALONE,
 }
 
@@ -207,7 +208,6 @@ SHAPES = (
         ),
         # A times twice the integral of x² − 1/12 from 1/√12 to ½.
         q7=(near("paid_above_of_all", _A / (9 * np.sqrt(12)), 0.0009),),
-        q9=(silent("is missing"),),
     ),
     World(
         "gap of exactly δ",
@@ -244,7 +244,6 @@ SHAPES = (
         q2=(curve(of_age(flat)),),
         q6=(between("share_of_variance", 0, 0.03), says("no further informative columns")),
         q7=(near("paid_above_of_all", 0, 0.0035),),
-        q9=(silent("is missing"),),
     ),
     World("surcharge on the top 3 %", "the oldest 3 % pay 50 % more", book(_top), 800).where(
         NO_COST,
@@ -256,7 +255,6 @@ SHAPES = (
         q2=(between(highest(), 77, 80),),
         q6=(between("uses_itself ci_low", 0.3, 1),),
         q7=(near("paid_above_of_all", _STEP * 7 / 240 / _TOP_MEAN, 0.004),),
-        q9=(silent("is missing"),),
     ),
     World("heavy tails", "a lognormal price (σ = 1) without an effect", _lognormal, 600, NO_FEATURES).where(
         NO_COST,
