@@ -14,7 +14,7 @@ from tests.serving import ROOT
 from tests.tiers import few
 
 #: What is true of them is true of another world, which has a factor or another number of prices.
-ALIKE = {"proxy alone", "tariff of 10 prices", "tariff of 100 prices"}
+ALIKE = {"proxy alone", "tariff of 100 prices"}
 
 
 @pytest.mark.parametrize("name", few(WORLDS, *(WORLDS.keys() - ALIKE)))
