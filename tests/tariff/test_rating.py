@@ -74,7 +74,7 @@ def test_hostile_levels_and_names_rate_as_they_are(way, tmp_path):
     assert fd.rate(through(way, relativities, tmp_path), x) == pytest.approx(premiums, rel=1e-9)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     st.lists(
         st.text(st.characters(exclude_categories=["Cs"]), max_size=12), min_size=1, max_size=12, unique=True

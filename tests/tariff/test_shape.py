@@ -166,7 +166,7 @@ def test_a_fair_monotone_tariff_is_where_nothing_monotone_is_lower():
     from fairdash.tariff.glm import fit_glm
     from fairdash.tariff.stack import TariffStack, minimise_monotone
 
-    table, claims, years, age = claims_of(lambda wear: 2 * wear, n=1500)
+    table, claims, years, age = claims_of(lambda wear: 2 * wear, n=800)
     terms = choose_terms(table, years, TermOptions(n_breakpoints=8))
     options, lams = FitOptions(loss=POISSON), np.array([0.3, 3.0])
     shape = Shape.of(terms, alpha=1e-5, smooth=0.01, monotone={"wear": 1, "noise": 1})

@@ -39,8 +39,6 @@ from tests.auditing.worlds.truths import (
 #: Mileage is the place u of the age in 70 % of the rows: a line of G in mileage is one of 0.7 G in age.
 SHARE = 0.7
 _BY_MILEAGE = SHARE * G
-#: What mileage leaves of a line's variance at one age.
-_LEFT = G**2 / 12 * (1 - SHARE**2)
 
 #: The factors explain all that the price has of the attribute.
 NONE_AMONG_EQUALS = {
