@@ -1,4 +1,4 @@
-"""What audits learn: through what a price follows s, what could be charged instead, averages of it, repaired prices."""
+"""What audits learn: through what a price follows s, what could be charged instead, and repaired prices."""
 
 from __future__ import annotations
 
@@ -207,12 +207,7 @@ def test_a_price_that_never_changes_has_no_drivers():
 def test_a_table_with_ids_dates_groups_and_missing_and_negative_cells():
     frame = policies(300).assign(id=[f"policy {k}" for k in range(300)], day=pd.Timestamp("2020-01-01"))
     frame = frame.assign(y=frame["y"] - 1, policy=np.arange(300) // 2)
-    for rows, column, cell in (
-        (slice(None, None, 3), "a", np.nan),
-        (slice(None, None, 4), "town", None),
-        (0, "b", np.inf),
-    ):
-        frame.loc[rows, column] = cell
+    frame.loc[::3, "a"], frame.loc[::4, "town"], frame.loc[0, "b"] = np.nan, None, np.inf
     result = fd.audit(frame, **ROLES, outcome="y", groups="policy", questions=[6, 8])
     assert set(result.tables["drivers"]["feature"]) - {"s"} == {"a", "b", "town"}
     assert np.isfinite(result.tables["premiums"].drop(columns="premium")).all(axis=None)

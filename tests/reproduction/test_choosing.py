@@ -1,4 +1,4 @@
-"""How λ is chosen within a split's own training rows, and what a study tells that is made again or has few splits."""
+"""How λ is chosen in a split's training rows, and what a study tells that is made again or has few splits."""
 
 from __future__ import annotations
 

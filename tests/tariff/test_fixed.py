@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -87,9 +88,10 @@ def test_no_penalty_and_no_weight_changes_them(penalty, objective):
         model = fd.FairTariff(lam=lam, penalty=penalty, objective=objective, fixed=FIXED, tol=0.05, **OPTIONS)
         model.fit(table, claims, sensitive_features=age, sample_weight=years)
         base = model.predict(table.assign(**{"region": "north", "class": 50}))
-        for region, level, relativity in (("south", 50, 1.3), ("sea", 75, 2.2 * 2.0), ("north", 75, 2.2)):
+        for region, level in product(REGION, (50, 75)):
             premium = model.predict(table.assign(**{"region": region, "class": level}))
-            assert premium / base == pytest.approx(relativity / (1 if region == "north" else 0.8), rel=1e-12)
+            wanted = REGION[region] / REGION["north"] * (1 if level == 50 else CLASS["75"] / CLASS[50])
+            assert premium / base == pytest.approx(wanted, rel=1e-12)
         assert {term.column for term in model.terms_ if term.width} & set(FIXED) == set()
         if objective == "demographic_parity":
             assert years @ model.predict(table) == pytest.approx(years @ claims, rel=1e-9)

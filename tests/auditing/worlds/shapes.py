@@ -1,4 +1,4 @@
-"""Worlds of a price along the attribute, and of its cost: what of a gap it explains, and who is undercharged."""
+"""Worlds of a price along the attribute, and of its cost, which explains a gap or shows an undercharge."""
 
 from __future__ import annotations
 

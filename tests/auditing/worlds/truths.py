@@ -85,7 +85,7 @@ class World:
     truths: Truths = field(default_factory=dict)
 
     def where(self, *known: Truths, **answers: tuple[Truth, ...]) -> World:
-        """Return the world with what is known of it: by question, and by the numbers behind “q” in addition."""
+        """Return the world with what is known of it: by question, and by keywords such as ``q1``."""
         own = {int(name[1:]): truths for name, truths in answers.items()}
         return replace(self, truths=dict(ChainMap(own, *reversed(known))))
 
