@@ -1,6 +1,8 @@
-"""Question 7 and the insurance views: amounts by hand, segments that are noise, deviances of scikit-learn."""
+"""Amounts by hand, by factor and coverage as pandas has them, capped, with their unit; deviances."""
 
 from __future__ import annotations
+
+import re
 
 import numpy as np
 import pandas as pd
@@ -10,9 +12,11 @@ from sklearn.metrics import mean_tweedie_deviance
 
 import fairdash as fd
 from fairdash.auditing.curve import basis_of
+from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.plan import columns_of
 from fairdash.auditing.questions.money import along_s, moved, segments
 from fairdash.auditing.table import AuditTable
+from fairdash.errors import OptionError
 from fairdash.evaluation.insurance import bands_of, deviances
 from tests.auditing.test_audit import ROLES, policies
 
@@ -148,3 +152,86 @@ def test_the_error_of_what_is_paid_above_is_that_of_other_samples():
     value, error = np.moveaxis(np.array(found), -1, 0)
     # Two halves tell each other's sign: 1.28 errors are said for one.
     assert (np.abs(error.mean(axis=0) / value.std(axis=0, ddof=1) - 1.3) < 0.45).all()
+
+
+OF_COVERS = {"price": "premium", "sensitive": "age", "exposure": "years", "outcome": "claims"}
+OF_COVERS["criterion"] = "independence"
+
+
+@pytest.fixture(scope="module")
+def covers() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    n = 600
+    cover = rng.choice(["own damage", "third party"], n, p=[0.3, 0.7])
+    age = rng.integers(18, 80, n)
+    premium = 300 + 200 * (cover == "own damage") * (age < 40)
+    claims = rng.gamma(0.3, 900, n) * (rng.random(n) < 0.3)
+    years = rng.uniform(0.2, 1, n).round(2)
+    return pd.DataFrame(
+        {"premium": premium + 0.0, "age": age, "years": years, "claims": claims, "cover": cover,
+         "power": rng.normal(6, 2, n), "expected": rng.uniform(50, 100, n)}
+    )  # fmt: skip
+
+
+def asked(covers: pd.DataFrame, **more) -> AuditResult:
+    return fd.audit(covers, **OF_COVERS, questions=(1, 2, 5, 7), **more)
+
+
+@pytest.mark.parametrize("expected", [None, "expected"])
+def test_one_ways_are_those_of_pandas(covers, expected):
+    found = asked(covers, expected_cost=expected, controls=["power"], coverage="cover").tables
+    sums = covers[["premium", "claims", "expected"]].mul(covers["years"], axis=0)
+    sums["years"] = covers["years"]
+    loss_ratio = sums["claims"].sum() / sums["premium"].sum()
+    # Fifths of the exposure for a number, levels for a text.
+    fifth = bands_of(covers["power"].to_numpy(), covers["years"].to_numpy(), 5)
+    assert len(set(fifth)) == 5
+    for name, by in (("cover", covers["cover"]), ("power", fifth)):
+        own = found["one_way"].query("column == @name")
+        own = own.sort_values("level") if name == "cover" else own
+        total = sums.groupby(by).sum()
+        cost = total["premium"] * loss_ratio if expected is None else total["expected"]
+        by_hand = {
+            "exposure": total["years"], "price": total["premium"] / total["years"],
+            "outcome": total["claims"] / total["years"], "loss_ratio": total["claims"] / total["premium"],
+            "ratio": total["claims"] / cost,
+        }  # fmt: skip
+        np.testing.assert_allclose(own[list(by_hand)], pd.DataFrame(by_hand), rtol=1e-10)
+        assert (own["ci_low"] < own["ratio"]).all()
+    by_cover = found["by_coverage"].set_index("level")
+    assert by_cover["rows"].to_dict() == covers["cover"].value_counts().to_dict()
+    # The gap stands in one of the coverages alone.
+    assert by_cover.loc["third party", "gap"] == pytest.approx(0, abs=1e-6)
+    assert by_cover.loc["own damage", "gap"] > 0.3
+
+
+def test_large_losses_are_capped_and_that_is_said(covers):
+    cap = 1_000.0
+    result = asked(covers, cap=cap)
+    capped = covers.assign(claims=covers["claims"].clip(upper=cap))
+    plain = asked(capped)
+    pd.testing.assert_frame_equal(result.measures, plain.measures)
+    above = int((covers["claims"] > cap).sum())
+    taken = 1 - (covers["years"] @ capped["claims"]) / (covers["years"] @ covers["claims"])
+    assert above > 5
+    said = f"“claims” is capped at 1,000 in {above} rows. The cap removes {100 * taken:.1f} % of"
+    assert said in result.notes[0]
+    totals = asked(covers, cap=cap, totals=["claims"]).measures
+    pd.testing.assert_frame_equal(totals, asked(capped, totals=["claims"]).measures)
+
+
+def test_amounts_have_their_currency_and_unit_in_every_sentence(covers, tmp_path):
+    plain, named = asked(covers), asked(covers, currency="€", period="year")
+    for one, other in zip(plain.answers, named.answers, strict=True):
+        assert other.text.replace(" €", "") == re.sub("per unit( of exposure)?", "per year", one.text)
+    said = " ".join(each.text for each in named.answers)
+    assert said.count("€") >= 8
+    assert "€ per year" in said
+    read = AuditResult.load(named.save(tmp_path / "it.zip"))
+    assert (read.plan.currency, read.plan.period) == ("€", "year")
+
+
+def test_what_can_t_be_a_cap_or_a_coverage_is_refused(covers):
+    for option, value in (("cap", 0.0), ("coverage", "premium"), ("coverage", "nowhere")):
+        with pytest.raises(OptionError, match=option):
+            asked(covers, **{option: value})
