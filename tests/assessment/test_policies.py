@@ -33,13 +33,10 @@ def test_blends_have_the_intervals_of_their_profiles_with_policies():
     rows = np.arange(600)
     splits = [Split(train=rows[:300], test=rows[300:]), Split(train=rows[300:], test=rows[:300])]
     groups = rng.integers(0, 5, 600)
-    _, low, high = blended_profiles(
-        values[0], values[1], np.array([0.3]), splits, groups=groups, units=policy
-    )
-    of_blend = 0.7 * values[0] + 0.3 * values[1]
-    profile = quantile_profile(of_blend, groups.astype(float), splits, groups=groups, units=policy)
-    assert_allclose(low[0], profile["low"])
-    assert_allclose(high[0], profile["high"])
+    by = {"groups": groups, "units": policy}
+    _, low, high = blended_profiles(*values, np.array([0.3]), splits, **by)
+    profile = quantile_profile(0.7 * values[0] + 0.3 * values[1], groups.astype(float), splits, **by)
+    assert_allclose([low[0], high[0]], profile[["low", "high"]].T)
 
 
 def test_a_rank_correlation_of_independent_policies_stays_within_its_limit():
@@ -67,15 +64,9 @@ def test_probabilities_that_are_known_by_policy_are_no_surer_by_their_rows():
     assert 0.3 * once < counted < 3 * once
     policy = policy[policy < 100]
     given = {"known": known[policy], "random_state": 0}
-    widths = [
-        np.ptp(
-            by_probability(y[policy], p[policy], ("a", "b"), None, units, **given)[
-                ["bound_low", "bound_high"]
-            ].iloc[0]
-        )
-        for units in (None, policy)
-    ]
-    assert widths[1] > widths[0]
+    found = [by_probability(y[policy], p[policy], ("a", "b"), None, each, **given) for each in (None, policy)]
+    by_rows, by_policies = (each["bound_high"][0] - each["bound_low"][0] for each in found)
+    assert by_policies > by_rows
 
 
 def test_a_column_that_knows_policies_is_suspect_only_where_they_are_parted():

@@ -20,22 +20,14 @@ def test_money_moved_adds_up_to_the_change_of_the_whole(seed, n, distinct, weigh
     before, after = ({j: rng.normal(100, 20, n) for j in range(3)} for _ in range(2))
     moved = transfers_by_group(before, after, s, splits, weight=weight)
     each = np.ones(n) if weight is None else weight
-    change = np.mean(
-        [(each[split.test] * (after[j] - before[j])[split.test]).sum() for j, split in enumerate(splits)]
-    )
+    change = np.mean([(each * (after[j] - before[j]))[split.test].sum() for j, split in enumerate(splits)])
     assert moved["total"].sum() == pytest.approx(change)
     assert (moved["per_head"] * moved["heads"]).to_numpy() == pytest.approx(moved["total"].to_numpy())
     assert moved["n"].sum() == pytest.approx(len(splits[0].test))
     assert (moved["s_low"].to_numpy()[1:] > moved["s_high"].to_numpy()[:-1]).all()
 
 
-@given(
-    seed=st.integers(0, 1000),
-    n=st.integers(1, 300),
-    distinct=st.integers(1, 30),
-    n_groups=st.integers(2, 20),
-    fewest=st.integers(1, 40),
-)
+@given(st.integers(0, 1000), st.integers(1, 300), st.integers(1, 30), st.integers(2, 20), st.integers(1, 40))
 def test_merged_groups_leave_nobody_alone(seed, n, distinct, n_groups, fewest):
     rng = np.random.default_rng(seed)
     s = rng.integers(0, distinct, n).astype(float) ** 2

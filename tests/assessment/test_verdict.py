@@ -38,11 +38,14 @@ def assessed(data, u, *, measure="pearson", n_splits=N_SPLITS, seed=0, n_permuta
     """Test rows' figures of one prediction, the same in every split."""
     members = pd.DataFrame({"method": "standard", "lam": 0.0, "split": range(n_splits), "diverged": False})
     splits = random_splits(data.n_rows, n_splits=n_splits, random_state=0)
-    options = {"n_permutations": n_permutations, "random_state": seed, "objective": "demographic_parity"}
-    frame = assess_predictions(
-        data, np.tile(u, (n_splits, 1)), members, splits, measures=(measure,), **options
-    )
-    return frame[frame["part"] == "test"]
+    options = {"n_permutations": n_permutations, "random_state": seed, "measures": (measure,)}
+    return frame_of(data, np.tile(u, (n_splits, 1)), members, splits, **options).query("part == 'test'")
+
+
+def frame_of(*given, **options):
+    """Figures, unless others are asked for, of demographic parity by Pearson's correlation."""
+    how = {"objective": "demographic_parity", "measures": ("pearson",), "n_permutations": 39} | options
+    return assess_predictions(*given, **how)
 
 
 def is_found(rows, measure="pearson"):
@@ -98,19 +101,16 @@ def test_false_alarms_are_rare_and_weak_links_that_a_vote_misses_are_found():
 def test_models_that_diverged_are_left_out_of_the_test():
     data, u = table(0.5)
     rng = np.random.default_rng(1)
-    members = pd.DataFrame(
-        {"method": "standard", "lam": 0.0, "split": range(3), "diverged": [False, True, False]}
-    )
+    diverged = [False, True, False]
+    members = pd.DataFrame({"method": "standard", "lam": 0.0, "split": range(3), "diverged": diverged})
     predictions = np.stack([u, rng.normal(size=len(u)), u])
     splits = random_splits(len(u), n_splits=3, random_state=0)
-    options = {"objective": "demographic_parity", "measures": ("pearson",), "n_permutations": 39}
-    frame = assess_predictions(data, predictions, members, splits, **options)
+    frame = frame_of(data, predictions, members, splits)
     kept = members.iloc[[0, 2]].assign(split=[0, 1])
-    alone = assess_predictions(data, predictions[[0, 2]], kept, (splits[0], splits[2]), **options)
+    alone = frame_of(data, predictions[[0, 2]], kept, (splits[0], splits[2]))
     at = ["part", "pearson_edge", "pearson_p"]
-    pd.testing.assert_frame_equal(
-        frame.loc[~frame["diverged"], at].reset_index(drop=True), alone[at].reset_index(drop=True)
-    )
+    both = [each[at].reset_index(drop=True) for each in (frame[~frame["diverged"]], alone)]
+    pd.testing.assert_frame_equal(*both)
 
 
 def rare(n=300, *, rows, seed=0):
@@ -128,10 +128,10 @@ def test_splits_in_which_s_has_one_value_are_left_out_of_the_test(weighted):
     if weighted:
         data = replace(data, weight=pd.Series(np.random.default_rng(2).uniform(1, 2, 300), name="w"))
     members = pd.DataFrame({"method": "standard", "lam": 0.0, "split": range(3), "diverged": False})
-    options = {"objective": "demographic_parity", "measures": ("pearson", "hgr_spline"), "n_permutations": 39}
-    frame = assess_predictions(data, np.tile(u, (3, 1)), members, splits, **options)
+    measures = ("pearson", "hgr_spline")
+    frame = frame_of(data, np.tile(u, (3, 1)), members, splits, measures=measures)
     test = frame[frame["part"] == "test"].set_index("split")
-    for name in ("pearson", "hgr_spline"):
+    for name in measures:
         own = [name, f"{name}_floor", f"{name}_floor_q95"]
         assert test.loc[1, own].isna().all()
         assert (test.loc[[0, 2], name] > 0.5).all()
@@ -143,12 +143,12 @@ def test_splits_in_which_s_has_one_value_are_left_out_of_the_test(weighted):
     assert summary.loc["test", "pearson_se"] == pytest.approx(of_two)
     # The split is left out of the verdict too, and a constant prediction is no such case.
     kept = members.iloc[[0, 2]].assign(split=[0, 1])
-    alone = assess_predictions(data, np.tile(u, (2, 1)), kept, (splits[0], splits[2]), **options)
+    alone = frame_of(data, np.tile(u, (2, 1)), kept, (splits[0], splits[2]), measures=measures)
     own = [f"verdict{end}" for end in ("_p", "_by", "_value", "_edge")]
-    at_hand = alone.loc[alone["part"] == "test", own].iloc[0]
+    at_hand = alone.query("part == 'test'")[own].iloc[0]
     pd.testing.assert_series_equal(test.loc[0, own], at_hand, check_names=False)
-    constant = assess_predictions(data, np.ones((3, 300)), members, splits, **options)
-    assert constant.loc[constant["part"] == "test", "pearson"].tolist()[::2] == [0.0, 0.0]
+    constant = frame_of(data, np.ones((3, 300)), members, splits).query("part == 'test'")
+    assert constant["pearson"].tolist()[::2] == [0.0, 0.0]
 
 
 def test_predictions_that_are_constant_but_for_rounding_have_no_dependence():
@@ -164,22 +164,17 @@ def test_predictions_that_are_constant_but_for_rounding_have_no_dependence():
 def test_a_blends_edge_lies_between_its_neighbours_and_it_has_no_p_value():
     data, u = table(0.4)
     lams = (1.0, 4.0)
-    models = (("standard", 0.0), ("hgr_nn", 1.0), ("hgr_nn", 4.0))
-    members = pd.DataFrame(
-        [(*model, j) for j in range(2) for model in models], columns=["method", "lam", "split"]
-    )
-    members["diverged"] = False
-    predictions = np.stack([u / (1 + lam) for lam in members["lam"]])
+    models = {"method": ["standard", "hgr_nn", "hgr_nn"] * 2, "lam": [0.0, *lams] * 2}
+    members = pd.DataFrame(models).assign(split=np.repeat([0, 1], 3), diverged=False)
+    predictions = u / (1 + members["lam"].to_numpy()[:, None])
     predictions += 0.1 * np.random.default_rng(0).normal(size=predictions.shape)
     splits = random_splits(len(u), n_splits=2, random_state=0)
     options = {"objective": "demographic_parity", "measures": ("hgr_rdc",)}
     frame = assess_predictions(data, predictions, members, splits, n_permutations=39, **options)
     path = assess_curve(data, predictions, frame, members, splits, **options)
-    test = path[(path["part"] == "test") & (path["split"] == 0)].set_index("lam")
-    for lam in lams:
-        own = frame[(frame["lam"] == lam) & (frame["part"] == "test")].iloc[0]
-        assert test.at[lam, "hgr_rdc_edge"] == own["hgr_rdc_edge"]
-        assert test.at[lam, "hgr_rdc_p"] == own["hgr_rdc_p"]
+    test, own = (each.query("part == 'test' and split == 0").set_index("lam") for each in (path, frame))
+    at = ["hgr_rdc_edge", "hgr_rdc_p"]
+    pd.testing.assert_frame_equal(test.loc[list(lams), at], own.loc[list(lams), at], check_exact=True)
     between = test[(test["low"] == 1.0) & (test["share"] > 0)]
     low, high = sorted(test.loc[list(lams), "hgr_rdc_edge"])
     assert between["hgr_rdc_edge"].between(low, high).all()
@@ -192,10 +187,8 @@ def several(links, *, splits=3, n=300, seed=0):
     s, other = rng.normal(size=(2, n))
     u = np.stack([rho * s + np.sqrt(1 - rho**2) * rng.normal(size=n) for rho in links])
     data = dataset_of({"x": other}, {"y": rng.normal(size=n)}, {"s": s, "other": other})
-    members = pd.DataFrame(
-        [("standard", float(k), j, False) for j in range(splits) for k in range(len(links))],
-        columns=["method", "lam", "split", "diverged"],
-    )
+    members = pd.DataFrame({"method": "standard", "lam": np.tile(np.arange(float(len(links))), splits)})
+    members = members.assign(split=np.repeat(np.arange(splits), len(links)), diverged=False)
     return data, np.tile(u, (splits, 1)), members, random_splits(n, n_splits=splits, random_state=0)
 
 
@@ -203,9 +196,7 @@ def several(links, *, splits=3, n=300, seed=0):
 def test_the_verdict_is_one_test_of_each_sensitive_column(objective):
     data, predictions, members, splits = several((0.0, 0.5, 0.9))
     predictions[2::3] = 7.0
-    frame = assess_predictions(
-        data, predictions, members, splits, objective=objective, measures=("pearson",), n_permutations=19
-    )
+    frame = frame_of(data, predictions, members, splits, objective=objective, n_permutations=19)
     test = frame[frame["part"] == "test"]
     assert "verdict_p" not in frame
     assert frame.loc[frame["part"] != "test", "verdict[s]_p"].isna().all()
@@ -233,9 +224,8 @@ def test_the_verdict_of_a_split_is_that_of_its_table():
     assert rows["verdict_p"].item() == verdict.p_value
     # The measure that shows the link best, its value and what independence stays below.
     assert list(COMPONENTS)[int(rows["verdict_by"].item())] == "line"
-    assert rows["verdict_value"].item() == pytest.approx(np.corrcoef(u[split.test], s[split.test])[0, 1])
-    own = np.sort(np.abs(values[0, 0, 0, 1:]))
-    assert rows["verdict_edge"].item() == pytest.approx(own[-10])
+    own = [np.corrcoef(u[split.test], s[split.test])[0, 1], np.sort(np.abs(values[0, 0, 0, 1:]))[-10]]
+    assert rows[["verdict_value", "verdict_edge"]].iloc[0].tolist() == pytest.approx(own)
     assert verdict.value > verdict.edge
     # Without permutations there is none.
     assert "verdict_p" not in assessed(data, u, n_splits=1, n_permutations=0)
@@ -245,8 +235,8 @@ def test_a_blends_verdict_is_nearly_that_of_its_own_shuffles():
     data, predictions, members, splits = several((0.6, 0.1), splits=2)
     data = replace(data, sensitive=data.sensitive[["s"]].copy())
     members = members.assign(method=np.where(members["lam"] == 0, "standard", "hgr_nn"))
+    frame = frame_of(data, predictions, members, splits, n_permutations=19)
     options = {"objective": "demographic_parity", "measures": ("pearson",)}
-    frame = assess_predictions(data, predictions, members, splits, n_permutations=19, **options)
     path = assess_curve(data, predictions, frame, members, splits, **options)
     test = path[path["part"] == "test"]
     blended = test[test["share"] > 0].drop_duplicates("lam")
@@ -255,7 +245,7 @@ def test_a_blends_verdict_is_nearly_that_of_its_own_shuffles():
     trained, own = [], members[members["method"] == "standard"]
     for share in blended["share"]:
         mixed = np.tile((1 - share) * predictions[0] + share * predictions[1], (2, 1))
-        found = assess_predictions(data, mixed, own, splits, n_permutations=19, **options)
+        found = frame_of(data, mixed, own, splits, n_permutations=19)
         trained.append(found["verdict_p"].max())
     assert (blended["verdict_by"] % 1 == 0).all()
     assert (blended["verdict_value"] > 0).all()
@@ -267,14 +257,12 @@ def test_a_blends_verdict_is_nearly_that_of_its_own_shuffles():
 
 def test_tables_of_many_rows_have_signs_instead_of_shuffles(monkeypatch):
     data, predictions, members, splits = several((0.0, 0.4), n=600)
-    options = {"objective": "demographic_parity", "measures": ("pearson",), "n_permutations": 19}
-    shuffled = assess_predictions(data, predictions, members, splits, **options)
+    shuffled = frame_of(data, predictions, members, splits, n_permutations=19)
     monkeypatch.setattr("fairdash.evaluation.assess.MOST_PERMUTED_ROWS", 500)
-    signed = assess_predictions(data, predictions, members, splits, **options)
+    signed = frame_of(data, predictions, members, splits, n_permutations=19)
     for frame in (shuffled, signed):
-        found = frame[frame["part"] == "test"].groupby("lam")["verdict[s]_p"].first()
-        assert found[0] > 0.05
-        assert found[1] <= 0.03
+        found = frame.query("part == 'test'").groupby("lam")["verdict[s]_p"].first()
+        assert found[1] <= 0.03 < 0.05 < found[0]
     assert not shuffled["verdict[s]_p"].equals(signed["verdict[s]_p"])
 
 
@@ -283,14 +271,11 @@ RANKS = [one.id for one in REGISTRY.values() if one.rank_based and one.quick and
 
 def pairs_of(measure, *, weighted: bool) -> tuple[Pairs, np.ndarray]:
     """Three models of one s: without ties, skewed without ties, and with a dozen values."""
-    rng = np.random.default_rng(0)
-    n = 200
-    s = np.round(rng.normal(size=n), 1)
-    plain = rng.normal(size=n)
+    rng, n = np.random.default_rng(0), 200
+    s, plain = np.round(rng.normal(size=n), 1), rng.normal(size=n)
     u = np.stack([plain, np.exp(2 * rng.normal(size=n)), np.round(2 * plain)])
-    weight = (
-        np.broadcast_to(rng.uniform(0.1, 1, n), u.shape) if weighted and measure.accepts_weights else None
-    )
+    weighted = weighted and measure.accepts_weights
+    weight = np.broadcast_to(rng.uniform(0.1, 1, n), u.shape) if weighted else None
     orders = np.array([rng.permutation(n) for _ in range(60)])
     return Pairs(u, np.broadcast_to(s, u.shape), weight), orders
 

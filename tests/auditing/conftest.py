@@ -14,13 +14,10 @@ from tests.shared import quick_models
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _quick(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Small models, but where how well they learn is what a file of tests is about (``LEARNS = True``)."""
-    if getattr(request.module, "LEARNS", False):
+def _quick() -> Iterator[None]:
+    """Small models in all audits."""
+    with quick_models():
         yield
-    else:
-        with quick_models():
-            yield
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zipfile
 from types import SimpleNamespace
 
 import numpy as np
@@ -46,23 +47,25 @@ def test_whole_numbers_stay_whole_and_others_keep_their_digits():
 def test_without_an_exposure_amounts_are_per_row():
     table = motor().assign(second=lambda each: each["price"] * np.linspace(0.9, 1.1, len(each)))
     asked = {"price": "price", "sensitive": "age", "outcome": "claims", "candidate": "second"}
-    without = said(fd.audit(table, **asked, questions=[5, 7, 10]))
-    assert "per row" in without
-    assert "per unit" not in without
-    assert "exposure" not in without
-    with_time = said(fd.audit(table, **asked, exposure="time", totals=["claims"], questions=[5, 7, 10]))
-    assert "per unit of exposure" in with_time
-    assert "per row" not in with_time
-    assert "% of the exposure" in with_time
+    asked["questions"] = [5, 7, 10]
+    for more, words, others in (
+        ({}, ["per row"], ["per unit", "exposure"]),
+        (
+            {"exposure": "time", "totals": ["claims"]},
+            ["per unit of exposure", "% of the exposure"],
+            ["per row"],
+        ),
+    ):
+        text = said(fd.audit(table, **asked, **more))
+        assert [word in text for word in (*words, *others)] == [True] * len(words) + [False] * len(others)
 
 
 @pytest.mark.parametrize(
     ("share", "words"), [(0.05, "5 %"), (0.07, "7 %"), (0.125, "12.5 %"), (0.0025, "0.25 %")]
 )
 def test_the_threshold_has_one_spelling(share, words):
-    result = fd.audit(
-        policies(300, noise=0.3), price="premium", sensitive="age", max_gap=share, questions=[1, 9]
-    )
+    roles = {"price": "premium", "sensitive": "age", "max_gap": share}
+    result = fd.audit(policies(300, noise=0.3), **roles, questions=[1, 9])
     assert result.plan.gap_in_words == words
     assert result.in_words.endswith(f" allowed {words}.")
     assert re.search(rf"below or above {words}\.|(below|above) {words}\.", result.answers[0].sentence)
@@ -94,44 +97,32 @@ def test_units_that_seem_to_differ_are_remarked_before_the_verdict(price, exposu
     table = motor()
     for name, times in (("price", price), ("time", exposure), ("claims", cost)):
         table[name] *= times
-    result = fd.audit(
-        table,
-        price="price",
-        sensitive="age",
-        outcome="claims",
-        exposure="time",
-        totals=["claims"],
-        questions=[1],
-    )
-    assert bool(result.units_remark) == bool(words)
-    assert words in result.units_remark
+    roles = {
+        "price": "price",
+        "sensitive": "age",
+        "outcome": "claims",
+        "exposure": "time",
+        "totals": ["claims"],
+    }
+    result = fd.audit(table, **roles, questions=[1])
+    assert (bool(result.units_remark), words in result.units_remark) == (bool(words), True)
     assert result.notes[:1] == ((result.units_remark,) if words else ())
 
 
 def test_command_report_and_filing_have_the_remark_before_the_verdict(tmp_path, capsys):
     motor(days=True).to_csv(tmp_path / "t.csv", index=False)
-    told = (
-        "--price price --sensitive age --outcome claims --exposure time --total claims --question 1".split()
-    )
-    assert main(["audit", str(tmp_path / "t.csv"), *told, "--out", str(tmp_path / "e.zip")]) == 1
-    out = capsys.readouterr().out
-    result = fd.AuditResult.load(tmp_path / "e.zip")
-    pages = [render_filing(result, "general", {}).decode(), *_report(result)]
+    roles = "--price price --sensitive age --outcome claims --exposure time --total claims --question 1"
+    path = tmp_path / "e.zip"
+    assert main(["audit", str(tmp_path / "t.csv"), *roles.split(), "--out", str(path)]) == 1
+    with zipfile.ZipFile(path) as archive:
+        report = archive.read("report.html").decode().partition("<h1>")[2]
     for text, verdict in (
-        (out, "1. Does the price follow it?"),
-        *((page, "The data show that") for page in pages),
+        (capsys.readouterr().out, "1. Does the price follow it?"),
+        (render_filing(fd.AuditResult.load(path), "general", {}).decode(), "The data show that"),
+        (report, "The data show that"),
     ):
         assert -1 < text.index("The units seem to differ") < text.index(verdict)
         assert text.count("The units seem to differ") <= 2
-
-
-def _report(result: fd.AuditResult) -> list[str]:
-    import io
-    import zipfile
-
-    with zipfile.ZipFile(io.BytesIO(result.to_zip())) as archive:
-        page = archive.read("report.html").decode()
-    return [page[page.index("<h1>") :]]
 
 
 @pytest.mark.parametrize("name", ["price", "second"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from unittest.mock import Mock
 
 import pytest
 
@@ -18,12 +19,19 @@ from tests.tiers import few
 COLUMNS = ["--price", "premium", "--sensitive", "age", "--exposure", "years"]
 
 
+@pytest.fixture
+def table(tmp_path):
+    """A small table, as a file."""
+    path = tmp_path / "policies.csv"
+    policies(150).rename(columns={"new": "price"}).to_csv(path, index=False)
+    return path
+
+
 @pytest.mark.parametrize(
     ("slope", "noise", "rows", "status", "verdict"),
     [(0.0, 0.02, 1500, 0, "below"), (0.2, 0.1, 1500, 1, "above"), (0.0, 0.6, 200, 3, "undecided")],
 )
-def test_the_exit_status_is_the_verdict(slope, noise, rows, status, verdict, tmp_path, capsys):
-    table = tmp_path / "policies.csv"
+def test_the_exit_status_is_the_verdict(slope, noise, rows, status, verdict, table, tmp_path, capsys):
     frame = policies(rows, slope=slope, noise=noise)
     frame["premium"] /= 1 + 0.2 * (frame["zone"] == "city")
     frame.to_csv(table, index=False)
@@ -34,31 +42,24 @@ def test_the_exit_status_is_the_verdict(slope, noise, rows, status, verdict, tmp
     assert (tmp_path / "out.zip").stat().st_size > 0
 
 
-def test_answers_are_printed_first_and_files_are_written_all_the_same(tmp_path, capsys, monkeypatch):
-    table = tmp_path / "policies.csv"
-    policies(150).to_csv(table, index=False)
+def test_answers_are_printed_first_and_files_are_written_all_the_same(table, tmp_path, capsys, monkeypatch):
     command = ["audit", str(table), *COLUMNS, "--question", "1"]
     assert main([*command, "--out", str(table / "out.zip")]) == 2
     said = capsys.readouterr()
     assert "1. Does the price follow it?" in said.out
     assert "Choose another place than" in said.err
-
-    def hang_up(*_, **__):
-        raise BrokenPipeError
-
-    monkeypatch.setattr(auditing, "say", hang_up)
+    monkeypatch.setattr(auditing, "say", Mock(side_effect=BrokenPipeError))
     # A pipe that broke elsewhere: the reader of the answers is still there.
     assert main([*command, "--out", str(tmp_path / "out.zip")]) == UNEXPECTED
     assert AuditResult.load(tmp_path / "out.zip").n == 150
 
 
 def test_an_earlier_audit_that_is_not_there_is_refused_before_anything_is_computed(
-    tmp_path, capsys, monkeypatch
+    table, capsys, monkeypatch
 ):
-    table, earlier = tmp_path / "policies.csv", str(tmp_path / "earlier.zip")
-    policies(150).to_csv(table, index=False)
-    monkeypatch.setattr(auditing, "carry_out", None)
-    monkeypatch.setattr(audit_module, "carry_out", None)
+    earlier = str(table.parent / "earlier.zip")
+    for module in (auditing, audit_module):
+        monkeypatch.setattr(module, "carry_out", None)
     assert main(["audit", str(table), *COLUMNS, "--against", earlier]) == 2
     assert "earlier.zip" in capsys.readouterr().err
     with pytest.raises(StorageError, match="earlier"):
@@ -70,15 +71,15 @@ def test_classes_crossings_and_probabilities_reach_the_filing(name, tmp_path, ca
     path = tmp_path / "people.csv"
     mixed().to_csv(path, index=False)
     said = {"region": "class_pairs", "age × sex": "crossed", "probabilities": "calibration_of_classes"}
-    columns = FOUR[name]
-    option = "--probability" if name == "probabilities" else "--sensitive"
+    columns, of_classes = FOUR[name], name == "probabilities"
+    option, known = ("--probability", ["--known-class", "truth"]) if of_classes else ("--sensitive", [])
     given = [word for column in columns for word in (option, column)]
-    known = ["--known-class", "truth"] if name == "probabilities" else []
     asked = ["--price", "premium", *given, *known, "--question", "1", "--question", "2"]
     out = tmp_path / f"{name}.zip"
     assert main(["audit", str(path), *asked, "--out", str(out), "--template", "nydfs"]) in (0, 1, 3)
-    assert AuditResult.load(out).plan.columns.sensitive == columns[0]
-    assert said.get(name, "classes") in AuditResult.load(out).tables
+    found = AuditResult.load(out)
+    assert found.plan.columns.sensitive == columns[0]
+    assert said.get(name, "classes") in found.tables
     assert columns[0] in out.with_suffix(".html").read_text(encoding="utf-8")
 
 
@@ -90,8 +91,6 @@ def test_classes_crossings_and_probabilities_reach_the_filing(name, tmp_path, ca
         (["--max-gap", "500%"], "not a share of the mean price"),
     ],
 )
-def test_bad_input_is_2(more, words, tmp_path, capsys):
-    table = tmp_path / "policies.csv"
-    policies(150).rename(columns={"new": "price"}).to_csv(table, index=False)
+def test_bad_input_is_2(more, words, table, capsys):
     assert main(["audit", str(table), *COLUMNS, *more]) == 2
     assert words in capsys.readouterr().err

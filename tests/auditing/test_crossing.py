@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 
 import numpy as np
@@ -29,15 +28,11 @@ def without_links(monkeypatch):
 def people(n: int = 2_000) -> pd.DataFrame:
     """Ages, each of both sexes, three zones, and prices that follow nothing."""
     rng = np.random.default_rng(0)
-    return pd.DataFrame(
-        {
-            "age": np.repeat(np.linspace(18, 80, n // 2), 2),
-            "sex": np.tile(["F", "M"], n // 2),
-            "zone": rng.choice(["a", "b", "c"], n),
-            "income": rng.permutation(n).astype(float),
-            "price": 100 + rng.normal(0, 1, n),
-        }
+    frame = pd.DataFrame(
+        {"age": np.repeat(np.linspace(18, 80, n // 2), 2), "sex": np.tile(["F", "M"], n // 2)}
     )
+    frame["zone"], frame["income"] = rng.choice(["a", "b", "c"], n), rng.permutation(n).astype(float)
+    return frame.assign(price=100 + rng.normal(0, 1, n))
 
 
 def sign(values: pd.Series) -> np.ndarray:
@@ -83,17 +78,9 @@ def test_a_crossing_fails_where_each_attribute_passes(planted):
     assert np.ptp(crossed["value"]) / planted.mean_price == pytest.approx(crossing["value"], rel=1e-9)
 
 
-def test_without_a_crossing_nothing_fails():
-    result = audited(people(), TWO)
-    assert set(verdicts(result).values()) == {result.verdict} == {"below"}
-    assert result.headline == "Independence: shown below the threshold for “age”, “sex”, “age × sex”"
-
-
 def test_evidence_report_and_filing_say_it(planted, tmp_path):
     path = planted.save(tmp_path / "evidence.zip")
-    again = fd.AuditResult.load(path)
-    assert again.to_dict() == planted.to_dict()
-    assert (again.headline, again.verdict) == (planted.headline, "above")
+    assert fd.AuditResult.load(path).to_dict() == planted.to_dict()
     with zipfile.ZipFile(path) as archive:
         report = archive.read("report.html").decode()
         assert b"age \xc3\x97 sex,1,independence" in archive.read("by_sensitive.csv")
@@ -105,16 +92,19 @@ def test_evidence_report_and_filing_say_it(planted, tmp_path):
     assert table.frame["sensitive attribute"].tolist() == ["age", "sex", "age × sex"]
 
 
-@pytest.mark.parametrize(("by", "status"), [(15.0, 1), (0.0, 0)])
-def test_the_exit_status_counts_the_crossing(by, status, tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("by", "status", "says"),
+    [
+        (15.0, 1, "above the threshold for “age × sex”"),
+        (0.0, 0, "below the threshold for “age”, “sex”, “age × sex”"),
+    ],
+)
+def test_the_exit_status_counts_the_crossing(by, status, says, tmp_path, capsys):
     path = tmp_path / "people.csv"
     dear(people(), *TWO, by=by).to_csv(path, index=False)
     asked = "--price price --sensitive age --sensitive sex --max-gap 10% --question 1".split()
     assert main(["audit", str(path), *asked]) == status
-    out = capsys.readouterr().out
-    assert ("above the threshold for “age × sex”" in out) == bool(status)
-    assert main(["audit", str(path), *asked, "--json"]) == status
-    assert json.loads(capsys.readouterr().out)["verdict"] == ("above" if status else "below")
+    assert f"shown {says}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("names", [["sex", "zone"], ["age", "income"], ["zone", "income"]])
@@ -129,12 +119,9 @@ def test_classes_and_numbers_are_crossed(names):
 def test_of_three_attributes_all_pairs_and_the_three_at_once_are_judged():
     three = ["age", "income", "sex"]
     result = audited(dear(people(), *three), three)
-    pairs = ["age × income", "age × sex", "income × sex"]
-    assert list(verdicts(result)) == [*three, *pairs, "age × income × sex"]
-    assert result.verdict == "above"
-    assert {name for name, verdict in verdicts(result).items() if verdict == "above"} == {
-        "age × income × sex"
-    }
+    found = verdicts(result)
+    assert list(found) == [*three, "age × income", "age × sex", "income × sex", "age × income × sex"]
+    assert [name for name in found if found[name] == "above"] == ["age × income × sex"]
     # Of more, only the pairs with the first attribute.
     four = Columns(price="price", sensitive="a", also=("b", "c", "d"))
     assert four.crossings == (("a", "b"), ("a", "c"), ("a", "d"))
@@ -214,9 +201,8 @@ def test_cells_depend_neither_on_the_order_of_attributes_nor_of_rows():
 @pytest.mark.parametrize(("first", "second", "count"), [(7, 7, 49), (12, 12, MAX_CELLS), (2, 25, 50)])
 def test_classes_have_up_to_fifty_cells(first, second, count):
     rng, n = np.random.default_rng(0), 6_000
-    table = pd.DataFrame({"a": rng.integers(0, first, n), "b": rng.integers(0, second, n)}).map(
-        "c{:02}".format
-    )
+    numbers = pd.DataFrame({"a": rng.integers(0, first, n), "b": rng.integers(0, second, n)})
+    table = numbers.map("c{:02}".format)
     found = cells_of(table, Columns(price="price", sensitive="a"), ("a", "b"))
     assert abs(len(found.names) - count) <= 3
     assert len(found.names) <= MAX_CELLS

@@ -52,7 +52,9 @@ def test_every_heading_is_there_in_print_filled_or_marked(template, browser, tmp
     text = squeezed("".join(each.extract_text() for each in reader.pages))
     begins = [text.index(squeezed(f"{k}. {each.title}")) for k, each in enumerate(rule.headings, 1)]
     assert begins == sorted(begins)
-    assert "Motor&more:5<6." in text
+    # Texts of the figures are texts in print, too.
+    for part in ("Motor&more:5<6.", "agapofthiswidthisthethreshold"):
+        assert part in text
     for each, begin, end in zip(rule.headings, begins, [*begins[1:], len(text)], strict=True):
         below = text[begin:end]
         assert each.shows or each.blanks
@@ -63,22 +65,18 @@ def test_every_heading_is_there_in_print_filled_or_marked(template, browser, tmp
         for part in map(squeezed, same):
             below = below.replace(part, "")
         assert len(below) > 10 or not each.shows
-    # Texts of the figures are texts in print, too.
-    assert "agapofthiswidthisthethreshold" in text
 
 
 def test_the_templates_say_what_is_known_and_use_what_there_is():
     assert list(TEMPLATES) == ["general", "colorado", "nydfs", "eiopa"]
     for rule in RULES.values():
         assert rule.read in READ
-        assert rule.cannot
-        assert rule.version
+        assert all([rule.cannot, rule.version])
     for rule in TEMPLATES.values():
-        assert {part for each in rule.headings for part in each.shows} <= PARTS.keys()
         assert {"sign_off", "purpose", "monitoring"} <= {b for each in rule.headings for b in each.blanks}
         shown = [part for each in rule.headings for part in each.shows]
         assert len(shown) == len(set(shown))
-        assert {"subject", "data", "method", "thresholds", "verdict", "limits"} <= set(shown)
+        assert {"subject", "data", "method", "thresholds", "verdict", "limits"} <= set(shown) <= PARTS.keys()
     assert PAGE.read_text(encoding="utf-8") == page(), "make it anew: python -m docs.rules"
 
 
@@ -116,24 +114,22 @@ def test_no_rule_denies_what_an_audit_answers(text):
 
 
 def test_a_denied_ability_is_found():
-    for text in (
+    texts = [
         "Underwriting decisions. This audit has no adverse impact ratios or odds ratios of decisions.",
         "fairdash does not estimate attributes; it audits along a column of your table.",
         "fairdash compares only its error and its gap.",
         "A table of premiums does not contain the equivalent new-business price.",
-    ):
-        assert denied(text), text
+    ]
+    assert [text for text in texts if not denied(text)] == []
 
 
 def test_names_and_texts_of_a_user_are_texts(alone, tmp_path):
     columns = replace(alone.plan.columns, price=HOSTILE, sensitive="a$b$ {{7*7}} \u202e")
     hostile = replace(alone, plan=replace(alone.plan, columns=columns))
     content = render_filing(hostile, "general", {"purpose": HOSTILE}).decode()
-    assert "<script" not in content
-    assert "<img src=x" not in content
+    assert not re.search("<script|<img src=x|\u202e", content)
     assert content.count("&lt;img src=x") > 2
     assert "49" not in re.sub(r"base64,[^\"]*", "", content).partition("Purpose")[0]
-    assert "\u202e" not in content
 
 
 def test_the_command_writes_it_asks_once_and_lists_the_rules(frame, tmp_path, capsys):
@@ -157,13 +153,8 @@ def test_the_command_writes_it_asks_once_and_lists_the_rules(frame, tmp_path, ca
     assert {each["id"] for each in listed if each["template"]} == set(TEMPLATES)
 
 
-@pytest.mark.parametrize(
-    "content", [b"purpose: [1]", b"- a", b"\xff", b"who: me", b"purpose: !!python/name:os.system x"]
-)
-def test_answers_that_are_no_texts_are_refused(content):
-    if b"python" in content:
-        # A tag is not followed.
-        assert parse_governance(content, name="it") == {"purpose": "x"}
-        return
-    with pytest.raises(StorageError):
-        parse_governance(content, name="it")
+def test_a_tag_in_answers_is_not_followed_and_what_is_no_text_is_refused():
+    assert parse_governance(b"purpose: !!python/name:os.system x", name="it") == {"purpose": "x"}
+    for content in (b"purpose: [1]", b"- a", b"\xff", b"who: me"):
+        with pytest.raises(StorageError):
+            parse_governance(content, name="it")

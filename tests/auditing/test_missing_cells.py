@@ -1,13 +1,21 @@
-"""Each question takes its own rows: a missing cell in a column that it doesn't use changes no number of it."""
+"""Rows of an audit: each question takes its own, and of many a sample of policies is audited and said."""
 
 from __future__ import annotations
 
+import io
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import fairdash as fd
-from fairdash.errors import DataError
+from fairdash.auditing import audit
+from fairdash.cli import main
+from fairdash.data.readers import limits
+from fairdash.errors import DataError, ReadingError
 from tests.auditing.test_audit import policies
 
 ROLES = {
@@ -16,12 +24,7 @@ ROLES = {
 }  # fmt: skip
 ASKED = (1, 2, 3, 4, 5, 7, 9)
 #: Column to the questions that don't use it; question 1 shows the second price's curve beside the first's.
-UNUSED = {
-    "claims": (1, 2, 3, 4, 7),
-    "mu": (1, 2, 4),
-    "new": (2, 3, 4, 5, 7),
-    "zone": (1, 2, 3),
-}  # fmt: skip
+UNUSED = {"claims": (1, 2, 3, 4, 7), "mu": (1, 2, 4), "new": (2, 3, 4, 5, 7), "zone": (1, 2, 3)}
 
 
 def tariff(n: int = 700, seed: int = 0) -> pd.DataFrame:
@@ -46,11 +49,11 @@ def complete() -> fd.AuditResult:
 @pytest.mark.parametrize("column", UNUSED)
 def test_cells_missing_elsewhere_change_no_number(complete, column):
     result = fd.audit(with_blanks(tariff(), column), **ROLES, questions=UNUSED[column])
+    both = complete, result
     for number in UNUSED[column]:
-        own = (each.measures[each.measures["question"] == number] for each in (complete, result))
-        then, now = (each.reset_index(drop=True) for each in own)
+        then, now = (each.measures.query(f"question == {number}").reset_index(drop=True) for each in both)
         pd.testing.assert_frame_equal(then, now, check_exact=True)
-        answers = [next(a for a in each.answers if a.question == number) for each in (complete, result)]
+        answers = [next(a for a in each.answers if a.question == number) for each in both]
         assert answers[0].text == answers[1].text
         for name in set(answers[0].tables) - {"curve"}:
             pd.testing.assert_frame_equal(complete.tables[name], result.tables[name], check_exact=True)
@@ -79,8 +82,8 @@ def test_a_question_without_enough_rows_is_not_answered_and_the_others_are():
     roles = {"price": "premium", "sensitive": "age", "outcome": "claims"}
     result = fd.audit(frame, **roles, questions=[1, 3, 5])
     assert result.verdict != "none"
-    assert "Not answered: An audit needs 100 rows in which “claims” is known" in result.answers[2].text
-    assert "leave out 640 rows" in result.answers[2].text
+    for part in ("Not answered: An audit needs 100 rows in which “claims” is known", "leave out 640 rows"):
+        assert part in result.answers[2].text
     assert result.verdicts.set_index("criterion").loc["sufficiency", "verdict"] == "undecided"
     with pytest.raises(DataError, match="“claims” is known, and there are 60"):
         fd.audit(frame, **roles, criterion="sufficiency", questions=[1])
@@ -103,3 +106,45 @@ def test_classes_keep_their_names_where_cells_of_some_are_missing():
     result = fd.audit(frame, price="premium", sensitive="region", outcome="claims", questions=[1, 5])
     assert result.tables["classes"]["class"].tolist() == list("abcd")
     assert result.tables["residual_curve"]["class"].tolist() == list("acd")
+
+
+def _policies(n: int = 3_000) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    age = rng.integers(18, 90, n).astype(float)
+    frame = pd.DataFrame({"premium": np.exp(5 + 0.1 * rng.normal(size=n) + 0.01 * age), "age": age})
+    return frame.assign(policy=np.arange(n) // 2, other=rng.normal(size=n))
+
+
+def test_of_many_rows_a_sample_of_whole_policies_is_audited_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = _policies()
+    options = {"price": "premium", "sensitive": "age", "questions": [1], "features": []}
+    whole = fd.audit(table, **options)
+    assert not [note for note in whole.notes if "drawn at random" in note]
+    monkeypatch.setattr(audit, "MOST_ROWS", 1_000)
+    some = fd.audit(table, **options, groups="policy")
+    assert "1,000 of 3,000 rows are audited, drawn at random." in some.notes
+    assert some.verdict == whole.verdict == "above"
+    assert some.to_dict() == fd.audit(table, **options, groups="policy").to_dict()
+
+
+def test_a_parquet_file_that_is_too_large_is_read_by_its_named_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "policies.parquet"
+    table = _policies()
+    table.to_parquet(place)
+    monkeypatch.setattr(limits, "MOST_PARQUET_CELLS", 3 * len(table))
+    with pytest.raises(ReadingError, match="12,000 cells"):
+        fd.read_table(place)
+    assert list(fd.read_table(place, columns=["age", "premium"])[0]) == ["premium", "age"]
+    asked = [str(place), "--price", "premium", "--sensitive", "age", "--question", "1"]
+    assert main(["audit", *asked]) == 2
+    assert main(["audit", *asked, "--feature", "other"]) == 1
+    assert "12,000 cells" in capsys.readouterr().err
+
+
+def test_named_columns_of_a_parquet_file_whose_names_repeat_are_the_right_ones() -> None:
+    buffer = io.BytesIO()
+    pq.write_table(pa.Table.from_arrays([pa.array([k] * 2) for k in range(4)], names=list("xaya")), buffer)
+    frame, _ = fd.read_table(buffer.getvalue(), number_names=True, columns=["a", "y"])
+    assert frame.iloc[0].to_dict() == {"a": 1, "y": 2, "a (2)": 3}

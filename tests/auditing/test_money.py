@@ -1,18 +1,22 @@
-"""Question 7 and the insurance views: amounts by hand, segments that are noise, deviances of scikit-learn."""
+"""Amounts by hand, by factor and coverage as pandas has them, capped, with their unit; deviances."""
 
 from __future__ import annotations
+
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.metrics import mean_gamma_deviance, mean_poisson_deviance, mean_tweedie_deviance
+from sklearn.metrics import mean_tweedie_deviance
 
 import fairdash as fd
 from fairdash.auditing.curve import basis_of
+from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.plan import columns_of
 from fairdash.auditing.questions.money import along_s, moved, segments
 from fairdash.auditing.table import AuditTable
+from fairdash.errors import OptionError
 from fairdash.evaluation.insurance import bands_of, deviances
 from tests.auditing.test_audit import ROLES, policies
 
@@ -24,14 +28,13 @@ def table_of(frame: pd.DataFrame, **roles) -> AuditTable:
 def test_amounts_along_s_by_hand():
     n = 400
     s = np.repeat([1.0, 2.0], n // 2)
-    frame = pd.DataFrame({"p": np.where(s == 1, 8.0, 12.0) + np.tile([-1.0, 1.0], n // 2), "s": s})
-    frame["y"] = np.where(s == 1, 3.0, 5.0)
-    frame["w"] = np.where(s == 1, 1.0, 3.0)
+    frame = pd.DataFrame(
+        {"p": 4 + 4 * s + np.tile([-1.0, 1.0], n // 2), "s": s, "y": 1 + 2 * s, "w": 2 * s - 1}
+    )
     table = table_of(frame, exposure="w", outcome="y")
     # The mean price is (8 + 3 × 12) ÷ 4 = 11, the mean cost 4.5: what is earned is 11 ÷ 4.5 of the cost.
     found = along_s(table, table.price, None)
-    assert_allclose(found["per_head"], [-3, 1])
-    assert_allclose(found["total"], [-600, 600])
+    assert_allclose(found[["per_head", "total"]], [[-3, -600], [1, 600]])
     earned = along_s(table, table.price, table.outcome)
     assert_allclose(earned["per_head"], [8 - 3 * 11 / 4.5, 12 - 5 * 11 / 4.5])
     assert earned["total"].sum() == pytest.approx(0, abs=1e-9)
@@ -43,16 +46,13 @@ def test_a_segment_that_pays_more_is_first_and_noise_is_not_shown():
     rng = np.random.default_rng(0)
     n = 4000
     s, zone, x = rng.uniform(0, 1, n), rng.choice(list("abcde"), n), rng.normal(size=n)
-    price = 100 * rng.gamma(10, 0.1, n)
-    plain = pd.DataFrame({"p": price, "s": s, "zone": zone, "x": x})
-    table = table_of(plain)
-    found, count = segments(table, table.features, table.price, None)
-    assert count == 50
-    assert len(found) == 20
-    assert (found["shown"] == 0).all()
-    dear = plain.assign(p=price + 40 * ((zone == "c") & (s > 0.8)))
-    table = table_of(dear)
-    found, _ = segments(table, table.features, table.price, None)
+    plain = pd.DataFrame({"p": 100 * rng.gamma(10, 0.1, n), "s": s, "zone": zone, "x": x})
+    dear = plain.assign(p=plain["p"] + 40 * ((zone == "c") & (s > 0.8)))
+    of_plain, of_dear = (
+        segments(table, table.features, table.price, None) for table in map(table_of, (plain, dear))
+    )
+    assert (of_plain[1], len(of_plain[0]), set(of_plain[0]["shown"])) == (50, 20, {0})
+    found = of_dear[0]
     assert (found["column"][0], found["level"][0]) == ("zone", "c")
     assert found["s_low"][0] == pytest.approx(0.8, abs=0.02)
     # Against rows alike in the zone, of which a fifth pays 40 more.
@@ -64,16 +64,13 @@ def test_a_small_segment_without_a_claim_is_not_shown_to_be_overcharged():
     rng = np.random.default_rng(1)
     n = 3000
     zone = np.where(np.arange(n) % 25 == 0, "small", "large")
-    claims = rng.poisson(0.05, n) * 2000.0
-    claims[zone == "small"] = 0.0
+    claims = rng.poisson(0.05, n) * np.where(zone == "small", 0.0, 2000.0)
     frame = pd.DataFrame(
         {"p": 100.0 + rng.normal(size=n), "s": rng.normal(size=n), "zone": zone, "y": claims}
     )
     table = table_of(frame, outcome="y", controls=["zone"])
     found, _ = segments(table, table.controls, table.price, table.outcome)
-    small = found[found["level"] == "small"]
-    assert len(small)
-    assert (small["shown"] == 0).all()
+    assert set(found.loc[found["level"] == "small", "shown"]) == {0}
 
 
 def test_what_is_moved_is_found_and_is_nothing_without_a_link():
@@ -97,21 +94,18 @@ def test_what_is_moved_is_found_and_is_nothing_without_a_link():
 def test_amounts_are_those_of_rows_repeated_and_of_any_order():
     frame = policies(1200).assign(policy=range(1200))
     asked = {"controls": ["zone"], "features": ["zone"], "groups": "policy", "questions": [7]}
-    weighted = fd.audit(frame, **ROLES, **asked)
     repeated = frame.loc[frame.index.repeat(frame["years"].astype(int))].assign(years=1.0)
-    again = fd.audit(repeated, **ROLES, **asked)
-    shuffled = fd.audit(frame.sample(frac=1, random_state=0), **ROLES, **asked)
+    weighted, again, shuffled = (
+        fd.audit(each, **ROLES, **asked) for each in (frame, repeated, frame.sample(frac=1, random_state=0))
+    )
+    keys = {"s_low", "s_high", "column", "level", "base", "low"}
     for name in ("money_along_s", "segments"):
-        every = ("s_low", "s_high", "column", "level", "base", "low")
-        keys = [each for each in every if each in again.tables[name]]
-        tables = [
-            each.tables[name].set_index(keys).sort_index()[["exposure", "price", "per_head", "total"]]
-            for each in (weighted, again)
-        ]
-        both = tables[0].join(tables[1].add_suffix("_again"), how="inner")
-        assert len(both) >= 10
-        for column in tables[0]:
-            assert_allclose(both[column], both[f"{column}_again"], rtol=1e-8, atol=1e-8)
+        both = [each.tables[name] for each in (weighted, again)]
+        both = [each.set_index([key for key in each if key in keys]) for each in both]
+        one, other = (each[["exposure", "price", "per_head", "total"]] for each in both)
+        one, other = one.align(other, join="inner", axis=0)
+        assert len(one) >= 10
+        assert_allclose(one, other, rtol=1e-8, atol=1e-8)
         pd.testing.assert_frame_equal(shuffled.tables[name], weighted.tables[name])
     of_all = [each.measures.set_index("measure")["value"]["paid_above_of_all"] for each in (weighted, again)]
     assert of_all[0] == pytest.approx(of_all[1], rel=1e-8)
@@ -122,14 +116,12 @@ def test_deviances_are_those_of_scikit_learn():
     price, outcome, weight = rng.gamma(2, 1, 300), rng.gamma(1, 1, 300) + 0.01, rng.uniform(0.2, 1, 300)
     found = deviances({"now": price}, outcome, weight).set_index("deviance")
     level = weight @ outcome / (weight @ price)
-    for name, theirs in (("poisson", mean_poisson_deviance), ("gamma", mean_gamma_deviance)):
-        assert found["value"][name] == pytest.approx(theirs(outcome, price, sample_weight=weight))
-        assert found["balanced"][name] == pytest.approx(theirs(outcome, price * level, sample_weight=weight))
-    tweedie = mean_tweedie_deviance(outcome, price, sample_weight=weight, power=1.5)
-    assert found["value"]["tweedie"] == pytest.approx(tweedie)
+    for name, power in (("poisson", 1), ("gamma", 2), ("tweedie", 1.5)):
+        how = {"sample_weight": weight, "power": power}
+        expected = [mean_tweedie_deviance(outcome, each, **how) for each in (price, price * level)]
+        assert_allclose(found.loc[name, ["value", "balanced"]].astype(float), expected)
     counts = deviances({"now": price}, rng.poisson(0.1, 300).astype(float), weight).set_index("deviance")
-    assert np.isnan(counts["value"]["gamma"])
-    assert np.isfinite(counts["value"]["poisson"])
+    assert np.isfinite(counts["value"][["gamma", "poisson"]]).tolist() == [False, True]
     # A price is explained in full by itself, and the mean explains nothing.
     assert_allclose(deviances({"now": outcome}, outcome, weight)["explained"], 1)
     mean = np.full(300, weight @ outcome / weight.sum())
@@ -142,8 +134,7 @@ def test_no_band_holds_fewer_than_20_rows(n):
     for x in (rng.normal(size=n), rng.integers(0, 7, n).astype(float), np.full(n, 3.0)):
         code = bands_of(x, rng.uniform(0.01, 1, n))
         rows = np.bincount(code)
-        assert rows.min() >= 20
-        assert len(rows) <= 10
+        assert (rows.min() >= 20, len(rows) <= 10) == (True, True)
         # Bands are in the order of x, and equal values share one.
         ends = pd.Series(x).groupby(code).agg(["min", "max"])
         assert (ends["min"].to_numpy()[1:] > ends["max"].to_numpy()[:-1]).all()
@@ -161,3 +152,86 @@ def test_the_error_of_what_is_paid_above_is_that_of_other_samples():
     value, error = np.moveaxis(np.array(found), -1, 0)
     # Two halves tell each other's sign: 1.28 errors are said for one.
     assert (np.abs(error.mean(axis=0) / value.std(axis=0, ddof=1) - 1.3) < 0.45).all()
+
+
+OF_COVERS = {"price": "premium", "sensitive": "age", "exposure": "years", "outcome": "claims"}
+OF_COVERS["criterion"] = "independence"
+
+
+@pytest.fixture(scope="module")
+def covers() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    n = 600
+    cover = rng.choice(["own damage", "third party"], n, p=[0.3, 0.7])
+    age = rng.integers(18, 80, n)
+    premium = 300 + 200 * (cover == "own damage") * (age < 40)
+    claims = rng.gamma(0.3, 900, n) * (rng.random(n) < 0.3)
+    years = rng.uniform(0.2, 1, n).round(2)
+    return pd.DataFrame(
+        {"premium": premium + 0.0, "age": age, "years": years, "claims": claims, "cover": cover,
+         "power": rng.normal(6, 2, n), "expected": rng.uniform(50, 100, n)}
+    )  # fmt: skip
+
+
+def asked(covers: pd.DataFrame, **more) -> AuditResult:
+    return fd.audit(covers, **OF_COVERS, questions=(1, 2, 5, 7), **more)
+
+
+@pytest.mark.parametrize("expected", [None, "expected"])
+def test_one_ways_are_those_of_pandas(covers, expected):
+    found = asked(covers, expected_cost=expected, controls=["power"], coverage="cover").tables
+    sums = covers[["premium", "claims", "expected"]].mul(covers["years"], axis=0)
+    sums["years"] = covers["years"]
+    loss_ratio = sums["claims"].sum() / sums["premium"].sum()
+    # Fifths of the exposure for a number, levels for a text.
+    fifth = bands_of(covers["power"].to_numpy(), covers["years"].to_numpy(), 5)
+    assert len(set(fifth)) == 5
+    for name, by in (("cover", covers["cover"]), ("power", fifth)):
+        own = found["one_way"].query("column == @name")
+        own = own.sort_values("level") if name == "cover" else own
+        total = sums.groupby(by).sum()
+        cost = total["premium"] * loss_ratio if expected is None else total["expected"]
+        by_hand = {
+            "exposure": total["years"], "price": total["premium"] / total["years"],
+            "outcome": total["claims"] / total["years"], "loss_ratio": total["claims"] / total["premium"],
+            "ratio": total["claims"] / cost,
+        }  # fmt: skip
+        np.testing.assert_allclose(own[list(by_hand)], pd.DataFrame(by_hand), rtol=1e-10)
+        assert (own["ci_low"] < own["ratio"]).all()
+    by_cover = found["by_coverage"].set_index("level")
+    assert by_cover["rows"].to_dict() == covers["cover"].value_counts().to_dict()
+    # The gap stands in one of the coverages alone.
+    assert by_cover.loc["third party", "gap"] == pytest.approx(0, abs=1e-6)
+    assert by_cover.loc["own damage", "gap"] > 0.3
+
+
+def test_large_losses_are_capped_and_that_is_said(covers):
+    cap = 1_000.0
+    result = asked(covers, cap=cap)
+    capped = covers.assign(claims=covers["claims"].clip(upper=cap))
+    plain = asked(capped)
+    pd.testing.assert_frame_equal(result.measures, plain.measures)
+    above = int((covers["claims"] > cap).sum())
+    taken = 1 - (covers["years"] @ capped["claims"]) / (covers["years"] @ covers["claims"])
+    assert above > 5
+    said = f"“claims” is capped at 1,000 in {above} rows. The cap removes {100 * taken:.1f} % of"
+    assert said in result.notes[0]
+    totals = asked(covers, cap=cap, totals=["claims"]).measures
+    pd.testing.assert_frame_equal(totals, asked(capped, totals=["claims"]).measures)
+
+
+def test_amounts_have_their_currency_and_unit_in_every_sentence(covers, tmp_path):
+    plain, named = asked(covers), asked(covers, currency="€", period="year")
+    for one, other in zip(plain.answers, named.answers, strict=True):
+        assert other.text.replace(" €", "") == re.sub("per unit( of exposure)?", "per year", one.text)
+    said = " ".join(each.text for each in named.answers)
+    assert said.count("€") >= 8
+    assert "€ per year" in said
+    read = AuditResult.load(named.save(tmp_path / "it.zip"))
+    assert (read.plan.currency, read.plan.period) == ("€", "year")
+
+
+def test_what_can_t_be_a_cap_or_a_coverage_is_refused(covers):
+    for option, value in (("cap", 0.0), ("coverage", "premium"), ("coverage", "nowhere")):
+        with pytest.raises(OptionError, match=option):
+            asked(covers, **{option: value})

@@ -59,10 +59,8 @@ def test_actual_to_expected_by_hand():
 def test_double_lift_by_hand():
     price, candidate = np.ones(40), np.repeat([0.5, 1.5], 20)
     found = double_lift(price, candidate, candidate, np.ones(40), n_bands=2)
-    assert_allclose(found["price"], 1)
-    assert_allclose(found["candidate"], [0.5, 1.5])
-    assert_allclose(found["outcome"], [0.5, 1.5])
-    assert_allclose(found["ratio_high"], [0.5, 1.5])
+    bands = found[["price", "candidate", "outcome", "ratio_high"]]
+    assert_allclose(bands, [[1, 0.5, 0.5, 0.5], [1, 1.5, 1.5, 1.5]])
 
 
 def test_the_dearest_by_s_are_those_counted_by_hand():
@@ -77,9 +75,8 @@ def test_the_dearest_by_s_are_those_counted_by_hand():
     by_hand = [np.average(part["p"] >= least, weights=part["w"]) for _, part in frame.groupby("s", sort=True)]
     table = found.tables["dearest_curve"].set_index("at")["value"]
     assert_allclose(table, by_hand, rtol=1e-6)
-    said = found.answers[1].text
-    assert "among the highest 5." in said
-    assert text.percent(max(by_hand)) in said
+    for part in ("among the highest 5.", text.percent(max(by_hand))):
+        assert part in found.answers[1].text
 
 
 def test_holm_by_hand():
@@ -118,8 +115,7 @@ def test_planted_cases(name):
     found = [try_case(name, 1000, seed) for seed in range(3)]
     table = summary(pd.DataFrame(found).reindex(columns=FIELDS))
     assert table["gap_false"][0] == 0
-    assert table["gap_covers"][0] >= 2
-    assert table["direction_covers"][0] >= 2
+    assert min(table["gap_covers"][0], table["direction_covers"][0]) >= 2
 
 
 def test_factors_that_act_together_are_taken_out_together():
@@ -129,9 +125,8 @@ def test_factors_that_act_together_are_taken_out_together():
     price = (1 + 0.1 * c + 0.1 * d + 0.15 * c * d) * (1 + 0.1 * rng.normal(size=3000))
     frame = pd.DataFrame({"p": price, "s": z, "c": c, "d": d})
     plan = AuditPlan(columns=columns_of("p", "s", controls=["c", "d"]), questions=(4,), max_gap=0.08)
-    found = carry_out(frame, plan).verdicts.set_index("criterion")
-    assert found["verdict"]["independence"] == "above"
-    assert found["verdict"]["conditional_independence"] == "below"
+    found = carry_out(frame, plan).verdicts.set_index("criterion")["verdict"]
+    assert found[["independence", "conditional_independence"]].tolist() == ["above", "below"]
 
 
 @pytest.mark.parametrize("factors", few([("bonus",), ("bonus", "zone")], ("bonus",)))

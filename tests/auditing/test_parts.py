@@ -1,16 +1,19 @@
-"""An audit's features: neither parts of a price nor what gives the outcome away, and no policy numbers."""
+"""An audit's features, without parts of a price and policy numbers, and its folds, which no outcome makes."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import chisquare
 
 import fairdash as fd
+from benchmarks.folds import draw
 from fairdash.__main__ import main
 from fairdash.auditing.plan import columns_of
 from fairdash.auditing.questions.attribution import drivers_of
 from fairdash.auditing.table import AuditTable
+from tests.auditing.test_audit import policies
 
 
 def premiums(n: int = 800, *, rows_each: int = 1) -> pd.DataFrame:
@@ -31,18 +34,16 @@ def premiums(n: int = 800, *, rows_each: int = 1) -> pd.DataFrame:
 def test_a_price_that_is_the_sum_of_its_parts_uses_age() -> None:
     table = AuditTable.of(premiums(), columns_of("total", "age"))
     assert list(table.features) == ["power", "zone", "nb", "claims"]
-    (note,) = table.notes
-    assert note == (
+    assert list(table.notes) == [
         "2 features give the price away: “total” is the sum of “tpl”, “hull”. fairdash does not use them "
         "unless you name the features (--feature)."
-    )
+    ]
     _, itself, _, _ = drivers_of(table)
     assert itself.ci_low > 0.05
 
 
 def test_named_features_are_used_whatever_they_give_away() -> None:
-    columns = columns_of("total", "age", features=["power", "tpl", "hull"])
-    table = AuditTable.of(premiums(), columns)
+    table = AuditTable.of(premiums(), columns_of("total", "age", features=["power", "tpl", "hull"]))
     assert list(table.features) == ["power", "tpl", "hull"]
     (note,) = table.notes
     assert note.endswith("“total” is the sum of “tpl”, “hull”. fairdash uses them because they are named.")
@@ -54,10 +55,12 @@ def test_parts_of_a_second_price_and_what_is_known_with_a_claim_are_no_features(
     frame["new"] = (frame["new_tpl"] + frame["hull"]).round(2)
     table = AuditTable.of(frame, columns_of("total", "age", candidate="new", outcome="claims"))
     assert list(table.features) == ["power", "zone"]
-    said = " ".join(table.notes)
-    assert "The feature “nb” gives the outcome away: it is 0 exactly where the outcome is." in said
-    assert "2 features give the price away: “total” is the sum of “tpl”, “hull”." in said
-    assert "The feature “new_tpl” gives the price away: “tpl” is 1.111 times “new_tpl”." in said
+    for part in (
+        "The feature “nb” gives the outcome away: it is 0 exactly where the outcome is.",
+        "2 features give the price away: “total” is the sum of “tpl”, “hull”.",
+        "The feature “new_tpl” gives the price away: “tpl” is 1.111 times “new_tpl”.",
+    ):
+        assert part in " ".join(table.notes)
 
 
 @pytest.fixture
@@ -67,12 +70,10 @@ def panel() -> pd.DataFrame:
 
 def test_policies_are_named_and_counted(panel) -> None:
     given = {"price": "total", "sensitive": "age", "questions": [1, 9]}
-    alone = fd.audit(panel, **given)
-    assert (
-        "fairdash counts each row as independent. 300 policies in 600 rows: use --group key." in alone.notes
-    )
+    alone, together = fd.audit(panel, **given), fd.audit(panel, **given, groups="key")
+    said = "fairdash counts each row as independent. 300 policies in 600 rows: use --group key."
+    assert said in alone.notes
     assert "key" not in AuditTable.of(panel, columns_of("total", "age")).features
-    together = fd.audit(panel, **given, groups="key")
     assert "The rows belong to 300 policies (“key”), which count as independent." in together.notes
     assert "600 rows of 300 policies like these" in together.answers[-1].sentence
     alone, together = (np.ptp(each.verdicts[["ci_low", "ci_high"]].iloc[0]) for each in (alone, together))
@@ -97,3 +98,69 @@ def test_commands_name_the_policies_where_no_group_is_named(command, panel, tmp_
         main([*command, *group])
         said = "".join(capsys.readouterr())
         assert ("300 policies in 600 rows: use --group key." in said) == is_said
+
+
+ROLES = {"exposure": "years", "outcome": "claims", "expected_cost": "mu", "candidate": "new"}
+
+
+def table_of(frame: pd.DataFrame, **more) -> AuditTable:
+    return AuditTable.of(frame, columns_of("premium", "age", **ROLES, **more))
+
+
+def tariff(n: int = 1_000, *, distinct: int = 25, seed: int = 0) -> pd.DataFrame:
+    frame = draw(np.random.default_rng(seed), n, distinct, exposure=False, ties=True)
+    return frame.rename(columns={"price": "premium"}).assign(mu=0.1, new=lambda each: each["premium"] + 1)
+
+
+@pytest.mark.parametrize("predicted", ["premium", "claims", "mu", "new"])
+def test_other_values_of_what_is_predicted_leave_each_row_in_its_fold(predicted):
+    frame = policies(400).assign(mu=lambda each: each["premium"] / 2, row=range(400))
+    # Exposure and age tell these rows apart.
+    frame["years"] += np.linspace(0, 0.5, 400)
+    other = frame.assign(**{predicted: np.random.default_rng(1).permutation(frame[predicted])})
+    places = [table_of(each, features=("zone", "row")) for each in (frame, other)]
+    deals = [pd.Series(each.deal, index=each.features["row"].to_numpy()).sort_index() for each in places]
+    pd.testing.assert_series_equal(deals[0], deals[1])
+
+
+def test_equal_rows_are_dealt_over_all_folds_whatever_their_outcome():
+    table = table_of(tariff(4_000, distinct=10), features=("a", "b"))
+    fold = table.folds(5)
+    claims = table.outcome > 0
+    for rows in (claims, ~claims):
+        assert chisquare(np.bincount(fold[rows], minlength=5)).pvalue > 1e-3
+    equal = pd.DataFrame({"s": table.sensitive, "price": table.price, "claims": table.outcome})
+    sizes = equal.assign(fold=fold).groupby(["s", "price", "claims"])["fold"].agg(["size", "nunique"])
+    crowded = sizes[sizes["size"] >= 15]
+    assert len(crowded) >= 20
+    assert (crowded["nunique"] >= 3).all()
+
+
+def test_numbers_of_units_do_not_hang_on_outcomes():
+    frame = tariff()
+    assert table_of(frame).n_units == table_of(frame.assign(claims=1.0)).n_units == len(frame)
+
+
+def test_the_rows_of_a_policy_share_a_fold():
+    frame = pd.concat([tariff(300).assign(policy=range(300))] * 3)
+    table = table_of(frame, groups="policy", features=("a", "b"))
+    assert pd.Series(table.deal).groupby(table.units).nunique().max() == 1
+    assert len(np.unique(table.deal)) == 300
+
+
+def test_the_order_of_rows_is_one_even_where_probabilities_alone_tell_them_apart():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"premium": 100.0, "s": rng.integers(0, 2, 400), "p": rng.uniform(size=400)})
+    frame["q"] = 1 - frame["p"]
+    columns = columns_of("premium", "s", probabilities=("p", "q"), features=())
+    both = (AuditTable.of(each, columns) for each in (frame, frame.sample(frac=1, random_state=1)))
+    pd.testing.assert_frame_equal(*(each.probabilities for each in both))
+
+
+def test_nothing_is_said_of_premiums_where_trees_learn_nothing():
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"premium": rng.choice([90.0, 100.0, 110.0], 800), "age": rng.integers(20, 80, 800)})
+    frame["zone"], frame["claims"] = rng.choice(["a", "b", "c"], 800), rng.poisson(0.1, 800)
+    result = fd.audit(frame, price="premium", sensitive="age", outcome="claims", questions=[8])
+    assert "no figures" in result.answers[-1].sentence
+    assert not {"premiums", "premium_averages", "premium_curves"} & set(result.tables)

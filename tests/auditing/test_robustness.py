@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import math
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -23,9 +24,7 @@ FACTORS = ("c", "d")
 def found_in(frame: pd.DataFrame, factors: tuple[str, ...] = FACTORS):
     table = AuditTable.of(frame, Columns(price="p", sensitive="s", controls=factors))
     part, basis, left = left_among_equals(table, factors)
-    return robustness_among_equals(
-        part, basis, left, factors, lambda among, both: _left_by_splines(part, among, both)
-    )
+    return robustness_among_equals(part, basis, left, factors, partial(_left_by_splines, part))
 
 
 def linear(n: int, *, effect: float, seed: int = 0) -> pd.DataFrame:
@@ -39,40 +38,33 @@ def linear(n: int, *, effect: float, seed: int = 0) -> pd.DataFrame:
 def partial_r2(y: np.ndarray, x: np.ndarray, given: list[np.ndarray]) -> float:
     """Of x with y given columns, by ordinary least squares."""
     few = np.column_stack([np.ones(len(y)), *given])
-    squares = [
-        np.sum((y - z @ np.linalg.lstsq(z, y, rcond=None)[0]) ** 2) for z in (few, np.column_stack([few, x]))
-    ]
-    return 1 - squares[1] / squares[0]
+    without, squares = (np.linalg.lstsq(z, y, rcond=None)[1][0] for z in (few, np.column_stack([few, x])))
+    return 1 - squares / without
 
 
 def test_the_study_of_darfur():
     assert doctest.testmod(robustness) == (0, 1)
-    value, at_level = robustness_values(0.09731582 / 0.02325654, 783)
-    assert value == pytest.approx(0.1388, abs=5e-5)
-    assert at_level == pytest.approx(0.0763, abs=5e-5)
+    assert robustness_values(0.09731582 / 0.02325654, 783) == pytest.approx((0.1388, 0.0763), abs=5e-5)
 
 
 @pytest.mark.parametrize(("t", "dof"), [(4.18, 783), (2.0, 50), (80.0, 20), (1.0, 100)])
 def test_the_robustness_value_solves_its_equation(t, dof):
     value, at_level = robustness_values(t, dof)
+    f, critical = t / math.sqrt(dof), student.ppf(0.975, dof - 1) / math.sqrt(dof - 1)
     # At R² = RV on both sides the bias is the estimate: R² / √(1 − R²) = |f|.
-    assert value / math.sqrt(1 - value) == pytest.approx(t / math.sqrt(dof))
+    assert value / math.sqrt(1 - value) == pytest.approx(f)
     if at_level == 0:
-        assert t / math.sqrt(dof) <= student.ppf(0.975, dof - 1) / math.sqrt(dof - 1)
-        return
-    # There the estimate less its bias is as many of its new standard errors from 0 as the test asks for.
-    left = t * math.sqrt(dof) / dof - at_level / math.sqrt(1 - at_level)
-    critical = student.ppf(0.975, dof - 1) / math.sqrt(dof - 1)
-    if t / math.sqrt(dof) <= 1 / critical:
-        assert left == pytest.approx(critical)
+        assert f <= critical
+    elif f <= 1 / critical:
+        # There the estimate less its bias is as many of its new standard errors from 0 as the test asks for.
+        assert f - at_level / math.sqrt(1 - at_level) == pytest.approx(critical)
 
 
 @pytest.mark.parametrize("effect", [1.0, pytest.param(0.3, marks=pytest.mark.variant)])
 def test_a_straight_line_has_the_value_of_least_squares(effect):
     # A weaker effect needs more rows.
     frame = linear(6_000 if effect == 1 else 20_000, effect=effect)
-    columns = {name: frame[name].to_numpy() for name in frame}
-    y, s, c, d = (columns[name] for name in "pscd")
+    y, s, c, d = (frame[name].to_numpy() for name in "pscd")
     r2 = partial_r2(y, s, [c, d])
     f = math.sqrt(r2 / (1 - r2))
     expected = robustness_values(f * math.sqrt(len(y) - 4), len(y) - 4)
@@ -91,10 +83,8 @@ def test_nothing_among_equals_needs_no_factor_to_explain_it():
 
 
 def test_the_answer_says_it():
-    result = fd.audit(
-        linear(1_000, effect=1.0), price="p", sensitive="s", controls=["c"], questions=(4,), max_gap=0.01
-    )
-    (answer,) = (each for each in result.answers if each.question == 4)
-    assert "A factor as strong as “c” would explain" in answer.text
+    roles = {"price": "p", "sensitive": "s", "controls": ["c"]}
+    result = fd.audit(linear(1_000, effect=1.0), **roles, questions=(4,), max_gap=0.01)
+    assert "A factor as strong as “c” would explain" in result.answers[-1].text
     asked = result.measures[result.measures["question"] == 4]
     assert asked["measure"].tolist()[:2] == ["robustness_value", "robustness_value_at_level"]

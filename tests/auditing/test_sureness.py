@@ -20,10 +20,6 @@ from tests.auditing.test_audit import ROLES, policies
 BETWEEN = 2 * norm.ppf(0.9)
 
 
-def line(x: np.ndarray) -> np.ndarray:
-    return 1 + 0.1 * x
-
-
 def parabola(x: np.ndarray) -> np.ndarray:
     return 1 + 0.05 * x + 0.08 * (x**2 - 1)
 
@@ -31,23 +27,8 @@ def parabola(x: np.ndarray) -> np.ndarray:
 def with_errors(curve: Callable, n: int, reliability: float, seed: int, shape: float = 16) -> AuditTable:
     rng = np.random.default_rng(seed)
     x = rng.normal(size=n)
-    s = x + np.sqrt((1 - reliability) / reliability) * rng.normal(size=n)
-    return AuditTable.of(
-        pd.DataFrame({"p": curve(x) * rng.gamma(shape, 1 / shape, n), "s": s}), columns_of("p", "s")
-    )
-
-
-@pytest.mark.variant
-def test_the_direction_gap_is_that_of_the_attribute_without_errors():
-    truth, found = 0.05 * BETWEEN, []
-    for seed in range(4):
-        told, *_ = corrected(with_errors(parabola, 3000, 0.7, seed), (0.7,))
-        found.append([told[1.0].value, told[0.7].value, told[0.7].ci_low, told[0.7].ci_high])
-    plain, mended, low, high = np.mean(found, axis=0)
-    # Within what four intervals together allow: each is 2 × 1.96 standard errors wide.
-    assert abs(mended - truth) < 3 * (high - low) / 3.92 / 2
-    assert plain < mended
-    assert sum(each[2] < truth < each[3] for each in found) >= 3
+    frame = pd.DataFrame({"s": x + np.sqrt((1 - reliability) / reliability) * rng.normal(size=n)})
+    return AuditTable.of(frame.assign(p=curve(x) * rng.gamma(shape, 1 / shape, n)), columns_of("p", "s"))
 
 
 def test_the_curve_is_that_of_the_attribute_without_errors():
@@ -55,19 +36,17 @@ def test_the_curve_is_that_of_the_attribute_without_errors():
     found = [corrected(with_errors(parabola, 2_000, 0.7, seed, 100), (0.7,))[1] for seed in range(3)]
     truth = parabola(norm.ppf(SHARES))
     inner = (SHARES > 0.05) & (SHARES < 0.95)  # a spline's ends are its noisiest points
+    # (samples, places) of what was measured, and of the attribute without errors.
     plain, mended = (
-        [each[each["reliability"] == reliability].reset_index() for each in found]
+        {name: np.array([each.loc[each["reliability"] == reliability, name] for each in found])
+         for name in ("at", "value", "low", "high")}
         for reliability in (1.0, 0.7)
-    )
-    bias = [
-        np.abs(np.mean([each["value"] for each in group], axis=0) - truth)[inner].mean()
-        for group in (plain, mended)
-    ]
+    )  # fmt: skip
+    bias = [np.abs(each["value"].mean(axis=0) - truth)[inner].mean() for each in (plain, mended)]
     assert bias[1] < 0.85 * bias[0]
-    covers = np.mean([(each["low"] < truth) & (truth < each["high"]) for each in mended])
-    assert covers >= 0.8
+    assert np.mean((mended["low"] < truth) & (truth < mended["high"])) >= 0.8
     # The true attribute is less spread than what was measured.
-    assert mended[0]["at"].std() == pytest.approx(np.sqrt(0.7) * plain[0]["at"].std(), rel=1e-6)
+    assert mended["at"][0].std() == pytest.approx(np.sqrt(0.7) * plain["at"][0].std(), rel=1e-6)
 
 
 def test_a_reliability_of_1_is_the_attribute_as_it_stands():
@@ -77,17 +56,14 @@ def test_a_reliability_of_1_is_the_attribute_as_it_stands():
     direction = result.measures.set_index("measure").loc["direction"]
     assert_allclose(found["value"][1.0], direction["value"], rtol=1e-9)
     assert_allclose(found["ci_low"][1.0], direction["ci_low"], rtol=0.05)
-    (sentence,) = (each.text for each in result.answers if each.question == 9)
-    assert "Berkson" in sentence
-    assert "60.0 % of the variance" in sentence
+    for part in ("Berkson", "60.0 % of the variance"):
+        assert part in result.answers[-1].text
 
 
 def test_rows_without_the_attribute_by_hand():
     n = 300
-    frame = pd.DataFrame({"p": np.full(n, 10.0), "s": np.arange(n, dtype=float), "w": 1.0})
-    frame.loc[:59, "s"] = np.nan
-    frame.loc[:59, "p"] = np.tile([11.0, 15.0], 30)
-    frame.loc[:29, "w"] = 3.0
+    frame = pd.DataFrame({"p": 10.0, "s": np.arange(n, dtype=float), "w": 1.0})
+    frame.loc[:59, "s"], frame.loc[:59, "p"], frame.loc[:29, "w"] = np.nan, np.tile([11.0, 15.0], 30), 3.0
     columns = columns_of("p", "s", exposure="w")
     apart, count, table = without_sensitive(frame, columns)
     assert count == 60
@@ -104,10 +80,9 @@ def test_power_is_that_of_the_verdicts_and_missing_rows_are_told():
     frame = policies(900)
     frame.loc[frame["premium"] > 380, "age"] = np.nan
     result = fd.audit(frame, **ROLES, questions=[1, 9])
-    power = result.tables["power"].set_index("criterion")
+    power = result.tables["power"].set_index("criterion").loc["independence"]
     details = result.details["independence"]
-    assert power["smallest"]["independence"] == pytest.approx(details["smallest"])
-    assert power["rows_needed"]["independence"] == np.ceil(details["rows_needed"])
-    apart = result.measures.set_index("measure").loc["price_without_sensitive"]
-    assert apart["ci_low"] > 0
+    assert power["smallest"] == pytest.approx(details["smallest"])
+    assert power["rows_needed"] == np.ceil(details["rows_needed"])
+    assert result.measures.set_index("measure").loc["price_without_sensitive", "ci_low"] > 0
     assert "“age” is missing in" in result.answers[-1].text

@@ -1,4 +1,4 @@
-"""Figures of two points: what is drawn is what was given, and names are plain text."""
+"""Figures of two points and of several runs: what is drawn is what was given, and names are plain text."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from fairdash.evaluation import common_grid, densities, transfers_by_group
 from fairdash.figures.comparison import objectives_figure
+from fairdash.figures.front import RunPath, runs_front_figure
 from fairdash.figures.groups import spread_figure, transfers_figure
 from fairdash.figures.theme import LIGHT, escaped
 from fairdash.training.splits import random_splits
@@ -36,19 +37,27 @@ def spreads():
     return [densities(each, s, grid=common_grid(*u)) for each in u]
 
 
-def path(shift=0.0):
+def path(shift: float, *methods: str) -> pd.DataFrame:
+    """Test figures of a path of each method; the errors of each are one above those of the last."""
     lams = np.array([0.0, 0.5, 1.0, 2.0])
-    own = {"lam": lams, "share": [0, 0.5, 0, 0], "mse": 0.4 + 0.1 * lams, "hgr_kde": 0.7 - 0.3 * lams + shift}
-    other = own | {"mse": own["mse"] + 1}
-    frame = pd.concat(
-        [pd.DataFrame(own).assign(method="hgr_nn"), pd.DataFrame(other).assign(method="pearson")]
+    own = {"lam": lams, "share": [0, 0.5, 0, 0], "mse": 0.4 + 0.1 * lams, "hgr_kde": 0.7 - 0.3 * lams}
+    own |= {
+        "mse_se": 0.01,
+        "hgr_kde_se": np.nan,
+        "hgr_kde_floor": 0.1,
+        "hgr_kde_edge": 0.15 + shift,
+        "n_splits": 2,
+    }
+    frame = pd.DataFrame(own)
+    return pd.concat(
+        [frame.assign(method=each, mse=frame["mse"] + shift + k) for k, each in enumerate(methods)]
     )
-    return frame.assign(hgr_kde_floor=0.1, hgr_kde_edge=0.15 + shift)
 
 
 @pytest.fixture
 def both():
-    return {"demographic_parity": path(), "equalized_residuals": path(0.05)}
+    shifts = {"demographic_parity": 0.0, "equalized_residuals": 0.05}
+    return {objective: path(shift, "hgr_nn", "pearson") for objective, shift in shifts.items()}
 
 
 def test_bars_are_the_change_a_head_of_each_group(moved):
@@ -56,9 +65,8 @@ def test_bars_are_the_change_a_head_of_each_group(moved):
     (bars,) = figure.data
     np.testing.assert_array_equal(bars.y, moved["per_head"])
     assert figure.layout.yaxis.title.text == "Change per head (€)"
-    assert [text.replace("<br>", " ") for text in figure.layout.xaxis.ticktext] == [
-        span(low, high) for low, high in zip(moved["s_low"], moved["s_high"], strict=True)
-    ]
+    ticks = [text.replace("<br>", " ") for text in figure.layout.xaxis.ticktext]
+    assert ticks == list(map(span, moved["s_low"], moved["s_high"]))
     shown = [float(text.replace("−", "-")) for text in bars.text]
     np.testing.assert_allclose(shown, moved["per_head"], atol=0.05)
 
@@ -120,12 +128,36 @@ def test_a_name_is_shown_as_it_is():
 
 def test_names_never_become_html(moved, spreads, both):
     names = NAMES | {"sensitive": EVIL, "subtitle": EVIL}
-    for figure in (
-        transfers_figure(moved, unit=EVIL, theme=LIGHT, **names),
-        spread_figure(*spreads, audited="prediction", level=EVIL, theme=LIGHT, **names),
-        objectives_figure(both, chosen_lam=1, error_title=EVIL, subtitle=EVIL, **OF_HGR),
-    ):
-        text = json.dumps(figure.to_dict(), default=str)
-        assert "<img" not in text
-        assert "<a " not in text
-        assert "&lt;img" in text
+    assert_names_are_text(transfers_figure(moved, unit=EVIL, theme=LIGHT, **names))
+    assert_names_are_text(spread_figure(*spreads, audited="prediction", level=EVIL, theme=LIGHT, **names))
+    assert_names_are_text(objectives_figure(both, chosen_lam=1, error_title=EVIL, subtitle=EVIL, **OF_HGR))
+
+
+def assert_names_are_text(figure):
+    text = json.dumps(figure.to_plotly_json(), default=str)
+    assert "<img" not in text
+    assert "<a " not in text
+    assert "&lt;img" in text
+
+
+VIEW = {"error": "mse", "error_title": "Test error (MSE)", "measure": "hgr_kde", "measure_title": "HGR"}
+
+
+def test_every_method_of_every_run_has_a_line_points_and_a_name_of_its_own() -> None:
+    runs = [
+        RunPath(letter="A", title=EVIL, test=path(0.0, "hgr_nn", "pearson")),
+        RunPath(letter="B", title="later", test=path(0.05, "hgr_nn")),
+    ]
+    figure = runs_front_figure(runs, theme=LIGHT, subtitle=EVIL, **VIEW)
+    lines, points = ([each for each in figure.data if each.mode == mode] for mode in ("lines", "markers"))
+    assert [len(each.x) for each in (*lines, *points)] == [4, 4, 4, 3, 3, 3]
+    np.testing.assert_array_equal(points[2].y, runs[1].test.query("share == 0")["mse"])
+    looks = {(each.marker.color, each.marker.symbol) for each in points}
+    assert len(looks) == len({colour for colour, _ in looks}) == 3
+    names = ["A: Fair HGR network", "A: Fair linear network", "B: Fair HGR network"]
+    assert [each.name for each in points] == names
+    named = {note.text for note in figure.layout.annotations}
+    assert named >= set(names)
+    (band,) = figure.layout.shapes
+    assert band.x1 == pytest.approx(0.15)
+    assert_names_are_text(figure)

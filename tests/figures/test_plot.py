@@ -21,15 +21,8 @@ from tests.ui.conftest import numbers
 @pytest.fixture(scope="module")
 def trained():
     data = small_dataset(160)
-    result = fd.sweep(
-        data,
-        methods=["standard", "hgr_spline", "pearson"],
-        lams=[2.0],
-        n_splits=2,
-        settings=QUICK,
-        measures=["hgr_kde", "hgr_rdc"],
-        device="cpu",
-    )
+    options = {"methods": ["standard", "hgr_spline", "pearson"], "lams": [2.0], "n_splits": 2}
+    result = fd.sweep(data, settings=QUICK, measures=["hgr_kde", "hgr_rdc"], device="cpu", **options)
     return data, result
 
 
@@ -40,15 +33,9 @@ def words(figure):
 def test_the_front_draws_the_means_of_the_test_rows(trained):
     _, result = trained
     figure = fd.plot.front(result)
-    means = summarise_splits(result.frame)
-    test = means[means["part"] == "test"]
-    places = {
-        (float(x), float(y))
-        for trace in figure.data
-        for x, y in zip(numbers(trace.x), numbers(trace.y), strict=True)
-    }
-    for _, row in test.iterrows():
-        assert (row["hgr_kde"], row["rmse"]) in places
+    means = summarise_splits(result.frame).query("part == 'test'")[["hgr_kde", "rmse"]]
+    drawn = np.vstack([np.column_stack([numbers(trace.x), numbers(trace.y)]) for trace in figure.data])
+    assert set(map(tuple, means.to_numpy())) <= set(map(tuple, drawn))
     assert "mean of 2 random splits" in figure.layout.title.subtitle.text.replace("<br>", " ")
     other = fd.plot.front(result, measure="hgr_rdc", method="pearson", dark=True)
     assert "RDC" in other.layout.xaxis.title.text
@@ -74,11 +61,9 @@ def test_with_the_data_the_front_draws_the_benchmarks_of_its_splits(trained):
     members, predictions = train_baselines(data, result.splits, loss=LOSSES["squared_error"])
     (trees,) = [trace for trace in figure.data if trace.name == BASELINES[TREES]]
     y = data.target.to_numpy()
-    errors = [
-        np.sqrt(np.mean((predictions[k][split.test] - y[split.test]) ** 2))
-        for k in np.flatnonzero(members["method"] == TREES)
-        for split in [result.splits[members["split"][k]]]
-    ]
+    off = (predictions - y)[members["method"] == TREES]
+    tests = [result.splits[j].test for j in members.loc[members["method"] == TREES, "split"]]
+    errors = [np.sqrt(np.mean(each[rows] ** 2)) for each, rows in zip(off, tests, strict=True)]
     assert trees.customdata[0][0].startswith(number(np.mean(errors)))
 
 
@@ -88,17 +73,9 @@ def test_profile_transfers_and_dependence_are_of_the_chosen_model(trained):
     assert "λ = 2" in words(figure)
     assert "age (years)" in figure.layout.xaxis.title.text
     s = data.sensitive["age"].to_numpy()
-    (line,) = [
-        trace
-        for trace in figure.data
-        if trace.line.dash == "solid" and trace.mode and "markers" in trace.mode
-    ]
-    members = result.members
-    own = members[(members["method"] == "pearson") & (members["lam"] == 2.0)]
-    means = [
-        result.predictions[k][result.splits[j].test].mean()
-        for k, j in zip(own.index, own["split"], strict=True)
-    ]
+    (line,) = [each for each in figure.data if each.line.dash == "solid" and "markers" in (each.mode or "")]
+    own = result.members.query("method == 'pearson' and lam == 2")["split"]
+    means = [result.predictions[k][result.splits[j].test].mean() for k, j in own.items()]
     assert np.mean(line.y) == pytest.approx(np.mean(means), abs=2.0)
     moved = fd.plot.transfers(result, method="pearson", lam=2.0)
     assert "Who pays" in words(moved)

@@ -82,12 +82,12 @@ def test_scene_2_goes_from_pearson_to_hgr() -> None:
 def test_scene_3_says_what_the_library_reads(state: tuple[int, int]) -> None:
     n, steps = state
     u, v = lesson.independent_rows(n)
-    options = {"random_state": 0, "n_steps": steps}
-    own = fd.measure("hgr_nn", u, v, evaluation="in_sample", **options)
-    new = fd.measure("hgr_nn", u, v, evaluation="cross_fit", **options)
-    said = numbers(lesson.noise_sentence(n, steps))
-    assert said[:2] == [steps, n]
-    assert said[2:4] == pytest.approx([own, new], abs=0.0051)
+    own, new = (
+        fd.measure("hgr_nn", u, v, evaluation=each, random_state=0, n_steps=steps)
+        for each in ("in_sample", "cross_fit")
+    )
+    said = numbers(lesson.noise_sentence(n, steps))[:4]
+    assert said == pytest.approx([steps, n, own, new], abs=0.0051)
 
 
 def test_scene_3_can_be_made_again() -> None:
@@ -122,31 +122,23 @@ def test_scene_4_shows_what_its_notes_say() -> None:
     assert end[True]["j"] < -0.4
     assert end[False]["mse"] < 0.5
     # Up to the freezing it is one game.
-    before = [
-        lesson.duel_states(frozen)[lambda rows: rows["step"] <= lesson.FROZEN_AT] for frozen in (False, True)
-    ]
-    assert before[0].drop(columns="frozen").equals(before[1].drop(columns="frozen"))
+    one, other = (lesson.duel_states(frozen).drop(columns="frozen") for frozen in (False, True))
+    assert one[one["step"] <= lesson.FROZEN_AT].equals(other[other["step"] <= lesson.FROZEN_AT])
 
 
 def test_scene_4_begins_again_as_it_was() -> None:
-    again = maker.duel(games=(False,), steps=(0, 10))
-    committed = lesson.duel_states(False)[:2]
-    np.testing.assert_allclose(
-        again["duel"].drop(columns="frozen").astype(float),
-        committed.drop(columns="frozen").astype(float),
-        atol=1e-4,
-    )
+    again, committed = maker.duel(games=(False,), steps=(0, 10))["duel"], lesson.duel_states(False)[:2]
+    both = (each.drop(columns="frozen").astype(float) for each in (again, committed))
+    np.testing.assert_allclose(*both, atol=1e-4)
 
 
 def test_scene_5_says_who_pays() -> None:
-    rows = lesson.payers_by_age("demographic_parity", 3.0).set_index("age")
-    before = lesson.payers_by_age("demographic_parity", 0.0).set_index("age")
+    after, before = (lesson.payers_by_age("demographic_parity", lam).set_index("age") for lam in (3.0, 0.0))
     said = lesson.payers_sentence("demographic_parity", 3.0)
-    assert numbers(said)[1:3] == [30, round(rows.loc[30, "price"] - before.loc[30, "price"])]
+    assert numbers(said)[1:3] == [30, round(after.loc[30, "price"] - before.loc[30, "price"])]
     point = lesson.payers_points("demographic_parity").set_index("lam").loc[3.0]
-    assert f"to {point['rmse']:.1f} €" in said
-    assert "€ more" in said
-    assert "€ less" in said
+    for part in (f"to {point['rmse']:.1f} €", "€ more", "€ less"):
+        assert part in said
 
 
 @pytest.mark.parametrize("objective", lesson.OBJECTIVES)
@@ -173,9 +165,8 @@ def test_scene_5_is_trained_again_and_says_the_same(monkeypatch) -> None:
     for name, frame in again.items():
         was = lesson.table(name).query("objective == @objective and lam in (0, @lam)")
         # To 1e-6 on the same kind of processor (--check), and what one reads elsewhere.
-        np.testing.assert_allclose(
-            frame.drop(columns="objective").to_numpy(), was.drop(columns="objective").to_numpy(), atol=0.01
-        )
+        both = (each.drop(columns="objective").to_numpy() for each in (frame, was))
+        np.testing.assert_allclose(*both, atol=0.01)
     floor = lesson.payers_floor(objective)
     monkeypatch.setattr(lesson, "table", again.__getitem__)
     # The floor is the mean over all weights, of which there is one here.

@@ -49,36 +49,22 @@ def make_result(dataset):
     """Models of one method that shrink towards the mean as λ grows."""
     y = dataset.target.to_numpy()
     splits = random_splits(len(y), n_splits=PLAN.n_splits, random_state=0, validation_share=0.2)
-    members = pd.DataFrame(
-        [
-            (method, each, j, False)
-            for j in range(PLAN.n_splits)
-            for method, lams in (("standard", (0.0,)), ("hgr_nn", LAMS))
-            for each in lams
-        ],
-        columns=["method", "lam", "split", "diverged"],
-    )
+    models = pd.DataFrame({"method": ["standard", *["hgr_nn"] * 3], "lam": [0.0, *LAMS]})
+    members = models.merge(pd.DataFrame({"split": range(PLAN.n_splits), "diverged": False}), how="cross")
+    members = members.sort_values("split", kind="stable", ignore_index=True)
     fit = np.polynomial.Polynomial.fit(dataset.features["x"], y, 1)(dataset.features["x"].to_numpy())
     rng = np.random.default_rng(1)
-    predictions = np.stack(
-        [
-            fit + member.lam / 3 * (y.mean() - fit) + y.std() / 20 * rng.normal(size=len(y))
-            for member in members.itertuples()
-        ]
-    )
+    noise = y.std() / 20 * rng.normal(size=(len(members), len(y)))
+    predictions = fit + members["lam"].to_numpy()[:, None] / 3 * (y.mean() - fit) + noise
     frames, paths = {}, {}
     for each in OBJECTIVES:
         options = {"objective": each, "measures": MEASURES}
         frames[each] = assess_predictions(dataset, predictions, members, splits, n_permutations=20, **options)
         paths[each] = assess_curve(dataset, predictions, frames[each], members, splits, **options)
-    features = pd.DataFrame(
-        [
-            (row.method, row.lam, row.split, feature, 0.1 * k - 0.05 * row.lam, 10.0 * k + row.lam)
-            for row in members.itertuples()
-            for k, feature in enumerate(dataset.features)
-        ],
-        columns=["method", "lam", "split", "feature", "importance", "reliance"],
-    )
+    place = pd.DataFrame({"feature": list(dataset.features), "k": range(len(dataset.features.columns))})
+    features = members.drop(columns="diverged").merge(place, how="cross")
+    features["importance"] = 0.1 * features["k"] - 0.05 * features["lam"]
+    features["reliance"] = 10.0 * features.pop("k") + features["lam"]
     roles = dataset.roles
     return SweepResult(
         sweep=PLAN,

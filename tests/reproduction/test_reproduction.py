@@ -100,40 +100,26 @@ def test_cumulative_fairquant_is_what_the_protocol_has_and_the_text_is_done_righ
 
 
 def tried(rows):
-    base = {
-        "lam": 1.0,
-        "mse_se": 0.05,
-        "diverged": False,
-        "hgr_kde": 0.1,
-        "hgr_rdc": 0.1,
-        "chi2_kde": 0.1,
-        "fairquant": 0.1,
-    }
+    base = {"lam": 1.0, "mse_se": 0.05, "diverged": False}
+    base |= dict.fromkeys(("hgr_kde", "hgr_rdc", "chi2_kde", "fairquant"), 0.1)
     return pd.DataFrame([{"candidate": k, **base, **row} for k, row in enumerate(rows)])
+
+
+FAIR, DIVERGED = {"mse": 0.77, "hgr_kde": 0.05}, {"mse": 0.1, "diverged": True}
 
 
 @pytest.mark.parametrize(
     ("rows", "method", "margin", "expected"),
     [
         # Of the models within the paper's error the fairest.
-        (
-            [{"mse": 0.5}, {"mse": 0.77, "hgr_kde": 0.05}, {"mse": 0.79, "hgr_kde": 0.01}],
-            "hgr_nn",
-            0.0,
-            (1, True),
-        ),
+        ([{"mse": 0.5}, FAIR, {"mse": 0.79, "hgr_kde": 0.01}], "hgr_nn", 0.0, (1, True)),
         # If none is within it, that is said.
         ([{"mse": 0.9}, {"mse": 0.8}], "hgr_nn", 0.0, (1, False)),
         # Never one that diverged; the standard model is the most accurate.
-        (
-            [{"mse": 0.1, "diverged": True}, {"mse": 0.36}, {"mse": 0.35, "hgr_kde": 9.0}],
-            "standard",
-            0.0,
-            (2, True),
-        ),
+        ([DIVERGED, {"mse": 0.36}, {"mse": 0.35, "hgr_kde": 9.0}], "standard", 0.0, (2, True)),
         # A margin keeps standard errors below the paper's error.
-        ([{"mse": 0.7}, {"mse": 0.77, "hgr_kde": 0.05}], "hgr_nn", 0.0, (1, True)),
-        ([{"mse": 0.7}, {"mse": 0.77, "hgr_kde": 0.05}], "hgr_nn", 0.5, (0, True)),
+        ([{"mse": 0.7}, FAIR], "hgr_nn", 0.0, (1, True)),
+        ([{"mse": 0.7}, FAIR], "hgr_nn", 0.5, (0, True)),
     ],
 )
 def test_the_choice_of_a_model(rows, method, margin, expected):
@@ -147,14 +133,15 @@ def cell(ours, *, paper=0.3, error=0.01, floor=0.2, q95=0.25, measure="hgr_nn"):
 
 
 def test_a_cell_is_compared_to_the_digits_that_the_paper_prints():
-    assert cell(0.30049).at_or_below
-    assert cell(0.30049).words == "same"
-    assert not cell(0.3006).at_or_below
-    assert (cell(0.301).words, cell(0.301).is_near) == ("higher", True)
-    assert (cell(0.35).words, cell(0.35).is_near) == ("higher", False)
-    assert cell(0.25).words == "lower"
-    assert cell(0.24).at_floor
-    assert not cell(0.26).at_floor
+    assert [cell(ours).words for ours in (0.25, 0.30049, 0.301, 0.35)] == [
+        "lower",
+        "same",
+        "higher",
+        "higher",
+    ]
+    assert [cell(ours).at_or_below for ours in (0.30049, 0.3006)] == [True, False]
+    assert [cell(ours).is_near for ours in (0.301, 0.35)] == [True, False]
+    assert [cell(ours).at_floor for ours in (0.24, 0.26)] == [True, False]
 
 
 def test_cells_count_only_at_an_error_that_is_no_larger():
@@ -198,8 +185,7 @@ def test_the_papers_sentences_can_fail():
         hgr_nn_0=[0.9, 0.9, 0.9, 0.3], hgr_kde_0=0.97, hgr_rdc_0=0.95,
         hgr_nn_1=0.95, hgr_kde_1=0.96, hgr_rdc_1=0.97,
     )  # fmt: skip
-    found = sentences(values, exact)
-    difficulties, succeeds, highest, _, exceeds = found
+    difficulties, succeeds, highest, _, exceeds = sentences(values, exact)
     assert not any(one.holds for one in (difficulties, succeeds, highest, exceeds))
     assert "in 0 of 4 places" in highest.finding
     assert "in 4 of 8 places, by up to 0.05" in exceeds.finding
@@ -208,32 +194,20 @@ def test_the_papers_sentences_can_fail():
 @pytest.fixture
 def tiny(monkeypatch):
     """Few and small candidates, and networks that score after few steps."""
-    few = {
-        "base": {"n_epochs": 4, "warm_up_epochs": 1, "adversary_hidden": [4], "batch_size": 256},
-        "adversary_steps": {"hgr_nn": 1},
-        "lams": [0.5, 2.0],
-        "folds": 2,
-        "n_permutations": 2,
-        "networks": {"hgr_spline": 2},
-        "margin": {},
-        "settings": {
-            method: {key: {"hidden": [4], "weight_decay": 0.03} for key in OBJECTIVES}
-            for method in ("standard", "hgr_spline")
-        },
-    }
+    few = {"lams": [0.5, 2.0], "folds": 2, "n_permutations": 2, "networks": {"hgr_spline": 2}, "margin": {}}
+    few["base"] = {"n_epochs": 4, "warm_up_epochs": 1, "adversary_hidden": [4], "batch_size": 256}
+    few["adversary_steps"] = {"hgr_nn": 1}
+    small = {key: {"hidden": [4], "weight_decay": 0.03} for key in OBJECTIVES}
+    few["settings"] = {"standard": small, "hgr_spline": small}
     monkeypatch.setattr(study, "candidates", lambda: {"crime": few})
-    for name in ("hgr_nn_published", "chi2_nn_published"):
-        monkeypatch.setattr(
-            published_estimators, name, partial(getattr(published_estimators, name), n_steps=20)
-        )
+    for estimator in (hgr_nn_published, chi2_nn_published):
+        monkeypatch.setattr(published_estimators, estimator.__name__, partial(estimator, n_steps=20))
 
 
 @pytest.mark.variant
 def test_a_small_table1_end_to_end(tiny, real_data, tmp_path):
-    plan = Table1Plan(
-        dataset="crime", methods=("standard", "hgr_spline"), objectives=OBJECTIVES[:1], n_permutations=2
-    )
-    result = reproduce_table1(plan)
+    plan = {"dataset": "crime", "methods": ("standard", "hgr_spline"), "objectives": OBJECTIVES[:1]}
+    result = reproduce_table1(Table1Plan(**plan, n_permutations=2))
     place = write_result(result, tmp_path)
     again = read_result("table1_crime", tmp_path)
     assert again.about == result.about
@@ -247,11 +221,9 @@ def test_a_small_table1_end_to_end(tiny, real_data, tmp_path):
     assert list(choices["split"]) == 2 * list(range(5))
     assert (choices["reached"] == (choices["validation_mse"] <= choices["paper_mse"])).all()
     first = splits[(splits["method"] == "standard") & (splits["objective"] == OBJECTIVES[0])]
-    table = summary(again).set_index(["method", "objective"])
-    mean = table.loc[("standard", OBJECTIVES[0])]
-    assert mean["mse"] == pytest.approx(first["mse"].mean())
-    ratio = 399 / 1595
-    assert mean["mse_se"] == pytest.approx(np.sqrt((1 / 5 + ratio) * first["mse"].var(ddof=1)), rel=1e-6)
+    mean = summary(again).set_index(["method", "objective"]).loc[("standard", OBJECTIVES[0])]
+    error = np.sqrt((1 / 5 + 399 / 1595) * first["mse"].var(ddof=1))
+    assert mean[["mse", "mse_se"]].tolist() == pytest.approx([first["mse"].mean(), error], rel=1e-6)
     row = cells(again, "crime", "standard", OBJECTIVES[0])
     assert [each.measure for each in row] == ["mse", *FAIRNESS]
     assert row[0].paper == 0.384
@@ -273,12 +245,8 @@ def test_a_small_household_end_to_end():
     splits, choices = result.tables["splits"], result.tables["choices"]
     assert len(splits) == 2 * 4 * 2
     assert len(choices) == 2 * 3
-    for _, choice in choices.iterrows():
-        reached = (
-            choice["dependence"]
-            <= {"demographic_parity": 0.05, "equalized_residuals": 0.3}[choice["objective"]]
-        )
-        assert choice["reached"] == reached
+    most = choices["objective"].map({"demographic_parity": 0.05, "equalized_residuals": 0.3})
+    assert (choices["reached"] == (choices["dependence"] <= most)).all()
     parity = splits[splits["objective"] == "demographic_parity"]
     assert parity["mean_price"].between(200, 300).all()
     assert set(result.tables["profile"]["method"]) == {"standard", "hgr_nn", "chi2_nn", "chi2_kde"}
@@ -298,8 +266,7 @@ def test_what_flows_through_the_picture_adds_up():
 def test_the_command_writes_where_it_is_told(tmp_path, capsys):
     assert main(["reproduce", "fig3", "--out", str(tmp_path), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["tables"] == ["flow"]
-    assert told["folder"].startswith(str(tmp_path))
+    assert (told["tables"], told["folder"].startswith(str(tmp_path))) == (["flow"], True)
     assert committed(folder=tmp_path) == ("fig3",)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 from importlib import import_module
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -51,34 +52,26 @@ def test_the_slope_of_a_loss_is_that_of_its_deviance(loss):
     (expected,) = torch.autograd.grad(found.unit_deviance(eta, y).sum(), eta)
     assert found.slope(eta.detach(), y).numpy() == pytest.approx(expected.numpy(), rel=1e-10)
     # By NumPy, as tariffs have it, and by torch, as networks do: the same.
-    for by_torch, by_numpy in zip(
-        *(
-            (found.unit_deviance(*each), found.slope(*each))
-            for each in ((eta.detach(), y), (eta.detach().numpy(), y.numpy()))
-        ),
-        strict=True,
-    ):
-        assert by_numpy == pytest.approx(by_torch.numpy(), rel=1e-12, abs=1e-12)
+    for of in (found.unit_deviance, found.slope):
+        by_torch, by_numpy = of(eta.detach(), y).numpy(), of(eta.detach().numpy(), y.numpy())
+        assert by_numpy == pytest.approx(by_torch, rel=1e-12, abs=1e-12)
 
 
 @pytest.mark.parametrize(
     ("penalty", "objective", "balanced", "fixed"),
     [
-        *((name, "equalized_residuals", *which) for name in ("pearson", "averages")
-          for which in ((False, False), (True, False), (True, True))),
-        ("averages", "demographic_parity", False, False),
-        ("averages", "demographic_parity", False, True),
+        *product(["pearson", "averages"], ["equalized_residuals"], [True], [False, True]),
+        *product(["pearson", "averages"], ["equalized_residuals"], [False], [False]),
+        *product(["averages"], ["demographic_parity"], [False], [False, True]),
     ],
-)  # fmt: skip
+)
 def test_the_stacks_slope_is_that_of_its_value(penalty, objective, balanced, fixed):
     table, claims, years, age = policies(200)
     x = np.column_stack([design(choose_terms(table, years, OF_TERMS), table), np.ones(200)])
-    is_of_premium = penalty == "averages"
+    how = {"objective": objective, "penalty": penalty, "balance": balanced, "penalty_rows": 100}
     given = {
         "x": x, "y": claims / claims.mean(), "weight": years, "lams": np.array([0.5, 2.0]), "s": age[:, None],
-        "start": np.zeros(x.shape[1]),
-        "options": FitOptions(loss=find_loss("tweedie"), alpha=0.01, objective=objective, penalty=penalty,
-                              balance=balanced, penalty_rows=100),
+        "start": np.zeros(x.shape[1]), "options": FitOptions(loss=find_loss("tweedie"), alpha=0.01, **how),
         "offset": np.log(1 + table["garage"].to_numpy(dtype=float)) if fixed else None,
     }  # fmt: skip
     stack = TariffStack(**given, number=np.float64)
@@ -90,7 +83,7 @@ def test_the_stacks_slope_is_that_of_its_value(penalty, objective, balanced, fix
     assert [each.dtype for each in short] == [np.float64] * 2
     assert short[0] == pytest.approx(value, rel=1e-6)
     # Differences of premium have large slopes, of which as many digits are right.
-    size = float(np.abs(slope).max()) if is_of_premium else 1.0
+    size = float(np.abs(slope).max()) if penalty == "averages" else 1.0
     assert short[1] == pytest.approx(slope, abs=1e-5 * size)
     for place in (0, 3, x.shape[1] - 1):
         step = np.zeros_like(z)
@@ -120,33 +113,24 @@ def test_a_tariffs_own_penalty_sees_the_links_that_the_networks_see():
     assert found[1] == pytest.approx(slope[:, :, 0].numpy(), rel=1e-7, abs=1e-12)
 
 
-def _dataset(n=500):
-    table, claims, years, age = policies(n)
-    table["group"] = table["group"].astype(float)
-    return dataset_of(table, {"claims": claims}, {"age": age}, weight={"years": years})
-
-
 def test_many_tariffs_are_those_that_are_fitted_one_by_one():
-    dataset = _dataset()
+    table, claims, years, age = policies(500)
+    table["group"] = table["group"].astype(float)
+    dataset = dataset_of(table, {"claims": claims}, {"age": age}, weight={"years": years})
     splits = random_splits(dataset.n_rows, n_splits=2, random_state=0)
     options, told = FitOptions(loss=find_loss("poisson"), tol=1e-3), []
     lams = (0.0, 0.1, 0.4)
     fitted = fit_tariffs(dataset, splits, lams=lams, options=options, on_step=told.append)
-    assert fitted.predictions.shape == (6, 500)
-    assert fitted.members["lam"].tolist() == [*lams, *lams]
-    assert fitted.members["split"].tolist() == [0, 0, 0, 1, 1, 1]
-    assert set(fitted.members["method"]) == {FAIR_TARIFF}
+    members = fitted.members[["method", "split", "lam"]]
+    assert list(members.itertuples(index=False, name=None)) == [*product([FAIR_TARIFF], [0, 1], lams)]
     assert told[-1] == 1
     assert told == sorted(told)
     train = splits[1].train
-    for k, lam in enumerate(lams):
+    for lam, price in zip(lams, fitted.predictions[3:], strict=True):
         one = fd.FairTariff(lam=lam, smooth=0, tol=1e-3).fit(
-            dataset.features.iloc[train],
-            dataset.target.iloc[train],
-            sensitive_features=dataset.sensitive.iloc[train],
-            sample_weight=dataset.weight.iloc[train],
+            table.iloc[train], claims[train], sensitive_features=age[train], sample_weight=years[train]
         )
-        assert one.predict(dataset.features) == pytest.approx(fitted.predictions[3 + k], rel=1e-6)
+        assert one.predict(table) == pytest.approx(price, rel=1e-6)
     frame = assess_predictions(
         dataset, fitted.predictions, fitted.members, splits, objective="demographic_parity",
         loss=options.loss, measures=("pearson",), n_permutations=5,
@@ -171,7 +155,10 @@ def test_many_rows_begin_nearer_and_end_where_few_do(monkeypatch):
     assert found.n_iter[1:].sum() < slow.n_iter[1:].sum()
 
 
-@pytest.mark.parametrize("module", ["terms", "choosing", "stack", "relativities", "files", "model", "cap"])
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    "module", ["terms", "choosing", "stack", "relativities", "files", "model", "cap", "shape"]
+)
 def test_the_examples_of_the_modules_hold(module):
     result = doctest.testmod(
         import_module(f"fairdash.tariff.{module}"), extraglobs={"fd": fd, "np": np, "pd": pd}

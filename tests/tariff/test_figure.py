@@ -34,9 +34,8 @@ def test_every_factor_has_its_figure_and_interactions_have_none(tables):
     assert factors(after) == ("bonus", "value", "zone", "gender", "group", "garage")
     for factor in factors(after):
         for theme in (LIGHT, DARK):
-            figure = factor_figure(
-                before, after, factor, theme=theme, after_name="λ = 0.3", title=EVIL, unit="€"
-            )
+            how = {"theme": theme, "after_name": "λ = 0.3", "title": EVIL, "unit": "€"}
+            figure = factor_figure(before, after, factor, **how)
             (bars,) = _named(figure, "exposure")
             rows = after[(after["factor"] == factor) & (after["kind"] != "interaction")]
             assert list(bars.y) == rows["share"].tolist()
@@ -48,7 +47,10 @@ def test_every_factor_has_its_figure_and_interactions_have_none(tables):
 def test_points_are_the_relativities_and_curves_go_through_them(tables):
     before, after = tables
     value = "relativity" if "relativity" in after else "points"
-    figure = factor_figure(before, after, "value", theme=LIGHT, after_name="chosen")
+    figure, zone, bands = (
+        factor_figure(before, after, factor, theme=LIGHT, after_name="chosen")
+        for factor in ("value", "zone", "bonus")
+    )
     for table, name in ((before, "λ = 0"), (after, "chosen")):
         line, missing = _named(figure, name)
         rows = table[(table["factor"] == "value") & (table["kind"] == "breakpoint")]
@@ -62,11 +64,7 @@ def test_points_are_the_relativities_and_curves_go_through_them(tables):
         of_missing = table.loc[(table["factor"] == "value") & (table["kind"] == "missing"), value]
         assert list(missing.y) == of_missing.tolist()
         assert missing.x[0] > rows["at"].max()
-    zone = factor_figure(before, after, "zone", theme=LIGHT, after_name="chosen")
     (points,) = _named(zone, "chosen")
-    assert (
-        list(points.y)
-        == after.loc[(after["factor"] == "zone") & (after["kind"] != "interaction"), value].tolist()
-    )
-    bands = factor_figure(before, after, "bonus", theme=LIGHT, after_name="chosen")
+    rows = after[(after["factor"] == "zone") & (after["kind"] != "interaction")]
+    assert list(points.y) == rows[value].tolist()
     assert _named(bands, "chosen")[0].x[0].startswith("below ")

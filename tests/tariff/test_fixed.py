@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -86,19 +87,14 @@ def test_no_penalty_and_no_weight_changes_them(penalty, objective):
     for lam in (0.0, 0.3, 10.0):
         model = fd.FairTariff(lam=lam, penalty=penalty, objective=objective, fixed=FIXED, tol=0.05, **OPTIONS)
         model.fit(table, claims, sensitive_features=age, sample_weight=years)
-        premium = {
-            (region, level): model.predict(table.assign(**{"region": region, "class": level}))
-            for region in REGION
-            for level in (50, 75)
-        }
-        for (region, level), each in premium.items():
-            wanted = REGION[region] / REGION["north"] * CLASS[50 if level == 50 else "75"] / CLASS[50]
-            assert each / premium["north", 50] == pytest.approx(wanted, rel=1e-12)
+        base = model.predict(table.assign(**{"region": "north", "class": 50}))
+        for region, level in product(REGION, (50, 75)):
+            premium = model.predict(table.assign(**{"region": region, "class": level}))
+            wanted = REGION[region] / REGION["north"] * (1 if level == 50 else CLASS["75"] / CLASS[50])
+            assert premium / base == pytest.approx(wanted, rel=1e-12)
         assert {term.column for term in model.terms_ if term.width} & set(FIXED) == set()
         if objective == "demographic_parity":
-            assert np.average(model.predict(table), weights=years) == pytest.approx(
-                np.average(claims, weights=years), rel=1e-9
-            )
+            assert years @ model.predict(table) == pytest.approx(years @ claims, rel=1e-9)
 
 
 def test_the_penalty_sees_the_whole_premium():
@@ -106,11 +102,9 @@ def test_the_penalty_sees_the_whole_premium():
     rng = np.random.default_rng(3)
     n = 2000
     age = rng.uniform(18, 80, size=n)
-    table = pd.DataFrame(
-        {"bonus": age / 10 + rng.normal(0, 0.3, size=n), "old": np.where(age > 50, "y", "n")}
-    )
-    fixed = {"old": {"y": 2.0, "n": 1.0}}
-    given = table["old"].map(fixed["old"])
+    bonus = age / 10 + rng.normal(0, 0.3, size=n)
+    table, fixed = pd.DataFrame({"bonus": bonus, "old": np.where(age > 50, "y", "n")}), {"y": 2.0, "n": 1.0}
+    given = table["old"].map(fixed)
     claims = rng.poisson(given).astype(float)
 
     def gap(premium):
@@ -119,7 +113,9 @@ def test_the_penalty_sees_the_whole_premium():
 
     found = {}
     for lam in (0.0, 10.0):
-        model = fd.FairTariff(lam=lam, fixed=fixed, **OPTIONS).fit(table, claims, sensitive_features=age)
+        model = fd.FairTariff(lam=lam, fixed={"old": fixed}, **OPTIONS).fit(
+            table, claims, sensitive_features=age
+        )
         found[lam] = gap(model.predict(table))
         step = model.predict(table.assign(old="y")) / model.predict(table.assign(old="n"))
         assert step == pytest.approx(2.0, rel=1e-12)
@@ -145,16 +141,13 @@ def test_the_exported_table_marks_them_and_gives_the_same_premiums(way, base, tm
     shares = fixed.set_index("level")["share"]
     assert shares["sea"] == 0
     assert shares["50"] == pytest.approx(years[table["class"] == 50].sum() / years.sum())
-    path = tmp_path / f"tariff.{way}"
-    model.export(path)
-    read = fd.read_tariff(path)
+    model.export(tmp_path / f"tariff.{way}")
+    read, glm = fd.read_tariff(tmp_path / f"tariff.{way}"), model.relativities(unpenalised=True)
     assert (read["kind"] == "fixed").sum() == 6
-    assert fd.rate(read, table) == pytest.approx(model.predict(table), rel=1e-12)
-    assert fd.rate(own, table) == pytest.approx(model.predict(table), rel=1e-12)
-    unpenalised = fd.rate(model.relativities(unpenalised=True), table.assign(region="sea"))
-    assert unpenalised / fd.rate(model.relativities(unpenalised=True), table.assign(region="north")) == (
-        pytest.approx(2.5, rel=1e-12)
-    )
+    for each in (read, own):
+        assert fd.rate(each, table) == pytest.approx(model.predict(table), rel=1e-12)
+    sea, north = (fd.rate(glm, table.assign(region=each)) for each in ("sea", "north"))
+    assert sea / north == pytest.approx(2.5, rel=1e-12)
     assert "These relativities are fixed in advance, not fitted: “region”, “class”." in model.formula()
     figure = factor_figure(own, own, "region", theme=LIGHT, after_name="λ = 0.3")
     assert list(figure.data[0].x) == ["north", "south", "sea", "(missing)"]
@@ -163,69 +156,59 @@ def test_the_exported_table_marks_them_and_gives_the_same_premiums(way, base, tm
 def test_rows_without_a_relativity_are_named_in_fit_and_predict():
     table, claims, years, age = fixed_policies(100)
     model = fd.FairTariff(lam=0.1, fixed=FIXED, **OPTIONS)
-    known = table.copy()
-    table.loc[[4, 7], "region"] = ["moon", None]
-    table["class"] = np.where(np.arange(100) >= 90, 99, table["class"])
-    weight = years.copy()
     # The row counts in the user's own table, whatever has no weight.
-    weight[:3] = 0
+    how = {"sensitive_features": age, "sample_weight": np.where(np.arange(100) < 3, 0, years)}
+    other = table.assign(**{"class": np.where(np.arange(100) >= 90, 99, table["class"])})
+    other.loc[[4, 7], "region"] = ["moon", None]
+    places = {"region": "rows 5, 8 (2 places)", "class": "rows 91, 92, 93, 94, 95, … (10 places)"}
     says = [
-        "Column “region”: its relativities are fixed, and there is none for the cells in rows 5, 8 (2 places). "
-        "Add the level to those in fixed, None for missing cells, or correct the cells.",
-        "Column “class”: its relativities are fixed, and there is none for the cells in rows 91, 92, 93, 94, 95, "
-        "… (10 places). Add the level to those in fixed, None for missing cells, or correct the cells.",
+        f"Column “{name}”: its relativities are fixed, and there is none for the cells in {rows}. "
+        "Add the level to those in fixed, None for missing cells, or correct the cells."
+        for name, rows in places.items()
     ]
     with pytest.raises(DataError) as caught:
-        model.fit(table, claims, sensitive_features=age, sample_weight=weight)
+        model.fit(other, claims, **how)
     assert str(caught.value).splitlines() == says
-    model.fit(known, claims, sensitive_features=age, sample_weight=weight)
+    model.fit(table, claims, **how)
     with pytest.raises(DataError) as caught:
-        model.predict(table)
+        model.predict(other)
     assert str(caught.value).splitlines() == says
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("fixed", "options", "says"),
     [
-        ({"fixed": {"region": {**REGION, "north": 0.0}}}, "A relativity of “region” is not a number above 0"),
-        (
-            {"fixed": {"region": {**REGION, "north": np.inf}}},
-            "a relativity of “region” is not a number above 0",
-        ),
-        ({"fixed": {"region": {**REGION, "north": "1"}}}, "a relativity of “region” is not a number above 0"),
-        ({"fixed": {"region": 1.2}}, "“region” has no relativities"),
-        ({"fixed": {"class": {50: 1.0, "50": 1.1}}}, "a level of “class” appears twice"),
-        ({"fixed": {"age": {50: 1.0}}}, "there is no feature called “age”"),
-        (
-            {"fixed": FIXED, "bands": {"class": 3}},
-            "the relativities of “class” are fixed, and none is fitted",
-        ),
-        ({"fixed": FIXED, "interactions": [("zone", "region")]}, "of “region” are fixed, and none is fitted"),
-        ({"fixed": FIXED, "loss": "squared_error"}, "premiums of this loss add up"),
+        *(({"region": REGION | {"north": each}}, {}, "relativity of “region” is not a number above 0")
+          for each in (0.0, np.inf, "1")),
+        ({"region": 1.2}, {}, "“region” has no relativities"),
+        ({"class": {50: 1.0, "50": 1.1}}, {}, "a level of “class” appears twice"),
+        ({"age": {50: 1.0}}, {}, "there is no feature called “age”"),
+        (FIXED, {"bands": {"class": 3}}, "the relativities of “class” are fixed, and none is fitted"),
+        (FIXED, {"interactions": [("zone", "region")]}, "of “region” are fixed, and none is fitted"),
+        (FIXED, {"loss": "squared_error"}, "premiums of this loss add up"),
     ],
-)
-def test_what_cannot_be_fixed_is_refused(options, says):
+)  # fmt: skip
+def test_what_cannot_be_fixed_is_refused(fixed, options, says):
     table, claims, _, _ = fixed_policies(60)
     with pytest.raises(OptionError) as caught:
-        fd.FairTariff(lam=0, **options).fit(table, claims)
+        fd.FairTariff(lam=0, fixed=fixed, **options).fit(table, claims)
     assert says.lower() in str(caught.value).lower()
 
 
 @pytest.mark.parametrize("shrink", [False, True])
 def test_many_tariffs_take_them_as_one_does(shrink):
     table, claims, years, age = fixed_policies()
-    table = table[["bonus", "value", "region", "class"]]
+    table = table[["bonus", "value", *FIXED]]
     dataset = dataset_of(table, {"claims": claims}, {"age": age}, weight={"years": years})
     splits = random_splits(len(table), n_splits=2, random_state=0)
     given = {"lams": (0.0, 0.3), "options": FitOptions(loss=find_loss("poisson"), tol=1e-3), "shrink": shrink}
     fitted = fit_tariffs(dataset, splits, terms=TermOptions(fixed=FIXED), **given)
     train = splits[1].train
-    for k, lam in enumerate((0.0, 0.3)):
+    for lam, price in () if shrink else zip((0.0, 0.3), fitted.predictions[2:], strict=True):
         one = fd.FairTariff(lam=lam, smooth=0, fixed=FIXED, tol=1e-3).fit(
             table.iloc[train], claims[train], sensitive_features=age[train], sample_weight=years[train]
         )
-        if not shrink:
-            assert one.predict(table) == pytest.approx(fitted.predictions[2 + k], rel=1e-6)
+        assert one.predict(table) == pytest.approx(price, rel=1e-6)
     # What every row is multiplied by, the base takes back.
     twins = replace(dataset, features=table.assign(region="sea"))
     dear, same = (

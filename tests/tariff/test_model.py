@@ -8,7 +8,6 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge, TweedieRegressor
 from sklearn.metrics import mean_tweedie_deviance
@@ -33,27 +32,19 @@ def _expected_failures(model):
 
 
 def _with_checks(*options):
-    return parametrize_with_checks(
-        [fd.FairTariff(**(TINY | {"sensitive_columns": [0]} | each)) for each in options],
-        expected_failed_checks=_expected_failures,
-        xfail_strict=True,
-    )
+    models = [fd.FairTariff(**(TINY | {"sensitive_columns": [0]} | each)) for each in options]
+    return parametrize_with_checks(models, expected_failed_checks=_expected_failures, xfail_strict=True)
 
 
-@_with_checks({"loss": "squared_error", "penalty": "hgr_spline"}, {"loss": "poisson"})
-@pytest.mark.filterwarnings("ignore:The tariff did not converge")
-def test_scikit_learns_contract_holds(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.variant
 @_with_checks(
+    {"loss": "squared_error", "penalty": "hgr_spline"},
     # One check asks for an R² above .5, which λ = 1 may give up.
     *({"loss": "squared_error", "penalty": each, "lam": 0.3} for each in PENALTIES if each != "hgr_spline"),
     {"loss": "squared_error", "lam": 0, "sensitive_columns": None},
+    {"loss": "poisson"},
 )
 @pytest.mark.filterwarnings("ignore:The tariff did not converge")
-def test_scikit_learns_contract_holds_for_every_other_penalty(estimator, check):
+def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
 
 
@@ -97,103 +88,75 @@ OPTIONS = {
 @pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie", "squared_error"])
 def test_at_lambda_zero_it_is_scikit_learns_glm_on_the_same_columns(loss):
     table, claims, years, _ = policies()
-    y = _target(loss, claims)
-    alpha = 1e-3
+    y, alpha, family = _target(loss, claims), 1e-3, find_loss(loss)
     model = fd.FairTariff(loss=loss, lam=0, alpha=alpha, smooth=0, credibility=0, balance=False, **OPTIONS)
-    model.fit(table, y, sample_weight=years)
-    x = design(model.terms_, table)
-    family = find_loss(loss)
+    x = design(model.fit(table, y, sample_weight=years).terms_, table)
     if family.has_log_link:
         # Another solver than the tariff's own; the target has mean 1, for which α is said.
         unit = np.average(y, weights=years)
         glm = TweedieRegressor(power=family.power, link="log", alpha=alpha, tol=1e-10, max_iter=10_000)
-        expected = unit * glm.fit(x, y / unit, sample_weight=years).predict(x)
     else:
-        ridge = Ridge(alpha=alpha * years.sum()).fit(x, y, sample_weight=years)
-        expected = ridge.predict(x)
+        unit, glm = 1.0, Ridge(alpha=alpha * years.sum())
+    expected = unit * glm.fit(x, y / unit, sample_weight=years).predict(x)
     own, theirs = (
         mean_tweedie_deviance(y, each, sample_weight=years, power=family.power)
         for each in (model.predict(table), expected)
     )
     assert own == pytest.approx(theirs, abs=1e-6)
     assert model.predict(table) == pytest.approx(expected, rel=2e-3)
-    assert model.n_iter_ >= 1
 
 
 def test_the_terms_are_those_that_were_asked_for():
     table, claims, years, _ = policies()
     model = fd.FairTariff(lam=0, **OPTIONS).fit(table, claims, sample_weight=years)
-    assert {term.column: term.kind for term in model.terms_ if isinstance(term, Factor)} == {
-        "bonus": BREAKPOINT,
-        "value": BAND,
-        "zone": LEVEL,
-        "gender": LEVEL,
-        "group": LEVEL,
-        "garage": BREAKPOINT,
-    }
+    kinds = dict.fromkeys(["zone", "gender", "group"], LEVEL)
+    kinds |= {"bonus": BREAKPOINT, "value": BAND, "garage": BREAKPOINT}
+    assert {term.column: term.kind for term in model.terms_ if isinstance(term, Factor)} == kinds
     terms = {tuple(part.column for part in term.parts): term for term in model.terms_}
     assert list(terms)[-2:] == [("zone", "gender"), ("bonus", "group")]
-    assert terms[("value",)].cells == (5000.0, 9000.0)
-    assert terms[("zone",)].cells == ("A", "B", "C")
-    assert terms[("zone",)].base == 1  # the most exposure
-    assert terms[("gender",)].cells == ("m", "f")  # no row is x
-    assert terms[("group",)].cells == ("1", "2", "3", "4")
-    assert terms[("garage",)].cells == (0.0, 1.0)
-    assert terms[("bonus", "group")].first.n_places == 3
-    assert [terms[name,].has_missing for name in ("bonus", "value", "zone", "group")] == [
-        False,
-        True,
-        True,
-        True,
-    ]
-    for term in model.terms_:
-        own = (
-            years[table[[part.column for part in term.parts]].notna().all(axis=1)]
-            if isinstance(term, Interaction)
-            else years
-        )
-        assert sum(term.shares) == pytest.approx(own.sum() / years.sum())
-    places = terms[("zone",)].places(table)
-    assert np.bincount(places, years) / years.sum() == pytest.approx(terms[("zone",)].shares)
+    # No row's gender is x.
+    cells = {"value": (5000.0, 9000.0), "zone": ("A", "B", "C"), "gender": ("m", "f"), "garage": (0.0, 1.0)}
+    cells["group"] = ("1", "2", "3", "4")
+    assert {name: terms[name,].cells for name in cells} == cells
+    assert {name for name in kinds if terms[name,].has_missing} == {"value", "zone", "group"}
+    assert terms["zone",].base == 1  # the most exposure
+    assert terms["bonus", "group"].first.n_places == 3
+    for columns, term in terms.items():
+        counted = table[list(columns)].notna().all(axis=1) | isinstance(term, Factor)
+        assert sum(term.shares) == pytest.approx(years[counted].sum() / years.sum())
+    places = terms["zone",].places(table)
+    assert np.bincount(places, years) / years.sum() == pytest.approx(terms["zone",].shares)
 
 
 def test_breakpoints_and_bases_of_ones_own():
     table, claims, _, _ = policies()
-    model = fd.FairTariff(
-        lam=0, breakpoints={"bonus": [2, 4, 8]}, base_levels={"bonus": 4, "zone": "C", "group": 3}
-    ).fit(table, claims)
-    rows = model.relativities()
-    curve = rows[rows["factor"] == "bonus"]
-    assert curve["at"].tolist() == [2, 4, 8]
-    assert curve["relativity"].tolist()[1] == 1
-    assert (curve["relativity"] == 1).sum() == 1
-    zone = rows[rows["factor"] == "zone"].set_index("level")["relativity"]
-    assert zone["C"] == 1
-    assert zone["B"] != 1
+    bases = {"bonus": 4, "zone": "C", "group": 3}
+    model = fd.FairTariff(lam=0, breakpoints={"bonus": [2, 4, 8]}, base_levels=bases).fit(table, claims)
+    rows = model.relativities().set_index("factor")
+    assert rows.loc["bonus", "at"].tolist() == [2, 4, 8]
+    assert (rows.loc["bonus", "relativity"] == 1).tolist() == [False, True, False]
+    zone = rows.loc["zone"].set_index("level")["relativity"]
+    assert (zone[["B", "C"]] == 1).tolist() == [False, True]
 
 
 @pytest.mark.parametrize("penalty", few(PENALTIES, "averages"))
 @pytest.mark.parametrize("objective", ["demographic_parity", "equalized_residuals"])
 def test_the_dependence_falls_with_lambda(penalty, objective):
     table, claims, _, age = policies(600)
+    of_premium = objective == "demographic_parity"
     # Errors that follow age: no factor but the bonus knows of it.
-    y = claims + 0.1 * (age - 45).clip(0) if objective == "equalized_residuals" else claims
+    y = claims if of_premium else claims + 0.1 * (age - 45).clip(0)
     found, errors = [], []
     for lam in (0, 0.03, 0.1, 0.3):
         model = fd.FairTariff(lam=lam, penalty=penalty, objective=objective, random_state=0)
         model.fit(table[["bonus", "zone"]], y, sensitive_features=age)
-        premium = model.predict(table)
-        u = premium - y if objective == "equalized_residuals" else premium
-        found.append(
-            fd.measure("pearson", u, age) ** 2 if penalty == "pearson" else fd.measure("hgr_kde", u, age)
-        )
+        u = model.predict(table) - (0 if of_premium else y)
+        found.append(abs(fd.measure("pearson" if penalty == "pearson" else "hgr_kde", u, age)))
         errors.append(model.score(table, y))
-    if objective == "demographic_parity":
-        assert all(b < a for a, b in pairwise(found))
-        assert found[-1] < 0.5 * found[0]
-        assert all(b < a for a, b in pairwise(errors))
-    else:
-        assert found[-1] < found[0]
+    assert found[-1] < found[0]
+    if of_premium:
+        assert all(b < a for path in (found, errors) for a, b in pairwise(path))
+        assert found[-1] < (0.5**0.5 if penalty == "pearson" else 0.5) * found[0]
 
 
 def test_what_is_minimised_is_what_networks_minimise():
@@ -202,16 +165,8 @@ def test_what_is_minimised_is_what_networks_minimise():
 
     table, claims, years, age = policies()
     table = table[["bonus", "zone"]]
-    model = fd.FairTariff(
-        lam=0.3,
-        penalty="hgr_spline",
-        balance=False,
-        alpha=0,
-        smooth=0,
-        tol=1e-10,
-        max_iter=500,
-        n_breakpoints=5,
-    )
+    how = {"balance": False, "alpha": 0, "smooth": 0, "tol": 1e-10, "max_iter": 500, "n_breakpoints": 5}
+    model = fd.FairTariff(lam=0.3, penalty="hgr_spline", **how)
     model.fit(table, claims, sensitive_features=age, sample_weight=years)
     x, loss = design(model.terms_, table), find_loss("poisson")
     penalty = PENALTIES["hgr_spline"].penalty_class()
@@ -227,9 +182,8 @@ def test_what_is_minimised_is_what_networks_minimise():
 
     least = objective(model.coef_, model.intercept_)
     assert least < objective(model.glm_coef_, model.glm_intercept_) - 0.01
-    for direction in np.eye(len(model.coef_)):
-        for step in (-0.02, 0.02):
-            assert objective(model.coef_ + step * direction, model.intercept_) > least
+    steps = 0.02 * np.eye(len(model.coef_))
+    assert all(objective(model.coef_ + step, model.intercept_) > least for step in (*steps, *-steps))
 
 
 @pytest.mark.parametrize("loss", few(["poisson", "gamma", "squared_error"], "poisson"))
@@ -237,12 +191,15 @@ def test_what_is_minimised_is_what_networks_minimise():
 def test_balanced_premiums_add_up_to_the_target(loss, lam):
     table, claims, years, age = policies()
     y = _target(loss, claims)
-    model = fd.FairTariff(loss=loss, lam=lam, **OPTIONS)
-    model.fit(table, y, sensitive_features=age, sample_weight=years)
-    assert years @ model.predict(table) == pytest.approx(years @ y, rel=1e-10)
-    plain = clone(model).set_params(balance=False).fit(table, y, sensitive_features=age, sample_weight=years)
-    ratio = model.predict(table) / plain.predict(table)
+    balanced, plain = (
+        fd.FairTariff(loss=loss, lam=lam, balance=balance, **OPTIONS)
+        .fit(table, y, sensitive_features=age, sample_weight=years)
+        .predict(table)
+        for balance in (True, False)
+    )
+    assert years @ balanced == pytest.approx(years @ y, rel=1e-10)
     if loss != "squared_error":
+        ratio = balanced / plain
         assert ratio == pytest.approx(np.full(len(y), ratio[0]))
         if lam or loss != "poisson":  # the Poisson GLM is balanced by itself
             assert abs(ratio[0] - 1) > 1e-6
@@ -276,46 +233,43 @@ def _gap(premium, age, years):
 
 def test_where_claims_are_weak_no_large_lambda_is_worse_than_one_flat_premium():
     table, claims, years, age = weak_policies()
-    train, test = np.arange(4000), np.arange(4000, 8000)
+    train, test = np.split(np.arange(8000), 2)
     flat = np.full(len(test), np.average(claims[train], weights=years[train]))
     loss = find_loss("poisson")
-    found = []
+    gaps, folds = [], []
     for lam in (0.3, 3.0, 1e4):
         model = fd.FairTariff(lam=lam, random_state=0)
         model.fit(table.iloc[train], claims[train], sensitive_features=age[train], sample_weight=years[train])
         premium = model.predict(table.iloc[test])
         more = years[test] * (loss.deviances(claims[test], premium) - loss.deviances(claims[test], flat))
-        noise = more.std() / np.sqrt(len(more))
-        found.append((_gap(premium, age[test], years[test]), premium.max() / premium.min()))
+        gaps.append(_gap(premium, age[test], years[test]))
+        folds.append(premium.max() / premium.min())
         if lam >= 3:
-            assert more.mean() < 2 * noise + 1e-9
-            assert found[-1][1] < 3
-    gaps, folds = zip(*found, strict=True)
-    assert all(b < a for a, b in pairwise(gaps))
-    assert all(b < a for a, b in pairwise(folds))
+            assert more.mean() < 2 * more.std() / np.sqrt(len(more)) + 1e-9
+            assert folds[-1] < 3
+    assert all(b < a for path in (gaps, folds) for a, b in pairwise(path))
     assert gaps[-1] < 1e-3
     assert folds[-1] < 1.01
 
 
 def test_what_does_not_follow_s_stays_while_the_averages_go():
     """Spread that counts at every λ would take it away long before the averages have gone."""
-    rng = np.random.default_rng(0)
-    age, years = rng.uniform(18, 85, 6000), rng.uniform(0.2, 1, 6000)
-    table = pd.DataFrame(
-        {"bonus": (50 - age) / 20 + rng.normal(size=6000), "power": rng.integers(4, 13, 6000).astype(float)}
+    rng, n = np.random.default_rng(0), 6000
+    age, years = rng.uniform(18, 85, n), rng.uniform(0.2, 1, n)
+    table = pd.DataFrame({"bonus": (50 - age) / 20 + rng.normal(size=n), "power": rng.integers(4.0, 13, n)})
+    claims = rng.poisson(0.1 * np.exp(0.2 * table["bonus"] + 0.15 * (table["power"] - 8)) * years) / years
+    fair, glm = (
+        fd.FairTariff(lam=lam, alpha=0.01, n_breakpoints=5).fit(
+            table, claims, sensitive_features=age, sample_weight=years
+        )
+        for lam in (0.2, 0)
     )
-    mean = 0.1 * np.exp(0.2 * table["bonus"] + 0.15 * (table["power"] - 8))
-    claims = rng.poisson(mean * years) / years
-    model = fd.FairTariff(lam=0.2, alpha=0.01, n_breakpoints=5)
-    model.fit(table, claims, sensitive_features=age, sample_weight=years)
 
     def reach(unpenalised):
-        rows = model.relativities(unpenalised=unpenalised)
+        rows = fair.relativities(unpenalised=unpenalised)
         return np.ptp(np.log(rows.loc[rows["factor"] == "power", "relativity"]))
 
-    glm = fd.FairTariff(lam=0, alpha=0.01, n_breakpoints=5).fit(table, claims, sample_weight=years)
-    gap, of_glm = (_gap(each.predict(table), age, years) for each in (model, glm))
-    assert gap < 0.1 * of_glm
+    assert _gap(fair.predict(table), age, years) < 0.1 * _gap(glm.predict(table), age, years)
     assert reach(False) > 0.95 * reach(True)
 
 
@@ -324,9 +278,8 @@ def test_balance_does_not_bring_back_what_residuals_have_lost(loss):
     """Premiums that are scaled afterwards have other residuals than those whose dependence was lowered."""
     table, claims, years, age = policies(1000)
     y = _target(loss, claims + 0.1 * (age - 45).clip(0))
-    model = fd.FairTariff(
-        loss=loss, lam=3.0, penalty="pearson", objective="equalized_residuals", tol=1e-7, n_breakpoints=6
-    )
+    how = {"penalty": "pearson", "objective": "equalized_residuals", "tol": 1e-7, "n_breakpoints": 6}
+    model = fd.FairTariff(loss=loss, lam=3.0, **how)
     model.fit(table[["bonus", "zone"]], y, sensitive_features=age, sample_weight=years)
     premium = model.predict(table)
     assert years @ premium == pytest.approx(years @ y, rel=1e-9)
@@ -364,8 +317,8 @@ def test_a_weight_is_a_number_of_rows():
 def test_what_was_not_there_in_training_counts_as_the_base_and_is_counted():
     table, claims, _, _ = policies()
     model = fd.FairTariff(lam=0).fit(table, claims)
-    base = {"zone": "B", "bonus": dict(zip(model.columns_, model.terms_, strict=True))["bonus"]}
-    known = table.assign(zone="B", bonus=base["bonus"].cells[base["bonus"].base])
+    bonus = dict(zip(model.columns_, model.terms_, strict=True))["bonus"]
+    known = table.assign(zone="B", bonus=bonus.cells[bonus.base])
     other = known.assign(zone="Z", bonus=np.nan)
     with pytest.warns(UserWarning, match=r"count as the base, in: “bonus” \(400\), “zone” \(400\)"):
         premiums = model.predict(other)
@@ -373,32 +326,31 @@ def test_what_was_not_there_in_training_counts_as_the_base_and_is_counted():
 
 
 @pytest.mark.parametrize(
-    ("options", "column"),
+    "options",
     [
-        ({"penalty": "hgr_nn"}, "penalty"),
-        ({"alpha": np.nan}, "alpha"),
-        ({"n_breakpoints": 1}, "n_breakpoints"),
-        ({"breakpoints": {"zone": [1, 2]}}, "breakpoints"),
-        ({"breakpoints": {"bonus": [2, 1]}}, "breakpoints"),
-        ({"bands": {"bonus": [1]}, "breakpoints": {"bonus": [1, 2]}}, "bands"),
-        ({"bands": {"height": [1]}}, "bands"),
-        ({"interactions": [("zone", "age")]}, "interactions"),
-        ({"base_levels": {"zone": "Z"}}, "base_levels"),
-        ({"categorical_features": ["height"]}, "categorical_features"),
+        {"penalty": "hgr_nn"},
+        {"alpha": np.nan},
+        {"n_breakpoints": 1},
+        {"breakpoints": {"zone": [1, 2]}},
+        {"breakpoints": {"bonus": [2, 1]}},
+        {"bands": {"bonus": [1]}, "breakpoints": {"bonus": [1, 2]}},
+        {"bands": {"height": [1]}},
+        {"interactions": [("zone", "age")]},
+        {"base_levels": {"zone": "Z"}},
+        {"categorical_features": ["height"]},
     ],
 )
-def test_options_that_cannot_be_used_are_named(options, column):
+def test_options_that_cannot_be_used_are_named(options):
     table, claims, _, age = policies(60)
     with pytest.raises(OptionError) as caught:
         fd.FairTariff(**({"lam": 0.5} | options)).fit(table, claims, sensitive_features=age)
-    assert [problem.column for problem in caught.value.problems] == [column]
+    assert [problem.column for problem in caught.value.problems] == [next(iter(options))]
 
 
 def test_data_that_cannot_be_used_is_named():
     table, claims, _, _ = policies(1500)
-    names = table.assign(name=[f"policy {i}" for i in range(len(table))])
     with pytest.raises(DataError, match=r"“name”: the column has more than 1,000 levels"):
-        fd.FairTariff(lam=0).fit(names, claims)
+        fd.FairTariff(lam=0).fit(table.assign(name=[f"policy {i}" for i in range(1500)]), claims)
     with pytest.raises(DataError, match="gamma"):
         fd.FairTariff(lam=0, loss="gamma").fit(table, claims)
     with pytest.raises(OptionError, match="needs the sensitive"):
@@ -412,31 +364,27 @@ def test_a_descent_cut_short_warns():
 
 
 def test_averages_of_classes_and_of_a_number_beside_them_become_one():
-    rng = np.random.default_rng(0)
-    region, sex = rng.choice(list("abcd"), 3_000, p=[0.5, 0.3, 0.17, 0.03]), rng.choice(["F", "M"], 3_000)
-    age = rng.uniform(18, 80, 3_000)
+    rng, n = np.random.default_rng(0), 3000
+    region, sex = rng.choice(list("abcd"), n, p=[0.5, 0.3, 0.17, 0.03]), rng.choice(["F", "M"], n)
+    age = rng.uniform(18, 80, n)
     table = pd.DataFrame(
-        {
-            "km": rng.normal(15, 5, 3_000) + 8 * (region == "c"),
-            "bonus": age / 10 + rng.normal(size=3_000),
-            "use": np.where(rng.random(3_000) < 0.3 + 0.4 * (sex == "M"), "work", "home"),
-        }
+        {"km": rng.normal(15, 5, n) + 8 * (region == "c"), "bonus": age / 10 + rng.normal(size=n)}
     )
-    claims = rng.poisson(
-        np.exp(-2 + 0.06 * table["km"] + 0.1 * table["bonus"] + 0.3 * (table["use"] == "work"))
-    )
+    table["work"] = rng.random(n) < 0.3 + 0.4 * (sex == "M")
+    claims = rng.poisson(np.exp(-2 + 0.06 * table["km"] + 0.1 * table["bonus"] + 0.3 * table["work"]))
 
-    def gaps(s, lam):
-        premium = (
-            fd.FairTariff(lam=lam, random_state=0).fit(table, claims, sensitive_features=s).predict(table)
-        )
-        of_classes = [
-            np.ptp(pd.Series(premium).groupby(each).mean()) / premium.mean() for each in (region, sex)
-        ]
-        return [*of_classes, abs(np.corrcoef(premium, age)[0, 1])], premium
+    def premium(s, lam):
+        return fd.FairTariff(lam=lam, random_state=0).fit(table, claims, sensitive_features=s).predict(table)
 
-    before, glm = gaps(region, 0.0)
-    assert (glm == gaps(sex, 0.0)[1]).all()
-    assert min(before) > 0.1
-    assert gaps(region, 1.0)[0][0] < 0.02
-    assert max(gaps(pd.DataFrame({"age": age, "sex": sex}), 1.0)[0][1:]) < 0.02
+    def gap(premium, classes):
+        return np.ptp(pd.Series(premium).groupby(classes).mean()) / premium.mean()
+
+    def slope(premium):
+        return abs(np.corrcoef(premium, age)[0, 1])
+
+    glm = premium(region, 0.0)
+    assert (glm == premium(sex, 0.0)).all()
+    assert min(gap(glm, region), gap(glm, sex), slope(glm)) > 0.1
+    assert gap(premium(region, 1.0), region) < 0.02
+    both = premium(pd.DataFrame({"age": age, "sex": sex}), 1.0)
+    assert max(gap(both, sex), slope(both)) < 0.02

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import subprocess
 import sys
+import zipfile
 from functools import cache
 
 import numpy as np
@@ -53,10 +56,9 @@ def test_the_table_alone_gives_the_premiums_of_the_model(loss, base, way, tmp_pa
     model = fitted(loss)
     relativities = through(way, model.relativities(base=base), tmp_path)
     for rows in (table, others):
-        assert fd.rate(relativities, rows) == pytest.approx(model.predict(rows), rel=1e-9)
+        for each in (relativities, relativities.sample(frac=1, random_state=0)):
+            assert fd.rate(each, rows) == pytest.approx(model.predict(rows), rel=1e-9)
     assert np.ptp(model.predict(others)) > 0.1
-    shuffled = relativities.sample(frac=1, random_state=0)
-    assert fd.rate(shuffled, table) == pytest.approx(model.predict(table), rel=1e-9)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -72,7 +74,7 @@ def test_hostile_levels_and_names_rate_as_they_are(way, tmp_path):
     assert fd.rate(through(way, relativities, tmp_path), x) == pytest.approx(premiums, rel=1e-9)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     st.lists(
         st.text(st.characters(exclude_categories=["Cs"]), max_size=12), min_size=1, max_size=12, unique=True
@@ -80,11 +82,10 @@ def test_hostile_levels_and_names_rate_as_they_are(way, tmp_path):
 )
 def test_any_level_comes_back_from_both_files(tmp_path_factory, levels):
     folder = tmp_path_factory.mktemp("levels")
-    rows = [
-        {"kind": "base", "relativity": 2.0},
-        *({"factor": "zone", "kind": "level", "level": each} for each in levels),
-    ]
-    table = pd.DataFrame(rows).assign(relativity=np.arange(2.0, len(rows) + 2))
+    table = pd.DataFrame(
+        {"factor": "zone", "kind": ["base"] + ["level"] * len(levels), "level": [None, *levels]}
+    )
+    table["relativity"] = np.arange(2.0, len(table) + 2)
     rows = pd.DataFrame({"zone": pd.Series(levels, dtype=object)})
     expected = fd.rate(table, rows)
     assert expected == pytest.approx(2 * np.arange(3.0, len(levels) + 3))
@@ -95,19 +96,15 @@ def test_any_level_comes_back_from_both_files(tmp_path_factory, levels):
 @pytest.mark.parametrize("way", WAYS)
 def test_every_number_comes_back_to_its_last_bit(way, tmp_path):
     rng = np.random.default_rng(0)
-    numbers = np.append(
-        np.exp(rng.normal(0, 20, 300)), [5e-324, 1.7976931348623157e308, 0.1 + 0.2, 1 / 3, 1e16]
-    )
-    points = pd.DataFrame({"factor": "km", "kind": "breakpoint", "from": -numbers, "relativity": numbers})
-    table = pd.concat([pd.DataFrame([{"kind": "base", "relativity": 0.1}]), points], ignore_index=True)
-    again = through(way, table, tmp_path)
-    for name in ("relativity", "from"):
-        np.testing.assert_array_equal(again[name], table[name])
+    numbers = [*np.exp(rng.normal(0, 20, 300)), 5e-324, 1.7976931348623157e308, 0.1 + 0.2, 1 / 3, 1e16]
+    table = pd.DataFrame({"factor": "km", "kind": "breakpoint", "from": numbers, "relativity": numbers})
+    table.loc[0, ["factor", "kind", "from"]] = [None, "base", np.nan]
+    table["from"] *= -1
+    again = through(way, table, tmp_path)[["relativity", "from"]]
+    pd.testing.assert_frame_equal(again, table[["relativity", "from"]], check_exact=True)
 
 
 def test_no_cell_of_a_file_is_a_formula_or_a_link(tmp_path):
-    import zipfile
-
     x = pd.DataFrame({"=evil()": HOSTILE * 3})
     model = fd.FairTariff(lam=0).fit(x, np.arange(len(x)) % 7)
     model.export(tmp_path / "t.xlsx")
@@ -115,14 +112,10 @@ def test_no_cell_of_a_file_is_a_formula_or_a_link(tmp_path):
         sheets = [book.read(name) for name in book.namelist() if name.startswith("xl/worksheets/")]
     assert len([name for name in sheets if b"<sheetData>" in name]) == 2
     assert not any(b"<f>" in sheet or b"hyperlink" in sheet for sheet in sheets)
-    import csv
-    import io
-
     text = csv_of(model.relativities()).decode("utf-8-sig")
     cells = [cell for row in csv.reader(io.StringIO(text, newline="")) for cell in row]
-    numbers = [cell for cell in cells if cell.startswith("-")]
     assert not any(cell.startswith(("=", "+", "@", "\t", "\r")) for cell in cells)
-    assert all(np.isfinite(float(cell)) for cell in numbers)
+    assert all(np.isfinite(float(cell)) for cell in cells if cell.startswith("-"))
 
 
 def test_what_a_table_has_no_relativity_for_is_named_with_its_rows_or_counts_as_the_base():
@@ -146,17 +139,16 @@ def test_what_a_table_has_no_relativity_for_is_named_with_its_rows_or_counts_as_
 
 def _changed(**cells):
     """A small table with every kind of row, one cell of which is another."""
-    table = pd.DataFrame(
-        [
-            {"kind": "base", "relativity": 100.0},
-            {"factor": "zone", "kind": "level", "level": "A", "relativity": 1.0},
-            {"factor": "zone", "kind": "level", "level": "B", "relativity": 1.5},
-            {"factor": "age", "kind": "breakpoint", "at": 20.0, "relativity": 2.0},
-            {"factor": "age", "kind": "breakpoint", "at": 60.0, "relativity": 1.0},
-            {"factor": "value", "kind": "band", "to": 10.0, "relativity": 1.0},
-            {"factor": "value", "kind": "band", "from": 10.0, "relativity": 3.0},
-        ]
-    )
+    rows = [
+        (None, "base", None, None, None, None, 100.0),
+        ("zone", "level", "A", None, None, None, 1.0),
+        ("zone", "level", "B", None, None, None, 1.5),
+        ("age", "breakpoint", None, 20.0, None, None, 2.0),
+        ("age", "breakpoint", None, 60.0, None, None, 1.0),
+        ("value", "band", None, None, None, 10.0, 1.0),
+        ("value", "band", None, None, 10.0, None, 3.0),
+    ]
+    table = pd.DataFrame(rows, columns=["factor", "kind", "level", "at", "from", "to", "relativity"])
     for name, (row, cell) in cells.items():
         table.loc[row, name] = cell
     return table
@@ -196,15 +188,22 @@ def test_other_tables_and_files_are_refused(tmp_path):
         fd.rate(pd.DataFrame({"factor": ["a"], "kind": ["base"]}), pd.DataFrame({"a": [1]}))
     with pytest.raises(OptionError, match=r"\.csv or an \.xlsx"):
         export(_changed(), tmp_path / "t.pkl")
-    for name in ("t.csv", "t.xlsx"):
-        with pytest.raises(StorageError, match="can't be read as a tariff"):
-            fd.read_tariff(tmp_path / name)
+    for name in ("damaged.csv", "damaged.xlsx"):
         (tmp_path / name).write_bytes(b"\xff\xfe\x00garbage")
+    for name in ("missing.csv", "missing.xlsx", "damaged.csv", "damaged.xlsx"):
         with pytest.raises(StorageError, match="can't be read as a tariff"):
             fd.read_tariff(tmp_path / name)
 
 
-#: Reads a tariff with a gigabyte of address space beyond what the imports take.
+def _book(path, cells):
+    book = xlsxwriter.Workbook(path)
+    sheet = book.add_worksheet("Relativities")
+    for place, cell in cells.items():
+        sheet.write(*place, cell)
+    book.close()
+
+
+#: Reads tariffs with a gigabyte of address space beyond what the imports take.
 CONFINED = """
 import resource, sys
 import fairdash as fd
@@ -212,39 +211,25 @@ from fairdash.errors import StorageError
 from fairdash.tariff import files
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + 10**9, used + 10**9))
-try:
-    fd.read_tariff(sys.argv[1])
-except StorageError as error:
-    print(error)
+for path in sys.argv[1:]:
+    try:
+        fd.read_tariff(path)
+    except StorageError as error:
+        print(error)
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
 def test_a_cell_in_the_last_corner_takes_no_memory(tmp_path):
     far = tmp_path / "far.xlsx"
-    book = xlsxwriter.Workbook(far)
-    sheet = book.add_worksheet("Relativities")
-    sheet.write(0, 0, "factor")
-    sheet.write(2**20 - 1, 2**14 - 1, 1)
-    book.close()
+    _book(far, {(0, 0): "factor", (2**20 - 1, 2**14 - 1): 1})
     assert far.stat().st_size < 10_000
     commas = tmp_path / "commas.csv"
     commas.write_bytes(b"," * 30_000_000)
-    for path, says in ((far, "17,179,869,184 cells"), (commas, "5,000,000 cells")):
-        done = subprocess.run(
-            [sys.executable, "-c", CONFINED, str(path)], capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr[-500:]
-        assert "can't be read as a tariff" in done.stdout
-        assert says in done.stdout
-
-
-def _book(path, *rows):
-    book = xlsxwriter.Workbook(path)
-    sheet = book.add_worksheet("Relativities")
-    for k, row in enumerate(rows):
-        sheet.write_row(k, 0, row)
-    book.close()
+    said = subprocess.check_output([sys.executable, "-c", CONFINED, far, commas], text=True).splitlines()
+    for line, cells in zip(said, ("17,179,869,184 cells", "5,000,000 cells"), strict=True):
+        assert "can't be read as a tariff" in line
+        assert cells in line
 
 
 @pytest.mark.parametrize(
@@ -261,7 +246,7 @@ def _book(path, *rows):
 def test_junk_is_no_tariff(header, row, says, tmp_path):
     """A table without the columns of a tariff was read as an empty one."""
     rows = [header] if row is None else [header, row]
-    _book(tmp_path / "t.xlsx", *rows)
+    _book(tmp_path / "t.xlsx", {(k, j): cell for k, row in enumerate(rows) for j, cell in enumerate(row)})
     (tmp_path / "t.csv").write_text("\n".join(",".join(map(str, each)) for each in rows), encoding="utf-8")
     for name in ("t.xlsx", "t.csv"):
         with pytest.raises(StorageError, match=says):
@@ -279,6 +264,4 @@ def test_the_words_say_how_to_rate():
     for part in ("the pair “zone” and “gender”", "straight line", "A band includes", "missing cell"):
         assert part in words
     added = fd.FairTariff(lam=0, loss="squared_error").fit(table[["bonus"]], claims).formula()
-    assert "plus points" in added
-    assert "relativit" not in added
-    assert "band" not in added
+    assert [part in added for part in ("plus points", "relativit", "band")] == [True, False, False]

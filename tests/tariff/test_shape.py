@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import doctest
 from dataclasses import replace
-from importlib import import_module
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -53,41 +50,37 @@ def test_smoothed_relativities_are_nearer_to_a_smooth_truth_and_turn_less_often(
     def effect(wear):
         return 0.8 * np.sin(2.5 * wear)
 
-    nearer, fewer = [], []
+    def distance_and_turns(smooth):
+        model = fd.FairTariff(lam=0, smooth=smooth).fit(table, claims, sample_weight=years)
+        at, found, share = curve(model, base="average")
+        assert (model.smooth_["wear"] > 0) == (smooth == "auto")
+        return (np.log(found) - effect(at) + effect(at) @ share) ** 2 @ share, turns(found)
+
+    nearer = []
     for seed in range(4):
         table, claims, years, _ = claims_of(effect, seed=seed)
-        away, bends = [], []
-        for smooth in (0, "auto"):
-            model = fd.FairTariff(lam=0, smooth=smooth).fit(table, claims, sample_weight=years)
-            at, found, share = curve(model, base="average")
-            truth = effect(at) - effect(at) @ share
-            away.append((np.log(found) - truth) ** 2 @ share)
-            bends.append(turns(found))
-        assert model.smooth_["wear"] > 0
-        nearer.append(away[1] < 0.5 * away[0])
-        fewer.append(bends[1] < bends[0])
+        (rough, bends), (smoothed, fewer) = (distance_and_turns(smooth) for smooth in (0, "auto"))
+        nearer.append(smoothed < 0.5 * rough)
+        assert fewer < bends
     assert sum(nearer) >= 3
-    assert all(fewer)
 
 
-def test_a_jump_stays_as_far_as_held_out_rows_tell():
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_jump_stays_as_far_as_held_out_rows_tell(seed):
     def jump(wear):
         return 1.0 * (wear > 0.5)
 
-    worse = []
-    for seed in range(2):
-        table, claims, years, _ = claims_of(jump, n=6000, seed=seed)
-        new, others, weight, _ = claims_of(jump, n=6000, seed=100 + seed)
-        errors = []
-        for smooth in (0, "auto"):
-            model = fd.FairTariff(lam=0, smooth=smooth).fit(table, claims, sample_weight=years)
-            errors.append(weight * POISSON.deviances(others, model.predict(new)))
-        more = errors[1] - errors[0]
-        worse.append(more.mean() > 2 * more.std() / np.sqrt(len(more)))
-        at, found, _ = curve(model)
-        low, high = (np.log(np.interp(where, at, found)) for where in (0.4, 0.6))
-        assert high - low > 0.5
-    assert not any(worse)
+    table, claims, years, _ = claims_of(jump, n=6000, seed=seed)
+    new, others, weight, _ = claims_of(jump, n=6000, seed=100 + seed)
+    rough, smooth = (
+        fd.FairTariff(lam=0, smooth=each).fit(table, claims, sample_weight=years) for each in (0, "auto")
+    )
+    errors = [weight * POISSON.deviances(others, model.predict(new)) for model in (rough, smooth)]
+    more = errors[1] - errors[0]
+    assert more.mean() <= 2 * more.std() / np.sqrt(len(more))
+    at, found, _ = curve(smooth)
+    low, high = np.log(np.interp([0.4, 0.6], at, found))
+    assert high - low > 0.5
 
 
 @pytest.mark.parametrize("loss", few(["poisson", "gamma", "squared_error"], "poisson"))
@@ -96,30 +89,22 @@ def test_no_smoothness_is_the_ridge_and_more_of_it_ends_at_a_line(loss):
     y = _target(loss, claims)
     terms = choose_terms(table, years, TermOptions(bands={"value": 6}))
     shape = Shape.of(terms, alpha=1e-3, smooth=0.0, monotone={})
-    assert shape.is_ridge
-    assert shape.alpha == 1e-3
+    assert (shape.is_ridge, shape.alpha) == (True, 1e-3)
 
     def fit(smooth):
-        options = FitOptions(loss=find_loss(loss), alpha=1e-5, smooth=smooth)
-        fitted = fit_terms(
-            terms, table, y, options=options, s=None, sample_weight=years, lams=[0.0], random_state=0
-        )
+        how = {"options": FitOptions(loss=find_loss(loss), alpha=1e-5, smooth=smooth), "lams": [0.0]}
+        fitted = fit_terms(terms, table, y, s=None, sample_weight=years, random_state=0, **how)
         return fitted.coefficients[0]
 
     # By scikit-learn, and by Newton's method of one's own: the same problem has the same solution.
     assert fit(1e-12) == pytest.approx(fit(0.0), abs=1e-5)
     stiff = fit(1e6)
-    bonus, value = (term.values(stiff[None, block])[0, : term.n_places]
-                    for term, block in zip(terms, _blocks(terms), strict=True)
-                    if term.column in ("bonus", "value"))  # fmt: skip
-    for line in (bonus, value):
-        assert np.diff(line, 2) == pytest.approx(0, abs=1e-5)
-        assert np.ptp(line) > 1e-3
-
-
-def _blocks(terms):
-    edges = np.cumsum([0, *(term.width for term in terms)])
-    return [slice(a, b) for a, b in pairwise(edges)]
+    blocks = np.split(stiff, np.cumsum([term.width for term in terms])[:-1])
+    for term, block in zip(terms, blocks, strict=True):
+        if term.column in ("bonus", "value"):
+            line = term.values(block[None])[0, : term.n_places]
+            assert np.diff(line, 2) == pytest.approx(0, abs=1e-5)
+            assert np.ptp(line) > 1e-3
 
 
 HELD = {"bonus": 1, "value": -1}
@@ -136,12 +121,10 @@ def test_monotone_relativities_are_so_exactly(loss, lam, smooth, tmp_path):
     model.fit(table, y, sensitive_features=age, sample_weight=years)
     name = "points" if loss == "squared_error" else "relativity"
     model.export(tmp_path / "tariff.csv")
-    for shown in (
-        model.relativities(), model.relativities(base="average"), model.relativities(unpenalised=True),
-        model.relativities().round(2), fd.read_tariff(tmp_path / "tariff.csv"),
-    ):  # fmt: skip
+    shown = [model.relativities(**each) for each in ({}, {"base": "average"}, {"unpenalised": True})]
+    for each in (*shown, shown[0].round(2), fd.read_tariff(tmp_path / "tariff.csv")):
         for factor, sign in HELD.items():
-            rows = shown[(shown["factor"] == factor) & (shown["kind"] != "missing")]
+            rows = each[(each["factor"] == factor) & (each["kind"] != "missing")]
             assert (sign * np.diff(rows[name]) >= 0).all()
     ordered = table.iloc[np.zeros(50, dtype=int)].assign(bonus=np.linspace(0, 12, 50), zone="A")
     assert (np.diff(model.predict(ordered)) >= -1e-12).all()
@@ -149,11 +132,14 @@ def test_monotone_relativities_are_so_exactly(loss, lam, smooth, tmp_path):
         assert years @ model.predict(table) == pytest.approx(years @ y, rel=1e-9)
     free = fd.FairTariff(**how, **own).fit(table, y, sensitive_features=age, sample_weight=years)
     assert free.monotone_cost_ is None
-    both = [find_loss(loss).mean_deviance(y, each.predict(table), years) for each in (model, free)]
-    cost = model.monotone_cost_.loc["training"]
-    flat = find_loss(loss).mean_deviance(y, np.full(len(y), np.average(y, weights=years)), years)
     assert model.smooth_ == free.smooth_
-    assert [cost["monotone"], cost["free"]] == pytest.approx([each / flat for each in both], rel=1e-6)
+    flat = np.full(len(y), np.average(y, weights=years))
+    own, others, most = (
+        find_loss(loss).mean_deviance(y, each, years)
+        for each in (model.predict(table), free.predict(table), flat)
+    )
+    cost = model.monotone_cost_.loc["training"]
+    assert cost[["monotone", "free"]].tolist() == pytest.approx([own / most, others / most], rel=1e-6)
     assert cost["cost"] == pytest.approx(cost["monotone"] - cost["free"])
     if lam == 0:
         assert cost["cost"] > -1e-9
@@ -164,10 +150,8 @@ def test_what_it_costs_is_shown():
     model = fd.FairTariff(lam=0, monotone={"wear": 1}).fit(table, claims, sample_weight=years)
     cost = model.monotone_cost_
     assert list(cost.index) == ["training", "held out"]
-    assert list(cost.columns) == ["monotone", "free", "cost", "noise"]
     # A wave that may not fall loses much, and beyond noise.
-    assert (cost["cost"] > 0.02).all()
-    assert (cost["cost"] > 2 * cost["noise"]).all()
+    assert (cost["cost"] > np.maximum(0.02, 2 * cost["noise"])).all()
     said = model.formula().splitlines()[-1]
     assert said.startswith("Constraints: “wear” may only rise. On held-out rows the deviance is 0.9")
     assert f"{cost.loc['held out', 'cost']:+.4f}" in said
@@ -182,7 +166,7 @@ def test_a_fair_monotone_tariff_is_where_nothing_monotone_is_lower():
     from fairdash.tariff.glm import fit_glm
     from fairdash.tariff.stack import TariffStack, minimise_monotone
 
-    table, claims, years, age = claims_of(lambda wear: 2 * wear, n=1500)
+    table, claims, years, age = claims_of(lambda wear: 2 * wear, n=800)
     terms = choose_terms(table, years, TermOptions(n_breakpoints=8))
     options, lams = FitOptions(loss=POISSON), np.array([0.3, 3.0])
     shape = Shape.of(terms, alpha=1e-5, smooth=0.01, monotone={"wear": 1, "noise": 1})
@@ -226,11 +210,6 @@ def test_what_cannot_be_shaped_is_named_with_what_to_do(options, said):
     assert [problem.column for problem in caught.value.problems] == [next(iter(options))]
 
 
-@pytest.mark.parametrize("module", ["shape"])
-def test_the_modules_examples_hold(module):
-    assert doctest.testmod(import_module(f"fairdash.tariff.{module}")).failed == 0
-
-
 LAMS = (0.0, 1.0)
 
 
@@ -252,11 +231,10 @@ def test_weak_claims_are_foretold_better_at_every_weight() -> None:
     errors = {}
     for shrink in (False, True):
         found = fit_tariffs(data, splits, lams=LAMS, options=options, shrink=shrink)
-        tests = [splits[j].test for j in found.members["split"]]
-        each = [
-            POISSON.mean_deviance(y[rows], p[rows], weight[rows])
-            for p, rows in zip(found.predictions, tests, strict=True)
-        ]
+        each = []
+        for price, split in zip(found.predictions, found.members["split"], strict=True):
+            rows = splits[split].test
+            each.append(POISSON.mean_deviance(y[rows], price[rows], weight[rows]))
         errors[shrink] = pd.Series(each).groupby(found.members["lam"].to_numpy()).mean()
     assert (errors[True] < 0.99 * errors[False]).all()
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from tests.auditing.worlds.columns import COLUMNS
-from tests.auditing.worlds.costs import COSTS
 from tests.auditing.worlds.shapes import SHAPES
 from tests.auditing.worlds.tables import TABLES
-from tests.auditing.worlds.traps import TRAPS
 
-WORLDS = {each.name: each for each in (*SHAPES, *COSTS, *COLUMNS, *TABLES, *TRAPS)}
+WORLDS = {each.name: each for each in (*SHAPES, *COLUMNS, *TABLES)}

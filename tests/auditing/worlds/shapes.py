@@ -1,4 +1,4 @@
-"""Worlds of a price along the attribute: its shape, its spread, and how surely it can be seen."""
+"""Worlds of a price along the attribute, and of its cost, which explains a gap or shows an undercharge."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pandas as pd
 
 from fairdash.auditing.plan import QUESTIONS
 from tests.auditing.worlds.drawing import (
+    CV,
     LOSS_RATIO,
     OTHER,
     Array,
@@ -15,12 +16,12 @@ from tests.auditing.worlds.drawing import (
     book,
     flat,
     line,
+    noise,
     of_age,
     portfolio,
     uniform,
 )
 from tests.auditing.worlds.truths import (
-    Truth,
     World,
     between,
     cell,
@@ -28,7 +29,6 @@ from tests.auditing.worlds.truths import (
     gap,
     highest,
     lowest,
-    measure,
     near,
     never,
     no_answer,
@@ -37,34 +37,29 @@ from tests.auditing.worlds.truths import (
     verdict,
 )
 
-Truths = dict[int, tuple[Truth, ...]]
-
 WITH_COST = {"outcome": "claims", "controls": ["zone"]}
 #: One price, and no model of it.
-ALONE: Truths = {10: no_answer(), 11: no_answer()}
+ALONE = {10: no_answer(), 11: no_answer()}
 #: Without factors nothing can be said of them.
 NO_FEATURES = {"features": []}
-NO_COST: Truths = {
+NO_COST = {
     3: (says("name an outcome"),),
     4: no_answer(QUESTIONS[4].missing),
     5: no_answer(QUESTIONS[5].missing),
     8: no_answer("This question needs"),
+    9: (silent("is missing"),),
     **ALONE,
 }
 
 #: Neither price nor cost follows the attribute: every gap is 0.
-FLAT: Truths = {
+FLAT = {
     1: (
         verdict("independence", "below"),
-        near(measure("direction"), 0, 0.004),
+        near("direction", 0, 0.004),
         between(gap(column="p_value"), 0.001, 1),
     ),
     2: (curve(of_age(flat)), curve(lambda age: 0.05 + 0 * age, "dearest_curve", 1.0)),
-    3: (
-        near(measure("gap_s10_s90"), 0, 0.004),
-        near(measure("earned_s10_s90"), 0, 0.007),
-        near(measure("left_s10_s90"), 0, 0.007),
-    ),
+    3: (near("gap_s10_s90", 0, 0.004), near("earned_s10_s90", 0, 0.007), near("left_s10_s90", 0, 0.007)),
     4: (
         verdict("conditional_independence", "below"),
         between(gap("conditional_independence", "p_value"), 0.001, 1),
@@ -72,37 +67,34 @@ FLAT: Truths = {
     5: (
         verdict("sufficiency", "below"),
         never("equalized_residuals", "above"),
-        near(measure("loss_ratio"), LOSS_RATIO, 0.002),
+        near("loss_ratio", LOSS_RATIO, 0.002),
     ),
-    6: (between(measure("share_of_variance"), 0, 0.03), silent("The price uses it")),
-    7: (near(measure("paid_above_of_all"), 0, 0.0012),),
+    6: (between("share_of_variance", 0, 0.03), silent("The price uses it")),
+    7: (near("paid_above_of_all", 0, 0.0012),),
     8: (
         near(cell("premiums", "mean", premium="best_estimate"), 1, 0.005),
-        between(measure("proxy_effect"), 0, 0.03),
-        between(measure("cost_of_parity"), 0, 0.03),
+        between("proxy_effect", 0, 0.03),
+        between("cost_of_parity", 0, 0.03),
     ),
     9: (says("there are enough rows"), silent("is missing")),
     **ALONE,
 }
 
 #: The price is a line from 1 − G/2 to 1 + G/2; neither cost nor a factor has to do with the attribute.
-LINE: Truths = {
+LINE = {
     1: (
         verdict("independence", "above"),
         near(gap(), 0.95 * G, 0.009),
-        near(measure("direction"), 0.8 * G, 0.006),
-        near(measure("typical_gap"), G / np.sqrt(12), 0.002),
+        near("direction", 0.8 * G, 0.006),
+        near("typical_gap", G / np.sqrt(12), 0.002),
     ),
     2: (curve(of_age(line())), between(lowest(), 20, 25), between(highest(), 75, 80)),
     3: (
-        near(measure("gap_s10_s90"), 0.8 * G, 0.006),
-        near(measure("earned_s10_s90"), 0, 0.008),
-        near(measure("left_s10_s90"), 0.8 * G, 0.006),
+        near("gap_s10_s90", 0.8 * G, 0.006),
+        near("earned_s10_s90", 0, 0.008),
+        near("left_s10_s90", 0.8 * G, 0.006),
     ),
-    4: (
-        verdict("conditional_independence", "above"),
-        near(gap("conditional_independence"), 0.95 * G, 0.009),
-    ),
+    4: (verdict("conditional_independence", "above"), near(gap("conditional_independence"), 0.95 * G, 0.009)),
     5: (
         # At one price the older have less power, so that their cost varies by the factor's spread, under 3 %.
         verdict("sufficiency", "below"),
@@ -111,16 +103,13 @@ LINE: Truths = {
         says("Low prices are too low and high prices too high"),
     ),
     6: (
-        near(measure("share_of_variance"), (G**2 / 12) / (G**2 / 12 + OTHER), 0.01),
-        between(measure("uses_itself", "ci_low"), 0.5, 1),
+        near("share_of_variance", (G**2 / 12) / (G**2 / 12 + OTHER), 0.01),
+        between("uses_itself ci_low", 0.5, 1),
         # A price without proxy discrimination has the factor's effect and nothing else of the price.
-        between(measure("proxy_discrimination"), 0.8, 1),
+        between("proxy_discrimination", 0.8, 1),
     ),
     # The older half pays G/4 too much a head, and no cost explains it.
-    7: (
-        near(measure("paid_above_per_head"), G / 4, 0.0035),
-        near(measure("paid_above_of_all"), G / 8, 0.0013),
-    ),
+    7: (near("paid_above_per_head", G / 4, 0.0035), near("paid_above_of_all", G / 8, 0.0013)),
     8: FLAT[8],
     9: (says("there are enough rows"),),
     **ALONE,
@@ -156,141 +145,241 @@ def _five_ages(n: int, rng: Rng) -> pd.DataFrame:
 #: Of the twelve steps of u above the 95th percentile, seven are above 0.97.
 _TOP_MEAN = 1 + _STEP * 7 / 240
 
+#: Cost follows the attribute as the price does.
+EARNED = LINE | {
+    3: (
+        near("gap_s10_s90", 0.8 * G, 0.006),
+        near("earned_s10_s90", 0.8 * G, 0.009),
+        near("left_s10_s90", 0, 0.007),
+    ),
+    5: (
+        verdict("sufficiency", "below"),
+        never("equalized_residuals", "above"),
+        # The residual's mean is 0 at every age, but its spread is not: the p-value is of means.
+        between(gap("equalized_residuals", "p_value"), 0.01, 1),
+        near("loss_ratio", LOSS_RATIO, 0.002),
+    ),
+    6: LINE[6][:2],
+    7: (near("paid_above_mean_per_head", G / 4, 0.0035), near("paid_above_of_all", 0, 0.0012)),
+    8: (
+        near(cell("premiums", "mean", premium="best_estimate"), 1, 0.005),
+        near(cell("premiums", "gap", premium="best_estimate"), 0.95 * G, 0.02),
+        # No factor tells of the attribute: what is learned without it has no gap.
+        between(cell("premiums", "gap", premium="unaware"), 0, 0.05),
+        between(cell("premiums", "gap", premium="corrective"), 0, 0.05),
+        between("proxy_effect", 0, 0.03),
+        # A line becomes flat: E|G (u − ½)| = G/4.
+        near("cost_of_parity", G / 4, 0.005),
+    ),
+}
+
+
+def _loaded(n: int, rng: Rng) -> pd.DataFrame:
+    u = uniform(n, rng)
+    frame = portfolio(u, rng, line()(u), cv=CV)
+    expected = frame["price"] / 1.3
+    return frame.assign(expected=expected, claims=expected * noise(rng, n, 1.0))
+
+
+def _few_claims(n: int, rng: Rng) -> pd.DataFrame:
+    frame = portfolio(uniform(n, rng), rng, 1.0, cv=0.0001)
+    return frame.assign(claims=np.where(rng.permutation(n) < n // 100, 7_000.0, 0.0))
+
+
 SHAPES = (
+    World("no effect", "price and cost follow power alone", book(flat, flat), 600, WITH_COST).where(FLAT),
     World(
-        name="no effect",
-        about="price and cost follow power alone",
-        make=book(flat, flat),
-        rows=600,
-        options=WITH_COST,
-        truths=FLAT,
+        "linear gap", "the price rises by 30 % with age, cost does not", book(line(), flat), 600, WITH_COST
+    ).where(LINE),
+    World("U-shape", "the youngest and the oldest pay 27 % more; no correlation", book(_u_shape), 600).where(
+        NO_COST,
+        q1=(
+            verdict("independence", "above"),
+            # E[(u − ½)² | u < 0.05] = (0.5³ − 0.45³) / 0.15, against 0 in the middle.
+            near(gap(), _A * (0.5**3 - 0.45**3) / 0.15, 0.005),
+            near("direction", 0, 0.014),
+            # Var((u − ½)²) = 1/80 − 1/144.
+            near("typical_gap", _A * np.sqrt(1 / 80 - 1 / 144), 0.002),
+        ),
+        q2=(curve(of_age(_u_shape)), between(lowest(), 45, 55)),
+        q6=(
+            near("share_of_variance", _A**2 / 180 / (_A**2 / 180 + OTHER), 0.01),
+            between("uses_itself ci_low", 0.5, 1),
+        ),
+        # A times twice the integral of x² − 1/12 from 1/√12 to ½.
+        q7=(near("paid_above_of_all", _A / (9 * np.sqrt(12)), 0.0009),),
     ),
     World(
-        name="linear gap",
-        about="the price rises by 30 % with age, cost does not",
-        make=book(line(), flat),
-        rows=600,
-        options=WITH_COST,
-        truths=LINE,
+        "gap of exactly δ",
+        "the largest gap is 5 %, so that either verdict is wrong",
+        book(line(_AT_DELTA)),
+        600,
+        NO_FEATURES,
+    ).where(
+        NO_COST,
+        q1=(
+            verdict("independence", "undecided"),
+            near(gap(), 0.05, 0.007),
+            near("direction", 0.8 * _AT_DELTA, 0.004),
+        ),
+        q2=(curve(of_age(line(_AT_DELTA))),),
+        q6=(
+            near("share_of_variance", _AT_DELTA**2 / 12 / (_AT_DELTA**2 / 12 + OTHER), 0.03),
+            says("no further informative columns"),
+        ),
+        q7=(near("paid_above_of_all", _AT_DELTA / 8, 0.0011),),
+        q9=(says("there are enough rows"),),
     ),
     World(
-        name="U-shape",
-        about="the youngest and the oldest pay 27 % more; no correlation",
-        make=book(_u_shape),
-        rows=600,
-        truths={
-            1: (
-                verdict("independence", "above"),
-                # E[(u − ½)² | u < 0.05] = (0.5³ − 0.45³) / 0.15, against 0 in the middle.
-                near(gap(), _A * (0.5**3 - 0.45**3) / 0.15, 0.005),
-                near(measure("direction"), 0, 0.014),
-                # Var((u − ½)²) = 1/80 − 1/144.
-                near(measure("typical_gap"), _A * np.sqrt(1 / 80 - 1 / 144), 0.002),
-            ),
-            2: (curve(of_age(_u_shape)), between(lowest(), 45, 55)),
-            6: (
-                near(measure("share_of_variance"), _A**2 / 180 / (_A**2 / 180 + OTHER), 0.01),
-                between(measure("uses_itself", "ci_low"), 0.5, 1),
-            ),
-            # A times twice the integral of x² − 1/12 from 1/√12 to ½.
-            7: (near(measure("paid_above_of_all"), _A / (9 * np.sqrt(12)), 0.0009),),
-            9: (silent("is missing"),),
-        }
-        | NO_COST,
+        "spread alone", "the price's spread follows age, its mean does not", _wide_when_old, 600, NO_FEATURES
+    ).where(
+        NO_COST,
+        q1=(
+            never("independence", "above"),
+            near("direction", 0, 0.02),
+            # The joint test is of a link of any kind.
+            between(gap(column="p_any_link"), 0, 0.05),
+            between(gap(column="p_value"), 0.001, 1),
+        ),
+        q2=(curve(of_age(flat)),),
+        q6=(between("share_of_variance", 0, 0.03), says("no further informative columns")),
+        q7=(near("paid_above_of_all", 0, 0.0035),),
+    ),
+    World("surcharge on the top 3 %", "the oldest 3 % pay 50 % more", book(_top), 800).where(
+        NO_COST,
+        q1=(
+            verdict("independence", "above"),
+            near(gap(), _STEP * 7 / 12 / _TOP_MEAN, 0.08),
+            near("direction", 0, 0.005),
+        ),
+        q2=(between(highest(), 77, 80),),
+        q6=(between("uses_itself ci_low", 0.3, 1),),
+        q7=(near("paid_above_of_all", _STEP * 7 / 240 / _TOP_MEAN, 0.004),),
+    ),
+    World("heavy tails", "a lognormal price (σ = 1) without an effect", _lognormal, 600, NO_FEATURES).where(
+        NO_COST,
+        q1=(
+            never("independence", "above"),
+            never("independence", "below"),
+            between(gap(column="p_value"), 0.001, 1),
+        ),
+        q2=(curve(of_age(flat)),),
+        q6=(between("share_of_variance", 0, 0.03), says("no further informative columns")),
+        q7=(near("paid_above_of_all", 0, 0.03),),
+        q9=(says("rows would be needed"),),
+    ),
+    World("ties in the attribute", "five ages, between which the price rises by 24 %", _five_ages, 400).where(
+        NO_COST,
+        q1=(verdict("independence", "above"), near(gap(), 0.8 * G, 0.005)),
+        q2=(curve(of_age(line())), near(lowest(), 26, 0), near(highest(), 74, 0)),
+        q6=(between("uses_itself ci_low", 0.5, 1),),
+        # The two dearer of five levels pay 0.2 G and 0.4 G more.
+        q7=(near("paid_above_of_all", 0.6 * G / 5, 0.002),),
+        q9=(says("there are enough rows"),),
     ),
     World(
-        name="gap of exactly δ",
-        about="the largest gap is 5 %, so that either verdict is wrong",
-        make=book(line(_AT_DELTA)),
-        rows=600,
-        options=NO_FEATURES,
-        truths={
-            1: (
-                verdict("independence", "undecided"),
-                near(gap(), 0.05, 0.007),
-                near(measure("direction"), 0.8 * _AT_DELTA, 0.004),
-            ),
-            2: (curve(of_age(line(_AT_DELTA))),),
-            6: (
-                near(measure("share_of_variance"), _AT_DELTA**2 / 12 / (_AT_DELTA**2 / 12 + OTHER), 0.03),
-                says("no further informative columns"),
-            ),
-            7: (near(measure("paid_above_of_all"), _AT_DELTA / 8, 0.0011),),
-            9: (says("there are enough rows"),),
-        }
-        | NO_COST,
+        "earned in full", "price and cost rise by 30 % with age", book(line(), line()), 600, WITH_COST
+    ).where(EARNED),
+    World(
+        "half earned",
+        "the price rises by 30 % with age, cost by 15 %",
+        book(line(), line(G / 2)),
+        600,
+        WITH_COST,
+    ).where(
+        LINE,
+        q3=(
+            near("gap_s10_s90", 0.8 * G, 0.006),
+            near("earned_s10_s90", 0.4 * G, 0.008),
+            near("left_s10_s90", 0.4 * G, 0.008),
+        ),
+        q5=(
+            verdict("sufficiency", "below"),
+            verdict("equalized_residuals", "above"),
+            near(gap("equalized_residuals"), 0.95 * G / 2, 0.012),
+        ),
+        q6=LINE[6][:2],
+        # The older half pays G/8 a head more than it costs.
+        q7=(near("paid_above_mean_per_head", G / 4, 0.0035), near("paid_above_per_head", G / 8, 0.003)),
+        q8=(
+            near(cell("premiums", "mean", premium="best_estimate"), 1, 0.005),
+            near(cell("premiums", "gap", premium="best_estimate"), 0.95 * G / 2, 0.02),
+            between("proxy_effect", 0, 0.03),
+            near("cost_of_parity", G / 8, 0.005),
+        ),
     ),
     World(
-        name="spread alone",
-        about="the price's spread follows age, its mean does not",
-        make=_wide_when_old,
-        rows=600,
-        options=NO_FEATURES,
-        truths={
-            1: (
-                never("independence", "above"),
-                near(measure("direction"), 0, 0.02),
-                # The joint test is of a link of any kind.
-                between(gap(column="p_any_link"), 0, 0.05),
-                between(gap(column="p_value"), 0.001, 1),
-            ),
-            2: (curve(of_age(flat)),),
-            6: (between(measure("share_of_variance"), 0, 0.03), says("no further informative columns")),
-            7: (near(measure("paid_above_of_all"), 0, 0.0035),),
-            9: (silent("is missing"),),
-        }
-        | NO_COST,
+        "undercharged",
+        "cost rises by 40 % with age, the price does not",
+        book(flat, line(0.4)),
+        600,
+        WITH_COST,
+    ).where(
+        FLAT,
+        q3=(
+            near("gap_s10_s90", 0, 0.005),
+            near("earned_s10_s90", 0.32, 0.008),
+            near("left_s10_s90", -0.32, 0.008),
+        ),
+        q5=(
+            verdict("sufficiency", "above"),
+            verdict("equalized_residuals", "above"),
+            # Halves of the ages at one price are 0.1 off, and what they differ within does not count.
+            near(gap("sufficiency"), 0.1, 0.004),
+            near(gap("equalized_residuals"), 0.38, 0.01),
+            curve(of_age(lambda u: 0.4 * (u - 0.5)), "residual_curve"),
+            says("clearest undercharge"),
+        ),
+        # The younger half pays 0.1 a head more than it costs.
+        q7=(near("paid_above_mean_per_head", 0, 0.002), near("paid_above_per_head", 0.1, 0.004)),
+        q8=(
+            near(cell("premiums", "mean", premium="best_estimate"), 1, 0.005),
+            near(cell("premiums", "gap", premium="best_estimate"), 0.38, 0.03),
+            between(cell("premiums", "gap", premium="aware"), 0, 0.05),
+            near("cost_of_parity", 0.1, 0.005),
+        ),
     ),
     World(
-        name="surcharge on the top 3 %",
-        about="the oldest 3 % pay 50 % more",
-        make=book(_top),
-        rows=800,
-        truths={
-            1: (
-                verdict("independence", "above"),
-                near(gap(), _STEP * 7 / 12 / _TOP_MEAN, 0.08),
-                near(measure("direction"), 0, 0.005),
-            ),
-            2: (between(highest(), 77, 80),),
-            6: (between(measure("uses_itself", "ci_low"), 0.3, 1),),
-            7: (near(measure("paid_above_of_all"), _STEP * 7 / 240 / _TOP_MEAN, 0.004),),
-            9: (silent("is missing"),),
-        }
-        | NO_COST,
+        "loading alone",
+        "the price is 1.3 times the expected cost, which rises with age",
+        _loaded,
+        600,
+        {"outcome": "claims", "expected_cost": "expected"},
+    ).where(
+        EARNED,
+        q3=(near("gap_s10_s90", 0.8 * G, 0.006), between("left_s10_s90", -1e-6, 1e-6)),
+        q4=NO_COST[4],
+        q5=(
+            never("sufficiency", "above"),
+            never("equalized_residuals", "above"),
+            between(gap("sufficiency", "p_value"), 0.001, 1),
+            between(gap("equalized_residuals", "p_value"), 0.001, 1),
+            near("loss_ratio", 1 / 1.3, 0.03),
+            says("Autocalibration: at no price"),
+        ),
+        q7=(near("paid_above_mean_per_head", G / 4, 0.0035), between("paid_above_of_all", -1e-6, 1e-6)),
     ),
     World(
-        name="heavy tails",
-        about="a lognormal price (σ = 1) without an effect",
-        make=_lognormal,
-        rows=600,
-        options=NO_FEATURES,
-        truths={
-            1: (
-                never("independence", "above"),
-                never("independence", "below"),
-                between(gap(column="p_value"), 0.001, 1),
-            ),
-            2: (curve(of_age(flat)),),
-            6: (between(measure("share_of_variance"), 0, 0.03), says("no further informative columns")),
-            7: (near(measure("paid_above_of_all"), 0, 0.03),),
-            9: (says("rows would be needed"),),
-        }
-        | NO_COST,
-    ),
-    World(
-        name="ties in the attribute",
-        about="five ages, between which the price rises by 24 %",
-        make=_five_ages,
-        rows=400,
-        truths={
-            1: (verdict("independence", "above"), near(gap(), 0.8 * G, 0.005)),
-            2: (curve(of_age(line())), near(lowest(), 26, 0), near(highest(), 74, 0)),
-            6: (between(measure("uses_itself", "ci_low"), 0.5, 1),),
-            # The two dearer of five levels pay 0.2 G and 0.4 G more.
-            7: (near(measure("paid_above_of_all"), 0.6 * G / 5, 0.002),),
-            9: (says("there are enough rows"),),
-        }
-        | NO_COST,
+        "few claims",
+        "one claim in a hundred policies, which nothing predicts",
+        _few_claims,
+        1_000,
+        {"outcome": "claims"},
+    ).where(
+        FLAT,
+        # A tenth of the rows has one claim, whose number scatters by one.
+        q3=(near("left_s10_s90", 0, 1.0),),
+        q4=NO_COST[4],
+        q5=(
+            never("sufficiency", "above"),
+            never("sufficiency", "below"),
+            never("equalized_residuals", "above"),
+            never("equalized_residuals", "below"),
+            between(gap("equalized_residuals", "p_value"), 0.001, 1),
+            between("loss_ratio", 0.69, 0.71),
+        ),
+        q7=(near("paid_above_of_all", 0, 0.15),),
+        # What can't be learned gives no figures.
+        q8=(says("explain no detectable part"), between("explained ci_low", -9, 0)),
     ),
 )

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from tests.auditing.worlds.costs import EARNED
 from tests.auditing.worlds.drawing import (
     LOSS_RATIO,
     OTHER,
@@ -23,19 +22,18 @@ from tests.auditing.worlds.drawing import (
     portfolio,
     uniform,
 )
-from tests.auditing.worlds.shapes import ALONE, FLAT, LINE, NO_COST, NO_FEATURES
+from tests.auditing.worlds.shapes import ALONE, EARNED, FLAT, LINE, NO_COST, NO_FEATURES
 from tests.auditing.worlds.truths import (
     World,
     between,
     cell,
     curve,
     gap,
-    measure,
     near,
     never,
     notes,
+    part,
     says,
-    silent,
     verdict,
 )
 
@@ -125,218 +123,198 @@ def _of_tariff(values: tuple[int, int], *, ages: int, exposure: bool) -> World:
     """A tariff of two factors with so many levels each, whose price is the expected cost of its cell."""
     more = {"exposure": "years", "totals": ["claims"]} if exposure else {}
     return World(
-        name=f"tariff of {values[0] * values[1]:,} prices",
-        about=f"a price of two factors, {ages} ages{', rates by exposure' if exposure else ''}; cost is the price",
-        make=_tariff(*values, ages=ages, exposure=exposure),
-        rows=1_200,
-        options={"outcome": "claims", **more},
-        truths=FLAT
-        | {
-            1: (
-                never("independence", "above"),
-                between(gap(column="p_value"), 0.001, 1),
-                near(measure("direction"), 0, 0.05),
-            ),
-            2: (curve(of_age(flat), unit=40.0),),
-            3: (near(measure("left_s10_s90"), 0, 0.3), near(measure("left"), 0, 0.3)),
-            4: NO_COST[4],
-            5: (
-                never("sufficiency", "above"),
-                never("equalized_residuals", "above"),
-                between(gap("equalized_residuals", "p_value"), 0.001, 1),
-                near(measure("loss_ratio"), 1, 0.05),
-            ),
-            7: (near(measure("paid_above_of_all"), 0, 0.04),),
-            8: (
-                near(cell("premiums", "mean", premium="best_estimate"), 1, 0.02),
-                between(measure("proxy_effect"), 0, 0.1),
-            ),
-            9: (says("rows would be needed"),),
-        },
+        f"tariff of {values[0] * values[1]:,} prices",
+        f"a price of two factors, {ages} ages{', rates by exposure' if exposure else ''}; cost is the price",
+        _tariff(*values, ages=ages, exposure=exposure),
+        1_200,
+        {"outcome": "claims", **more},
+    ).where(
+        FLAT,
+        q1=(
+            never("independence", "above"),
+            between(gap(column="p_value"), 0.001, 1),
+            near("direction", 0, 0.05),
+        ),
+        q2=(curve(of_age(flat), unit=40.0),),
+        q3=(near("left_s10_s90", 0, 0.3), near("left", 0, 0.3)),
+        q4=NO_COST[4],
+        q5=(
+            never("sufficiency", "above"),
+            never("equalized_residuals", "above"),
+            between(gap("equalized_residuals", "p_value"), 0.001, 1),
+            near("loss_ratio", 1, 0.05),
+        ),
+        q7=(near("paid_above_of_all", 0, 0.04),),
+        q8=(
+            near(cell("premiums", "mean", premium="best_estimate"), 1, 0.02),
+            between("proxy_effect", 0, 0.1),
+        ),
+        q9=(says("rows would be needed"),),
     )
 
 
 TABLES = (
     World(
-        name="classes",
-        about="of five regions one pays and costs 15 % more",
-        make=_regions,
-        rows=600,
-        options={"sensitive": "region", "outcome": "claims"},
-        truths={
-            1: (
-                verdict("independence", "above"),
-                near(gap(), _DEAR / (1 + 0.15 * _DEAR), 0.005),
-                says("the smallest share of prices at or below the median"),
-            ),
-            2: (says("highest at west"),),
-            3: (
-                near(measure("gap"), _DEAR / (1 + 0.15 * _DEAR), 0.005),
-                near(measure("left"), 0, 0.009),
-            ),
-            4: NO_COST[4],
-            5: (
-                verdict("sufficiency", "below"),
-                verdict("equalized_residuals", "below"),
-                near(measure("loss_ratio"), LOSS_RATIO, 0.0013),
-            ),
-            6: (between(measure("uses_itself", "ci_low"), 0.3, 1),),
-            # 15 % of all pay 0.15 · 0.85 above the mean.
-            7: (
-                near(measure("paid_above_mean_per_head"), _DEAR * 0.85 / (1 + 0.15 * _DEAR), 0.005),
-                near(measure("paid_above_of_all"), 0, 0.0013),
-            ),
-            8: (
-                near(cell("premiums", "mean", premium="best_estimate"), 1, 0.005),
-                near(cell("premiums", "gap", premium="best_estimate"), _DEAR / (1 + 0.15 * _DEAR), 0.01),
-                between(cell("premiums", "gap", premium="unaware"), 0, 0.05),
-                between(measure("proxy_effect"), 0, 0.03),
-            ),
-            9: (says("The classes of “region” have no order"),),
-            **ALONE,
-        },
+        "classes",
+        "of five regions one pays and costs 15 % more",
+        _regions,
+        600,
+        {"sensitive": "region", "outcome": "claims"},
+    ).where(
+        ALONE,
+        q1=(
+            verdict("independence", "above"),
+            near(gap(), _DEAR / (1 + 0.15 * _DEAR), 0.005),
+            says("the smallest share of prices at or below the median"),
+        ),
+        q2=(says("highest at west"),),
+        q3=(near("gap", _DEAR / (1 + 0.15 * _DEAR), 0.005), near("left", 0, 0.009)),
+        q4=NO_COST[4],
+        q5=(
+            verdict("sufficiency", "below"),
+            verdict("equalized_residuals", "below"),
+            near("loss_ratio", LOSS_RATIO, 0.0013),
+        ),
+        q6=(between("uses_itself ci_low", 0.3, 1),),
+        # 15 % of all pay 0.15 · 0.85 above the mean.
+        q7=(
+            near("paid_above_mean_per_head", _DEAR * 0.85 / (1 + 0.15 * _DEAR), 0.005),
+            near("paid_above_of_all", 0, 0.0013),
+        ),
+        q8=(
+            near(cell("premiums", "mean", premium="best_estimate"), 1, 0.005),
+            near(cell("premiums", "gap", premium="best_estimate"), _DEAR / (1 + 0.15 * _DEAR), 0.01),
+            between(cell("premiums", "gap", premium="unaware"), 0, 0.05),
+            between("proxy_effect", 0, 0.03),
+        ),
+        q9=(says("The classes of “region” have no order"),),
     ),
     World(
-        name="rare class",
-        about="two cars in a hundred run on gas and pay 20 % more",
-        make=_rare,
-        rows=1_200,
-        options={"sensitive": "fuel"},
-        truths={
-            1: (verdict("independence", "above"), near(gap(), 0.2 / 1.004, 0.006)),
-            2: (says("highest at gas"),),
-            # A half of 24 rows can't be shown.
-            3: (says("too few rows"),),
-            # The class has the variance 0.02 · 0.98 · 0.2².
-            6: (
-                near(measure("share_of_variance"), 0.02 * 0.98 * 0.04 / (0.02 * 0.98 * 0.04 + OTHER), 0.1),
-                between(measure("uses_itself", "ci_low"), 0.1, 1),
-            ),
-            7: (near(measure("paid_above_of_all"), 0.02 * 0.98 * 0.2 / 1.004, 0.00013),),
-            9: (says("have no order"),),
-            **{number: NO_COST[number] for number in (4, 5, 8, 10, 11)},
-        },
+        "rare class",
+        "two cars in a hundred run on gas and pay 20 % more",
+        _rare,
+        1_200,
+        {"sensitive": "fuel"},
+    ).where(
+        part(NO_COST, 4, 5, 8, 10, 11),
+        q1=(verdict("independence", "above"), near(gap(), 0.2 / 1.004, 0.006)),
+        q2=(says("highest at gas"),),
+        # A half of 24 rows can't be shown.
+        q3=(says("too few rows"),),
+        # The class has the variance 0.02 · 0.98 · 0.2².
+        q6=(
+            near("share_of_variance", 0.02 * 0.98 * 0.04 / (0.02 * 0.98 * 0.04 + OTHER), 0.1),
+            between("uses_itself ci_low", 0.1, 1),
+        ),
+        q7=(near("paid_above_of_all", 0.02 * 0.98 * 0.2 / 1.004, 0.00013),),
+        q9=(says("have no order"),),
     ),
     World(
-        name="panel",
-        about="ten rows a policy, of one age and price; no effect",
-        make=_policies,
-        rows=1_500,
-        options={"groups": "policy", **NO_FEATURES},
-        truths={
-            1: (
-                never("independence", "above"),
-                between(gap(column="p_value"), 0.001, 1),
-                near(measure("direction"), 0, 0.013),
-            ),
-            2: (curve(of_age(flat)),),
-            6: (between(measure("share_of_variance"), 0, 0.03), says("no further informative columns")),
-            7: (near(measure("paid_above_of_all"), 0, 0.003),),
-            # 150 policies rule out what 150 rows do.
-            9: (says("policies"),),
-        }
-        | NO_COST,
+        "panel",
+        "ten rows a policy, of one age and price; no effect",
+        _policies,
+        1_500,
+        {"groups": "policy", **NO_FEATURES},
+    ).where(
+        NO_COST,
+        q1=(
+            never("independence", "above"),
+            between(gap(column="p_value"), 0.001, 1),
+            near("direction", 0, 0.013),
+        ),
+        q2=(curve(of_age(flat)),),
+        q6=(between("share_of_variance", 0, 0.03), says("no further informative columns")),
+        q7=(near("paid_above_of_all", 0, 0.003),),
+        # 150 policies rule out what 150 rows do.
+        q9=(says("policies"),),
     ),
     World(
-        name="exposure follows the attribute",
-        about="premiums are totals of years, of which the young have fewer; no effect a year",
-        make=_with_exposure,
-        rows=600,
-        options={"exposure": "years", "totals": ["price"]},
-        truths={number: FLAT[number] for number in (1, 2, 6, 7, 9)} | NO_COST,
+        "exposure follows the attribute",
+        "premiums are totals of years, of which the young have fewer; no effect a year",
+        _with_exposure,
+        600,
+        {"exposure": "years", "totals": ["price"]},
+    ).where(NO_COST, part(FLAT, 1, 2, 6, 7, 9)),
+    World(
+        "exposure in days",
+        "earned in full; prices are of a year, claims of some days",
+        _days,
+        600,
+        {"exposure": "days", "outcome": "claims", "totals": ["claims"]},
+    ).where(
+        EARNED,
+        q4=NO_COST[4],
+        q5=(
+            *EARNED[5][:3],
+            # A day's claims in a year's price.
+            near("loss_ratio", LOSS_RATIO / 365, 0.002 / 365),
+            notes("units seem to differ.*[Dd]ays"),
+        ),
     ),
     World(
-        name="exposure in days",
-        about="earned in full; prices are of a year, claims of some days",
-        make=_days,
-        rows=600,
-        options={"exposure": "days", "outcome": "claims", "totals": ["claims"]},
-        truths=EARNED
-        | {
-            4: NO_COST[4],
-            5: (
-                *EARNED[5][:3],
-                # A day's claims in a year's price.
-                near(measure("loss_ratio"), LOSS_RATIO / 365, 0.002 / 365),
-                notes("units seem to differ.*[Dd]ays"),
-            ),
-        },
+        "missing attribute",
+        "every tenth row has no age and a price a fifth higher",
+        _no_age,
+        600,
+        NO_FEATURES,
+    ).where(
+        NO_COST,
+        part(LINE, 1, 2, 7),
+        q6=(LINE[6][0], says("no further informative columns")),
+        q9=(near("price_without_sensitive", 0.2, 0.005), says(r"missing in \d+ rows")),
     ),
     World(
-        name="missing attribute",
-        about="every tenth row has no age and a price a fifth higher",
-        make=_no_age,
-        rows=600,
-        options=NO_FEATURES,
-        truths={number: LINE[number] for number in (1, 2, 7)}
-        | {6: (LINE[6][0], says("no further informative columns"))}
-        | NO_COST
-        | {9: (near(measure("price_without_sensitive"), 0.2, 0.005), says(r"missing in \d+ rows"))},
+        "attribute with error",
+        "30 % of the attribute's variance is error; the price follows the true one",
+        _noisy_age,
+        800,
+        {"reliability": 0.7, **NO_FEATURES},
+    ).where(
+        NO_COST,
+        # The tails' means are ± 2.063 standard deviations, those of what is seen √0.7 of that.
+        q1=(verdict("independence", "above"), near("direction", 0.2 * norm.ppf(0.9) * np.sqrt(0.7), 0.01)),
+        q2=(curve(lambda s: 1 + 0.07 * (s - 45) / 10),),
+        q6=(near("share_of_variance", 0.007 / (0.01 + OTHER), 0.03), says("no further informative columns")),
+        q7=(near("paid_above_of_all", 0.1 * np.sqrt(0.7) * norm.pdf(0), 0.0011),),
+        q9=(
+            near(cell("reliability", "value", reliability=0.7), 0.2 * norm.ppf(0.9), 0.016),
+            near(cell("reliability", "value", reliability=1.0), 0.2 * norm.ppf(0.9) * np.sqrt(0.7), 0.01),
+        ),
     ),
     World(
-        name="attribute with error",
-        about="30 % of the attribute's variance is error; the price follows the true one",
-        make=_noisy_age,
-        rows=800,
-        options={"reliability": 0.7, **NO_FEATURES},
-        truths={
-            # The tails' means are ± 2.063 standard deviations, those of what is seen √0.7 of that.
-            1: (
-                verdict("independence", "above"),
-                near(measure("direction"), 0.2 * norm.ppf(0.9) * np.sqrt(0.7), 0.01),
-            ),
-            2: (curve(lambda s: 1 + 0.07 * (s - 45) / 10),),
-            6: (
-                near(measure("share_of_variance"), 0.007 / (0.01 + OTHER), 0.03),
-                says("no further informative columns"),
-            ),
-            7: (near(measure("paid_above_of_all"), 0.1 * np.sqrt(0.7) * norm.pdf(0), 0.0011),),
-            9: (
-                near(cell("reliability", "value", reliability=0.7), 0.2 * norm.ppf(0.9), 0.016),
-                near(cell("reliability", "value", reliability=1.0), 0.2 * norm.ppf(0.9) * np.sqrt(0.7), 0.01),
-            ),
-        }
-        | NO_COST,
+        "a second price that mends",
+        "the price rises by 30 % with age, the second one does not",
+        _mended,
+        600,
+        {"candidate": "new"},
+    ).where(
+        NO_COST,
+        part(LINE, 1, 2, 7, 9),
+        q6=LINE[6][:2],
+        q10=(
+            near(cell("two_prices", "candidate", measure="direction"), 0, 0.004),
+            near(cell("two_prices", "difference", measure="direction"), -0.8 * G, 0.006),
+            between(cell("two_prices", "ci_high", measure="independence"), -1, -0.2),
+        ),
     ),
     World(
-        name="a second price that mends",
-        about="the price rises by 30 % with age, the second one does not",
-        make=_mended,
-        rows=600,
-        options={"candidate": "new"},
-        truths={number: LINE[number] for number in (1, 2, 7, 9)}
-        | {6: LINE[6][:2]}
-        | NO_COST
-        | {
-            10: (
-                near(cell("two_prices", "candidate", measure="direction"), 0, 0.004),
-                near(cell("two_prices", "difference", measure="direction"), -0.8 * G, 0.006),
-                between(cell("two_prices", "ci_high", measure="independence"), -1, -0.2),
-            )
-        },
-    ),
-    World(
-        name="a model of the price",
-        about="a model that rises by 30 % with age and by 30 % with mileage, which is related to age",
-        make=_modelled,
-        rows=600,
-        options={"price": "model", "model": _model, "model_columns": ["age", "mileage"]},
-        truths={
-            1: (verdict("independence", "above"), near(measure("direction"), 0.8 * 1.7 * G, 0.013)),
-            2: (curve(of_age(line(1.7 * G))),),
-            6: (between(measure("uses_itself", "ci_low"), 0.1, 1),),
-            7: (near(measure("paid_above_of_all"), 1.7 * G / 8, 0.0022),),
-            9: (silent("is missing"),),
-        }
-        | NO_COST
-        | {
-            # Means of the outer tenths are 0.9 apart in u; 0.7 of that in mileage.
-            11: (
-                near(cell("flips", "mean_change", column="age"), 0.9 * G, 0.005),
-                near(cell("flips", "mean_change", column="mileage"), 0.7 * 0.9 * G, 0.03),
-                between(cell("flips", "beyond", column="age"), 1, 1),
-            )
-        },
+        "a model of the price",
+        "a model that rises by 30 % with age and by 30 % with mileage, which is related to age",
+        _modelled,
+        600,
+        {"price": "model", "model": _model, "model_columns": ["age", "mileage"]},
+    ).where(
+        NO_COST,
+        q1=(verdict("independence", "above"), near("direction", 0.8 * 1.7 * G, 0.013)),
+        q2=(curve(of_age(line(1.7 * G))),),
+        q6=(between("uses_itself ci_low", 0.1, 1),),
+        q7=(near("paid_above_of_all", 1.7 * G / 8, 0.0022),),
+        # Means of the outer tenths are 0.9 apart in u; 0.7 of that in mileage.
+        q11=(
+            near(cell("flips", "mean_change", column="age"), 0.9 * G, 0.005),
+            near(cell("flips", "mean_change", column="mileage"), 0.7 * 0.9 * G, 0.03),
+            between(cell("flips", "beyond", column="age"), 1, 1),
+        ),
     ),
     _of_tariff((5, 2), ages=12, exposure=False),
     _of_tariff((5, 5), ages=12, exposure=True),

@@ -8,8 +8,9 @@ the world's own rows (the column ``deviation`` of ``python -m benchmarks.worlds`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import ChainMap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,15 @@ class Truth:
     error: float = np.nan
 
 
-@dataclass(frozen=True, kw_only=True)
+Truths = dict[int, tuple[Truth, ...]]
+
+
+def part(known: Truths, *questions: int) -> Truths:
+    """What is known of some questions."""
+    return {each: known[each] for each in questions}
+
+
+@dataclass(frozen=True)
 class World:
     """Portfolio whose answers are known.
 
@@ -62,18 +71,23 @@ class World:
         Rows and a generator to the table.
     rows
         The fewest that decide its truths.
-    truths
-        What is known, by the number of the question.
     options
         Of :func:`fairdash.audit`, besides the price “price” and the attribute “age”.
+    truths
+        What is known, by the number of the question.
     """
 
     name: str
     about: str
     make: Callable[[int, np.random.Generator], pd.DataFrame]
     rows: int
-    truths: Mapping[int, Sequence[Truth]]
     options: Mapping[str, Any] = field(default_factory=dict)
+    truths: Truths = field(default_factory=dict)
+
+    def where(self, *known: Truths, **answers: tuple[Truth, ...]) -> World:
+        """Return the world with what is known of it: by question, and by keywords such as ``q1``."""
+        own = {int(name[1:]): truths for name, truths in answers.items()}
+        return replace(self, truths=dict(ChainMap(own, *reversed(known))))
 
     def audit(self, *, seed: int = 0, times: int = 1, **more: Any) -> fd.AuditResult:
         """Audit a sample with some times the world's own rows."""
@@ -105,14 +119,15 @@ def text_of(result: fd.AuditResult, question: int) -> str:
 Read = Callable[[fd.AuditResult, int], Any]
 
 
-def measure(name: str, column: str = "value") -> tuple[str, Read]:
-    """Measure, or a limit of it: a share of the mean price, where it is one."""
+def _measure(words: str) -> tuple[str, Read]:
+    """Measure, or a limit of it with the limit's name behind: a share of the mean price, where it is one."""
+    name, _, column = words.partition(" ")
 
     def read(result: fd.AuditResult, question: int) -> float:
         own = result.measures[result.measures["question"] == question].set_index("measure")
-        return float(own.loc[name, column])
+        return float(own.loc[name, column or "value"])
 
-    return name if column == "value" else f"{name} {column}", read
+    return words, read
 
 
 def gap(criterion: str = "independence", column: str = "value") -> tuple[str, Read]:
@@ -148,9 +163,9 @@ def highest() -> tuple[str, Read]:
     return "highest at", lambda result, _: float(result.curve.loc[result.curve["value"].idxmax(), "at"])
 
 
-def near(of: tuple[str, Read], truth: float, error: float) -> Truth:
-    """Truth of a number with its standard error."""
-    name, read = of
+def near(of: str | tuple[str, Read], truth: float, error: float) -> Truth:
+    """Truth of a number, a measure's or read otherwise, with its standard error."""
+    name, read = _measure(of) if isinstance(of, str) else of
 
     def holds(said: float, closer: float) -> bool:
         return abs(said - truth) <= TIMES * error * closer
@@ -158,9 +173,9 @@ def near(of: tuple[str, Read], truth: float, error: float) -> Truth:
     return Truth(f"{name} {truth:.3g}", read, holds, error)
 
 
-def between(of: tuple[str, Read], low: float, high: float) -> Truth:
-    """Bounds of a number."""
-    name, read = of
+def between(of: str | tuple[str, Read], low: float, high: float) -> Truth:
+    """Bounds of a number, a measure's or read otherwise."""
+    name, read = _measure(of) if isinstance(of, str) else of
     return Truth(f"{name} {low:g} to {high:g}", read, lambda said, _: low <= said <= high)
 
 
