@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from fairdash.auditing.plan import QUESTIONS
-from tests.auditing.worlds.drawing import (
+from benchmarks.worlds.drawing import (
     CV,
     LOSS_RATIO,
     OTHER,
@@ -21,7 +20,7 @@ from tests.auditing.worlds.drawing import (
     portfolio,
     uniform,
 )
-from tests.auditing.worlds.truths import (
+from benchmarks.worlds.truths import (
     World,
     between,
     cell,
@@ -36,6 +35,7 @@ from tests.auditing.worlds.truths import (
     silent,
     verdict,
 )
+from fairdash.auditing.plan import QUESTIONS
 
 WITH_COST = {"outcome": "claims", "controls": ["zone"]}
 #: One price, and no model of it.

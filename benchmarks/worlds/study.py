@@ -2,9 +2,9 @@
 
     OMP_NUM_THREADS=1 python -m benchmarks.worlds
 
-The worlds are those of tests/auditing/worlds, with so many times their rows. Writes results/worlds.csv, a row
-a truth: what was said (the mean of numbers, else what was said most often), their standard deviation, and in
-how many samples that was right. Prints a row a world, and what was wrong.
+A world has its own rows, times `--times`. Writes results/worlds.csv, a row a truth: what was said (the mean of
+numbers, else what was said most often), their standard deviation, and in how many samples that was right.
+Prints a row a world, and what was wrong.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import numpy as np
 import pandas as pd
 
 from benchmarks import parts
-from tests.auditing.worlds.book import WORLDS
-from tests.auditing.worlds.truths import NUMBERS
+from benchmarks.worlds.book import WORLDS
+from benchmarks.worlds.truths import NUMBERS
 
-RESULTS = Path(__file__).parent / "results" / "worlds.csv"
+RESULTS = Path(__file__).parents[1] / "results" / "worlds.csv"
 #: Of a text, so many characters are kept.
 _MAX_TEXT = 60
 
@@ -84,7 +84,3 @@ def main(argv: Sequence[str] | None = None) -> None:
     print("\n".join(page_lines(table)))
     wrong = table[table["right"] < table["samples"]]
     print(wrong.to_string(index=False) if len(wrong) else "Every answer was right in every sample.")
-
-
-if __name__ == "__main__":
-    main()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.auditing.worlds.columns import COLUMNS
-from tests.auditing.worlds.shapes import SHAPES
-from tests.auditing.worlds.tables import TABLES
+from benchmarks.worlds.columns import COLUMNS
+from benchmarks.worlds.shapes import SHAPES
+from benchmarks.worlds.tables import TABLES
 
 WORLDS = {each.name: each for each in (*SHAPES, *COLUMNS, *TABLES)}

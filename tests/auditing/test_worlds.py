@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from benchmarks.worlds import RESULTS, page_lines
+from benchmarks.worlds.book import WORLDS
+from benchmarks.worlds.study import RESULTS, page_lines
+from benchmarks.worlds.truths import NUMBERS
 from fairdash.auditing.models import premiums
 from fairdash.auditing.questions import attribution
-from tests.auditing.worlds.book import WORLDS
-from tests.auditing.worlds.truths import NUMBERS
 from tests.serving import ROOT
 from tests.tiers import few
 

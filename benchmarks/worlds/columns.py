@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from tests.auditing.worlds.drawing import (
+from benchmarks.worlds.drawing import (
     CV,
     LOSS_RATIO,
     OTHER,
@@ -20,8 +20,8 @@ from tests.auditing.worlds.drawing import (
     portfolio,
     uniform,
 )
-from tests.auditing.worlds.shapes import EARNED, LINE, NO_COST
-from tests.auditing.worlds.truths import (
+from benchmarks.worlds.shapes import EARNED, LINE, NO_COST
+from benchmarks.worlds.truths import (
     World,
     between,
     cell,

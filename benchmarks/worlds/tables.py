@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from tests.auditing.worlds.drawing import (
+from benchmarks.worlds.drawing import (
     LOSS_RATIO,
     OTHER,
     Array,
@@ -22,8 +22,8 @@ from tests.auditing.worlds.drawing import (
     portfolio,
     uniform,
 )
-from tests.auditing.worlds.shapes import ALONE, EARNED, FLAT, LINE, NO_COST, NO_FEATURES
-from tests.auditing.worlds.truths import (
+from benchmarks.worlds.shapes import ALONE, EARNED, FLAT, LINE, NO_COST, NO_FEATURES
+from benchmarks.worlds.truths import (
     World,
     between,
     cell,

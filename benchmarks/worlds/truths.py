@@ -195,7 +195,7 @@ def verdict(criterion: str, *allowed: str, along: str = "") -> Truth:
 
 def never(criterion: str, forbidden: str) -> Truth:
     """Verdict that would be an error."""
-    return verdict(criterion, *({"below", "above", "undecided"} - {forbidden}))
+    return verdict(criterion, *sorted({"below", "above", "undecided"} - {forbidden}))
 
 
 def says(pattern: str) -> Truth:
