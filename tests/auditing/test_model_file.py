@@ -16,7 +16,6 @@ import fairdash as fd
 from benchmarks.model_files import EXP, PRICE, RESULTS, page_lines
 from fairdash.auditing.models.foreign import read_model
 from fairdash.auditing.models.model_answers import priced
-from fairdash.auditing.models.model_file import OnnxModel
 from fairdash.errors import DataError, OptionError, StorageError
 from tests.serving import ROOT
 
@@ -132,7 +131,7 @@ def test_outputs_are_chosen_by_name(rows):
     assert (other < 0).all()
     for output, words in (("output_probability", "which is no price"), ("p", "it has no output “p”")):
         with pytest.raises(StorageError, match=words):
-            OnnxModel(file("classifier"), NUMBERS, output=output)
+            read_model(file("classifier"), table=NUMBERS, output=output)
 
 
 @pytest.mark.parametrize(
@@ -220,12 +219,12 @@ def summed(*inputs, batch=None):
 def test_inputs_have_the_shapes_and_types_that_the_file_declares(rows):
     frame = rows.assign(new=rows["age"] < 30)
     content = summed(("age", "INT32", []), ("power", "DOUBLE", [1]), ("new", "BOOL", []))
-    made = OnnxModel(content, list(frame)).predict(frame)
+    made = read_model(content, table=list(frame)).predict(frame)
     np.testing.assert_allclose(made, rows["age"] + rows["power"] + frame["new"])
     with pytest.raises(StorageError, match="it prices 1 row at a time"):
-        OnnxModel(summed(("age", "FLOAT", [1]), batch=1), ["age"])
+        read_model(summed(("age", "FLOAT", [1]), batch=1), table=["age"])
     with pytest.raises(StorageError, match="its input “age” is tensor"):
-        OnnxModel(summed(("age", "UINT8", [])), ["age"])
+        read_model(summed(("age", "UINT8", [])), table=["age"])
     with pytest.raises(StorageError, match="it takes the column “new”, which the table lacks"):
         read_model(content, table=list(rows))
 

@@ -38,6 +38,8 @@ Term = tuple[float, list[tuple[str, str | float]]]
 class PmmlModel(NamedModel):
     """GLM in a PMML file; parameters as those of the readers of trees."""
 
+    unknown_is = ", priced as its base level"
+
     def __init__(self, content: bytes, link: Link) -> None:
         try:
             root = ElementTree.fromstring(content)  # noqa: S314 - kind_of has refused entities
@@ -167,8 +169,7 @@ class PmmlModel(NamedModel):
         ]
         if lacking:
             raise refused(f"cells of {few(lacking)} are missing", "Leave these rows out, or fill the cells.")
-        said = super().unknown_levels(rows)
-        return tuple(each.replace("as a missing level", "as its base level") for each in said)
+        return super().unknown_levels(rows)
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
         """Prices, (n,)."""
