@@ -154,6 +154,10 @@ ZONES = [["zone", "Relativity"], ["A", 1.1], ["B", 1]]
     "content",
     [
         LONG.encode(),
+        # A band ends before the next one begins, whatever the order of the rows.
+        b"Factor,Level,From,To,Relativity\nBase rate,,,,312.5\nage,,25,60,1\nage,,18,25,1.5\nage,,60,,1.2\n"
+        b"zone,A,,,1.1\nzone,B,,,1\n",
+        LONG.replace("25-59", "24,5-60").replace("18-24", "18-24,5").encode(),
         book(Notes=[["Motor 2026"]], Base=[["Base rate", 312.5]], age=AGES, Territory=ZONES),
         book(Tariff=[["Factor", "Level", "Relativity"], ["base rate", "", 312.5],
                      *(["age", *row] for row in AGES[1:]), *(["zone", *row] for row in ZONES[1:])]),
@@ -187,6 +191,7 @@ def test_fairdash_s_own_tariff_is_a_model(tmp_path):
         ("factor,level,estimate\nbase,,9\nage,,0.1\n", "“age” has no level"),
         ("a,b\n1,2\n3,4\n", "no columns of factors, levels and relativities"),
         (GENMOD, "it lists coefficients, and does not name their link"),
+        (",x\nIntercept,1\nzoneA:s(age).1,2\n", r"its terms “zoneA:s\(age\).1” are neither columns"),
     ],
 )
 def test_a_table_that_is_no_tariff_is_refused(text, words):
@@ -197,6 +202,25 @@ def test_a_table_that_is_no_tariff_is_refused(text, words):
 def test_coefficients_of_sas_take_the_link_that_is_named(in_this_process):
     frame = priced(PEOPLE, GENMOD.encode(), columns=None, name="price", link="log")[0]
     np.testing.assert_allclose(frame["price"], np.exp([5.7, 5.5, 5.5, 5.7]))
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("library", ["R glm", "statsmodels", "glum"])
+def test_coefficients_go_to_columns_and_levels_by_the_names_of_their_terms(rows, in_this_process, library):
+    name, content = f"{library} poisson", file(library, "poisson", "csv")
+    notes = priced(rows, content, columns=None, name="price", link="log", check_column=name)[2]
+    assert f"The model's price is “{name}” in all 300 rows" in notes[0]
+    assert "“north” of “region” has no coefficient and is priced as the base, in 87 rows." in notes
+    more = rows.assign(region=rows["region"].where(rows.index > 8, "east"))
+    with pytest.raises(StorageError, match="“east”, “north” of “region” have no coefficient"):
+        priced(more, content, columns=None, name="price", link="log")
+
+
+def test_coefficients_may_be_relativities_and_belong_to_products():
+    text = "term,exp(coef)\n(Intercept),100\nfactor(zone)B,1.5\nage,1.01\nzoneB:age,0.98\n"
+    made = read_model(text.encode(), table=list(PEOPLE)).predict(PEOPLE)
+    is_b, age = PEOPLE["zone"].eq("B"), PEOPLE["age"]
+    np.testing.assert_allclose(made, 100 * 1.5**is_b * 1.01**age * 0.98 ** (age * is_b))
 
 
 def pmml(old: str = "", new: str = "") -> bytes:

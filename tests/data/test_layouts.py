@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 
 from fairdash.data import read_table
-from fairdash.data.codes import day_numbers, spellings
+from fairdash.data.codes import day_numbers, doubts_about, spellings
 from fairdash.data.features import fixes_of_columns
 from fairdash.data.fixes import apply_fixes
 from fairdash.data.frames import plain_frame
 from fairdash.data.roles import Roles
-from fairdash.errors import Fix, ReadingError
+from fairdash.errors import Fix, OptionError, ReadingError
 
 AGES = [*map(str, range(110)), "110+"]
 
@@ -94,11 +94,38 @@ def test_dates_written_as_numbers_are_said_and_become_an_age() -> None:
         assert day_numbers(pd.Series(others)) is None
 
 
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    ("name", "cells", "words"),
+    [
+        ("start date", range(18_934, 18_994), "(2022-01-01 as R counts, 2012-01-01 as SAS and Stata counts"),
+        ("dob", range(-9_000, 9_000, 300), "up to 8700. They may be days (1993-10-27 as R counts"),
+        ("Geburtsdatum", range(43_831, 43_891), "2020-02-29 as Excel counts"),
+        ("price", range(18_934, 18_994), ""),
+        ("date", [*range(1_990, 2_020)] * 2, ""),
+        ("zone", [*"AB" * 30, "Total"], "“zone” holds “Total” in 1 row, used as a level."),
+        ("cover", ["total", "partial"] * 30, ""),
+    ],
+)
+def test_days_as_numbers_and_totals_among_levels_are_said(name: str, cells: object, words: str) -> None:
+    held = pd.Series(list(cells), name=name)
+    said = " ".join(doubts_about(held))
+    assert words in said
+    assert bool(words) == bool(said)
+
+
 def test_levels_that_differ_in_capitals_or_spaces_are_said_and_written_alike() -> None:
     levels = ["Male", "male", "Female", "female ", "Male"]
     frame = pd.DataFrame({"sex": levels * 20, "price": np.arange(100.0)})
     said = " ".join(plain_frame(frame)[1])
     assert "“Male” and “male”; “Female” and “female ” (100 rows)" in said
+    assert "(--one-spelling sex)" in said
+    content = frame.to_csv(index=False).encode()
+    read, report = read_table(content, one_spelling=["sex", "price"])
+    assert set(read["sex"]) == {"Male", "Female"}
+    assert report.notes == ("“sex”: “Male”, “Female” in one spelling (40 rows changed).",)
+    with pytest.raises(OptionError, match="no such column"):
+        read_table(content, one_spelling=["gender"])
     assert [fix.kind for way in fixes_of_columns(frame) for fix in way.fixes] == ["spelling"]
     notes: list[str] = []
     roles = Roles(target="price", sensitive=("sex",), features=())

@@ -196,6 +196,11 @@ def test_the_first_sheet_that_shows_is_read_and_the_others_are_named() -> None:
     assert "which is hidden" in said(report)
     with pytest.raises(OptionError, match="no sheet of this name"):
         read_table(content, sheet="Gone")
+    xml = sheet_xml(ROWS).replace('<row r="3"', '<row r="3" hidden="1"')
+    assert 'hidden="1"' in xml
+    assert "1 row hidden in the sheet, as by a filter, read too (row 3)." in said(
+        read_table(workbook({"Tab": xml}))[1]
+    )
 
 
 @pytest.mark.bad_input(22)

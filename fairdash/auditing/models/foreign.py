@@ -74,7 +74,7 @@ def read_model(
         "xgboost": boosted.XGBoostModel,
         "catboost": boosted.CatBoostModel,
         "pmml": pmml.PmmlModel,
-        "factors": factor_tables.FactorTable,
+        "factors": factor_tables.read_factors,
         "onnx": onnx_graph.OnnxModel,
     }
     # Without a table nothing is priced: what the link is need not be known.

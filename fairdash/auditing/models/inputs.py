@@ -83,8 +83,8 @@ class NamedModel:
         Sentences that belong before a verdict.
     names_inputs
         Whether the file names them; otherwise columns are taken in their order.
-    unknown_is
-        What an unknown level is priced as, in words.
+    says_unknown
+        Sentence on levels that it does not know, with places for these, the column and the rows.
     is_listed
         Whether the file lists all levels that it knows, so that a column without any of them is refused.
     """
@@ -98,7 +98,7 @@ class NamedModel:
     remarks: tuple[str, ...] = ()
     columns: list[str] = []  # noqa: RUF012 (set by match)
     names_inputs = is_listed = True
-    unknown_is = ", priced as a missing level"
+    says_unknown = "The model does not know {} of “{}”, in {}, priced as a missing level."
     _place: int | None = 0
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
@@ -170,10 +170,8 @@ class NamedModel:
                     f"no cell of “{column}” is a level that it knows ({few(each.levels or ())})", hint
                 )
             if len(unknown):
-                said.append(
-                    f"The model does not know {few(sorted(unknown.index))} of “{column}”, in "
-                    f"{counted(int(unknown.sum()), 'row')}{self.unknown_is}."
-                )
+                count = counted(int(unknown.sum()), "row")
+                said.append(self.says_unknown.format(few(sorted(unknown.index)), column, count))
         return tuple(said)
 
     def knows(self, which: Input, level: str) -> bool:

@@ -37,7 +37,7 @@ class OnnxModel(NamedModel):
     """
 
     # Its operators may do anything with a level that the file does not list.
-    unknown_is, is_listed = "", False
+    says_unknown, is_listed = "The model does not know {} of “{}”, in {}.", False
 
     def __init__(self, content: bytes, _: Link = "auto") -> None:
         import onnxruntime
