@@ -1,7 +1,7 @@
 """Models in their libraries' own files, as PMML and as tables: on which scale, with which levels, or refused.
 
 The files in exported/own are those of ``benchmarks/model_exports.py exported/own --few``, which tells the
-libraries' versions, and portfolio.csv has what their own ``predict`` gives.
+libraries' versions, and portfolio.csv has what their own ``predict`` gives. Those in exported/r are of make.R.
 """
 
 from __future__ import annotations
@@ -214,6 +214,29 @@ def test_coefficients_go_to_columns_and_levels_by_the_names_of_their_terms(rows,
     more = rows.assign(region=rows["region"].where(rows.index > 8, "east"))
     with pytest.raises(StorageError, match="“east”, “north” of “region” have no coefficient"):
         priced(more, content, columns=None, name="price", link="log")
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("logical", ""), ("product", ""), ("glmnet", ""), ("gam_plain", ""),
+        ("ordered", "“large”, “middle”, “small” of “size” have no coefficient"),
+        ("sums", "“north”, “south”, “west” of “region” have no coefficient"),
+        ("poly", r"its terms “poly\(age, 2\)1”"), ("logged", r"its terms “log\(bonus\)” are"),
+        ("square", r"its terms “I\(age\^2\)” are"), ("gam", r"its terms “s\(age\).1”"),
+    ],
+)  # fmt: skip
+def test_coefficients_of_r_give_what_predict_does_or_are_refused(in_this_process, name, words):
+    prices = pd.read_csv(OWN.parent / "r" / "prices.csv")
+    table = prices[["age", "power", "bonus", "region", "new", "size", name]]
+    content = (OWN.parent / "r" / f"{name}.csv").read_bytes()
+    ask = {"columns": None, "name": "price", "link": "log", "check_column": name}
+    if words:
+        with pytest.raises(StorageError, match=words):
+            priced(table, content, **ask)
+    else:
+        assert f"The model's price is “{name}” in all 100 rows" in priced(table, content, **ask)[2][0]
 
 
 def test_coefficients_may_be_relativities_and_belong_to_products():

@@ -85,7 +85,10 @@ class CoefficientTable(LinearModel):
     says_unknown = "{} of “{}” has no coefficient and is priced as the base, in {}."
     kind = "table of coefficients"
     objective = "not told"
-    open = ("Which level of a factor is its base, and whether the model was fitted with an offset.",)
+    open = (
+        "Which level of a factor is its base, and whether the model was fitted with an offset.",
+        "Whether terms are in another table, as mgcv's smooths are.",
+    )
 
     def __init__(self, named: Sequence[tuple[str, float]], *, is_relative: bool, link: Link) -> None:
         if not is_relative and link == "auto":
@@ -125,7 +128,8 @@ class CoefficientTable(LinearModel):
                 if len(others) > 1:
                     raise refused(
                         f"{few(others)} of “{column}” have no coefficient, and only one of them is the base",
-                        "Correct these levels, or give those that are priced as the base a coefficient of 0.",
+                        "Correct these levels, or give those priced as the base a coefficient of 0. R's "
+                        "contrasts by polynomials or sums, such as size.L and region1, are not read.",
                     )
         return super().unknown_levels(rows)
 
@@ -137,5 +141,7 @@ def _part_of(name: str, columns: Sequence[str]) -> tuple[str, str | float] | Non
     rest = "" if found is None else name.removeprefix(found)
     if found is None or rest.startswith(("(", "^")):
         return None
-    level = _LEVEL.fullmatch(rest)
-    return found, (level[1] if level else rest) or 1.0
+    match = _LEVEL.fullmatch(rest)
+    level = match[1] if match else rest
+    # R's truth values have the names that pandas gives them.
+    return found, level.capitalize() if level in ("TRUE", "FALSE") else level or 1.0
