@@ -39,9 +39,9 @@ def test_rs_write_table_puts_row_names_under_no_header() -> None:
     assert "has no name and numbers the rows" in " ".join(report.notes)
 
 
-@pytest.mark.parametrize("text", ["town\nNew York\nLos Angeles\nSan Jose\n", "name\n" + "John 5\n" * 20])
-def test_a_column_of_two_words_is_one_column(text: str) -> None:
-    assert read_table(text.encode())[0].shape[1] == 1
+def test_a_column_of_two_words_is_one_column() -> None:
+    for text in ("town\nNew York\nLos Angeles\nSan Jose\n", "name\n" + "John 5\n" * 20):
+        assert read_table(text.encode())[0].shape[1] == 1
 
 
 def test_eurostats_keys_are_columns_and_its_flags_no_text() -> None:
@@ -79,9 +79,7 @@ def test_errors_of_formulas_are_missing_and_counted() -> None:
 
 def test_dates_written_as_numbers_are_said_and_become_an_age() -> None:
     born = [19400101 + 10000 * (k % 60) + 100 * (k % 12) + k % 28 for k in range(80)]
-    table, report = read_table(
-        ("birth,price\n" + "".join(f"{day},{k}\n" for k, day in enumerate(born))).encode()
-    )
+    table, report = read_table(pd.DataFrame({"birth": born, "price": range(80)}).to_csv(index=False).encode())
     assert "“birth” holds dates written as numbers, such as 19400101" in " ".join(report.notes)
     (way,) = fixes_of_columns(table)
     assert {fix.kind for fix in way.fixes} == {"year", "age"}
@@ -146,7 +144,5 @@ def test_of_30_doubtful_tables_27_are_named_and_of_30_honest_ones_two_are_bother
 
     found = pd.DataFrame(judged())
     right = found.groupby("kind")["right"].sum()
-    assert right["doubtful"] >= 27
-    assert right["honest"] >= 28
-    kept = pd.read_csv(RESULTS)
-    assert kept["right"].tolist() == found["right"].tolist()
+    assert (right["doubtful"] >= 27, right["honest"] >= 28) == (True, True)
+    assert pd.read_csv(RESULTS)["right"].tolist() == found["right"].tolist()
