@@ -90,7 +90,7 @@ def test_whole_numbers_that_a_float_would_alter_become_text(kind: pa.DataType) -
 
 
 @pytest.mark.bad_input(23)
-def test_nested_columns_are_left_out_by_name() -> None:
+def test_nested_columns_are_left_out_by_name_and_a_cut_off_file_said_to_be_incomplete() -> None:
     table = pa.table({"a": [1, 2], "list.of": [[1], [2, 3]], "record": [{"x": 1}, {"x": 2}], "b.c": [1.5, 2]})
     got, report = read_table(parquet(table))
     assert got.to_dict("list") == {"a": [1, 2], "b.c": [1.5, 2.0]}
