@@ -93,6 +93,8 @@ class CoefficientTable(LinearModel):
     def __init__(self, named: Sequence[tuple[str, float]], *, is_relative: bool, link: Link) -> None:
         if not is_relative and link == "auto":
             raise refused("it lists coefficients, and does not name their link", NAME_LINK)
+        if is_relative and min(value for _, value in named) <= 0:
+            raise refused("not all of its relativities are above 0", "Correct these cells.")
         self._named, self.is_price = named, is_relative
         self.undo = np.exp if is_relative else np.asarray
         self.response = (
