@@ -1,8 +1,9 @@
-"""Portfolios to draw: an attribute that is uniform, factors beside it, and prices and costs around known means.
+"""Portfolios to draw: a uniform attribute, factors beside it, and prices and costs around known means.
 
 The attribute is an age from 20 to 80 in quarter years, 20 + 60 u. A price is 1 + G (u − ½), or another
-function of u, in units of 100. The highest and lowest points of a line are the means of the outer twentieths,
-so that its largest gap is 0.95 G; from the 10th to the 90th percentile it is 0.8 G; and Var(E[π|s]) = G² / 12.
+function of u, in units of 100. The highest and lowest points of a line are the means of the outer
+twentieths, so that its largest gap is 0.95 G; from the 10th to the 90th percentile it is 0.8 G; and
+Var(E[π|s]) = G² / 12.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Shape = Callable[[Array], Array]
 G = 0.3
 #: Coefficients of variation of a price and of a cost about their means, and cost ÷ price.
 CV, CV_COST, LOSS_RATIO = 0.01, 0.05, 0.7
-#: Variance of the factor's effect, ± 4.5 % in ten steps, and of all that has nothing to do with the attribute.
+#: Variance of the factor's effect, ± 4.5 % in ten steps, and of all that does not depend on the attribute.
 OF_POWER = 0.01**2 * 8.25
 OTHER = OF_POWER + CV**2
 

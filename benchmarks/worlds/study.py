@@ -2,8 +2,8 @@
 
     OMP_NUM_THREADS=1 python -m benchmarks.worlds
 
-A world has its own rows, times `--times`. Writes results/worlds.csv, a row a truth: what was said (the mean of
-numbers, else what was said most often), their standard deviation, and in how many samples that was right.
+A world has its own rows, times `--times`. Writes results/worlds.csv, a row a truth: what was said (the mean
+of numbers, else what was said most often), their standard deviation, and in how many samples that was right.
 Prints a row a world, and what was wrong.
 """
 

@@ -385,6 +385,9 @@ def complete_rows(frame: pd.DataFrame, columns: Columns) -> tuple[NDArray[np.boo
         complete &= ~idle
         if idle.any():
             notes.append(f"fairdash leaves out {counted(int(idle.sum()), 'row')} with no exposure.")
+            lost = 0.0 if columns.outcome is None else float(frame.loc[idle, columns.outcome].sum())
+            if lost:
+                notes[-1] += f" “{columns.outcome}” adds up to {amount(lost)} in them."
     return complete, notes
 
 

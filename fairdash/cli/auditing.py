@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,7 @@ def audit(
     reliability: tuple[float, ...] = (),
     sheet: str | None = None,
     missing: Marks = (),
+    one_spelling: Columns = (),
     random_state: Seed = 0,
     against: Path | None = None,
     out: Path | None = None,
@@ -145,6 +147,8 @@ def audit(
         Sheet of a workbook, or data frame of an R file.
     missing
         Cells that count as missing, besides the usual marks: 999, or age=999 for one column; repeatable.
+    one_spelling
+        Column in which levels such as male and Male are written as the commonest of them; repeatable.
     random_state
         Seed of all random draws.
     against
@@ -195,7 +199,8 @@ def audit(
     earlier = None if against is None else AuditResult.load(against)
     if out is not None and out.suffix.lower() == ".zip" and not has("plotly"):
         print(_NO_FIGURES, file=sys.stderr)
-    frame, origin = _table(file, kept, whole=model is not None, sheet=sheet, missing=missing)
+    chosen = partial(chosen_reading, sheet=sheet, missing=missing, one_spelling=one_spelling)
+    frame, origin = _table(file, kept, whole=model is not None, reading=chosen)
     result = carry_out(frame, kept.plan, origin=origin, model=model, **options)
     repeated = "" if evidence is None else compare_repeated(result, evidence)
     if earlier is not None:
@@ -263,20 +268,20 @@ def _rule_in_words(rule: Rule) -> str:
 
 
 def _table(
-    file: Path | None, kept: KeptPlan, *, whole: bool, sheet: str | None, missing: tuple[str, ...]
+    file: Path | None, kept: KeptPlan, *, whole: bool, reading: Callable[[ReadingOptions], ReadingOptions]
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """The table to audit, or its named columns if they are all named, and where it came from."""
     before = kept.origin
     if file is None:
         if "dataset" not in before:
             raise OptionError.of("No table is named", "Give a file.", column="file")
-        dataset, options = str(before["dataset"]), dict(before.get("options", {}))
-        return load_dataset(dataset, **options).table(), {"dataset": dataset, "options": options}
+        dataset, own = str(before["dataset"]), dict(before.get("options", {}))
+        return load_dataset(dataset, **own).table(), {"dataset": dataset, "options": own}
     content = bytes_of(file)
-    reading = chosen_reading(from_plain(ReadingOptions, before.get("reading", {})), sheet, missing)
-    origin = {"sha256": sha256(content), "reading": to_plain(reading)}
+    options = reading(from_plain(ReadingOptions, before.get("reading", {})))
+    origin = {"sha256": sha256(content), "reading": to_plain(options)}
     columns = None if whole or kept.plan.columns.features is None else kept.plan.columns.named
-    return read_file(content, reading=reading, columns=columns)[0], origin
+    return read_file(content, reading=options, columns=columns)[0], origin
 
 
 def _sentences(result: AuditResult) -> Iterator[str]:

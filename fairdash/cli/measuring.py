@@ -47,6 +47,7 @@ def measure(
     given: Columns = (),
     sheet: str | None = None,
     missing: Marks = (),
+    one_spelling: Columns = (),
     permutations: int = 199,
     bootstrap: int = 100,
     random_state: Seed = 0,
@@ -74,6 +75,8 @@ def measure(
         Sheet of a workbook, or data frame of an R file.
     missing
         Cells that count as missing, besides the usual marks: 999, or age=999 for one column; repeatable.
+    one_spelling
+        Column in which levels such as male and Male are written as the commonest of them; repeatable.
     permutations
         Number of permutations for floor and p-value.
     bootstrap
@@ -83,7 +86,7 @@ def measure(
     """
     # A package that the measure lacks is named before anything is read.
     get_entry(REGISTRY, measure, option="measure").load()
-    frame, _ = read_file(file, sheet=sheet, missing=missing)
+    frame, _ = read_file(file, sheet=sheet, missing=missing, one_spelling=one_spelling)
     columns = {str(name): frame[name] for name in frame.columns}
 
     def named(*names: str | None) -> list[pd.Series]:
@@ -142,6 +145,7 @@ def check(
     group: str | None = None,
     sheet: str | None = None,
     missing: Marks = (),
+    one_spelling: Columns = (),
     as_json: AsJson = False,
 ) -> int:
     """Check a file for columns that give the target away.
@@ -164,8 +168,10 @@ def check(
         Sheet of a workbook, or data frame of an R file.
     missing
         Cells that count as missing, besides the usual marks: 999, or age=999 for one column; repeatable.
+    one_spelling
+        Column in which levels such as male and Male are written as the commonest of them; repeatable.
     """
-    frame, _ = read_file(file, sheet=sheet, missing=missing)
+    frame, _ = read_file(file, sheet=sheet, missing=missing, one_spelling=one_spelling)
     columns = {str(name): name for name in frame.columns}
     for each in (target, *sensitive, exposure, price, group):
         if each is not None:

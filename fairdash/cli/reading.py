@@ -22,6 +22,7 @@ def read_file(
     *,
     sheet: str | None = None,
     missing: tuple[str, ...] = (),
+    one_spelling: tuple[str, ...] = (),
     reading: ReadingOptions | None = None,
     columns: tuple[str, ...] | None = None,
 ) -> tuple[pd.DataFrame, ReadingReport]:
@@ -29,18 +30,25 @@ def read_file(
 
     Parameters
     ----------
-    sheet, missing
+    sheet, missing, one_spelling
         Options of the command, which replace those in `reading`.
     reading, columns
         As in :func:`~fairdash.data.readers.reading.read_content`.
     """
-    options = chosen_reading(reading or ReadingOptions(), sheet, missing)
+    options = chosen_reading(reading or ReadingOptions(), sheet, missing, one_spelling)
     frame, report = read_content(bytes_of(file), options, columns)
     for note in report.notes:
         print(visible(note), file=sys.stderr)
     return frame, report
 
 
-def chosen_reading(reading: ReadingOptions, sheet: str | None, missing: tuple[str, ...]) -> ReadingOptions:
+def chosen_reading(
+    reading: ReadingOptions, sheet: str | None, missing: tuple[str, ...], one_spelling: tuple[str, ...]
+) -> ReadingOptions:
     """Return reading options with those of a command in place."""
-    return replace(reading, sheet=sheet or reading.sheet, also_missing=missing or reading.also_missing)
+    return replace(
+        reading,
+        sheet=sheet or reading.sheet,
+        also_missing=missing or reading.also_missing,
+        one_spelling=one_spelling or reading.one_spelling,
+    )

@@ -75,6 +75,8 @@ class DataOptions:
         For a file: sheet of a workbook, or data frame of an R file.
     missing
         For a file: cells that count as missing, besides the usual marks: 999, or age=999 for one column.
+    one_spelling
+        For a file: columns in which levels such as male and Male are written as the commonest of them.
     """
 
     dataset: str | None = None
@@ -92,6 +94,7 @@ class DataOptions:
     below_zero: Literal["as-they-are", "floor", "drop"] | None = None
     sheet: str | None = None
     missing: Marks = ()
+    one_spelling: Columns = ()
 
     def load(self) -> Dataset:
         """The data set that is named.
@@ -116,7 +119,9 @@ class DataOptions:
                 "A file needs a target and a sensitive column",
                 "Add --predict and --sensitive.",
             )
-        frame, report = read_file(self.file, sheet=self.sheet, missing=self.missing)
+        frame, report = read_file(
+            self.file, sheet=self.sheet, missing=self.missing, one_spelling=self.one_spelling
+        )
         single = (self.predict, self.exposure, self.price, self.row_id, self.group, self.time)
         named = [*(each for each in single if each is not None), *self.sensitive, *self.leave_out]
         columns = {str(name): name for name in frame.columns}

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairdash.data.grammar import folded, words_in_order
 from fairdash.data.header_words import meanings_of, other_words
 from fairdash.utils.text import amount, counted
 
@@ -49,6 +50,16 @@ ROW_NAMES = re.compile(
 #: Days that may be written as numbers, and the levels of a column that may be spelled in several ways.
 _FIRST_DAY, _LAST_DAY = 18000101, 21001231
 _MAX_LEVELS, _LOOKED_AT, _MAX_SHOWN = 50, 1000, 3
+#: Words for a total, folded, and the share of rows of which such a level may be one.
+TOTALS = frozenset(
+    "total totals sum gesamt gesamtsumme summe insgesamt totaux totale totali totales somme suma somma totaal"
+    " som".split()
+)
+_TOTALS_SHARE = 0.02
+#: Headers of dates, and the days since 1970, 1960 or 1900 that a column of them may hold.
+_DATE_WORDS = frozenset("date datum geburtsdatum fecha dob birthdate birthday".split())
+_LEAST_DAYS, _SURE_DAYS, _MOST_DAYS = -40_000, 4_000, 80_000
+_EPOCHS = {"R": "1970-01-01", "SAS and Stata": "1960-01-01", "Excel": "1899-12-30"}
 #: Nobody insured is younger where an age is that of a person.
 _YOUNGEST, _OLDEST = 10, 120
 
@@ -206,9 +217,42 @@ def doubts_about(values: pd.Series) -> list[str]:
             f"“{values.name}” holds dates written as numbers, such as {values.dropna().iloc[0]:.0f}. They "
             "are used as numbers unless you use them as a year or as an age."
         )
+    found += _said_of_counted_days(values)
     if alike := said_of_spellings(values):
-        found.append(f"“{values.name}”: {alike}. They count as different levels unless you write them alike.")
+        found.append(
+            f"“{values.name}”: {alike}. They count as different levels unless you write them alike "
+            f"(--one-spelling {values.name})."
+        )
+    for level in _levels(values):
+        rows = int((values == level).sum()) if folded(level.strip()) in TOTALS else 0
+        if 0 < rows <= max(1, _TOTALS_SHARE * len(values)):
+            found.append(
+                f"“{values.name}” holds “{level}” in {counted(rows, 'row')}, used as a level. If it is the "
+                "total of other rows, leave it out."
+            )
     return found
+
+
+def _said_of_counted_days(values: pd.Series) -> list[str]:
+    """Say that a column named like a date may count days."""
+    if _DATE_WORDS.isdisjoint(words_in_order(str(values.name))) or not is_plain_number(values):
+        return []
+    low, high = float(values.min()), float(values.max())
+    if not (low > _LEAST_DAYS and _SURE_DAYS < high < _MOST_DAYS) or (values.dropna() % 1 != 0).any():
+        return []
+    days = ", ".join(
+        f"{np.datetime64(start) + np.timedelta64(int(high), 'D')} as {by} counts"
+        for by, start in _EPOCHS.items()
+    )
+    return [
+        f"“{values.name}” is named like a date and holds whole numbers up to {high:.0f}. They may be days "
+        f"({days}) and are used as numbers. Write them as dates."
+    ]
+
+
+def is_plain_number(values: pd.Series) -> bool:
+    """Return whether a column holds numbers, and not truth values."""
+    return pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
 
 
 def day_numbers(values: pd.Series) -> pd.Series | None:
@@ -217,7 +261,7 @@ def day_numbers(values: pd.Series) -> pd.Series | None:
     >>> day_numbers(pd.Series([19480711, 19520229]))[0].year, day_numbers(pd.Series([19520230])) is None
     (1948, True)
     """
-    if not pd.api.types.is_numeric_dtype(values.dtype) or pd.api.types.is_bool_dtype(values.dtype):
+    if not is_plain_number(values):
         return None
     # False where no cell is known.
     if not (values.min() >= _FIRST_DAY and values.max() <= _LAST_DAY):
@@ -238,13 +282,7 @@ def spellings(values: pd.Series) -> list[list[str]]:
     >>> spellings(pd.Series(["Male", "male ", "Male", "female"]))
     [['Male', 'male ']]
     """
-    if not (pd.api.types.is_string_dtype(values.dtype) or isinstance(values.dtype, pd.CategoricalDtype)):
-        return []
-    if values.head(_LOOKED_AT).nunique() > _MAX_LEVELS:
-        return []
-    levels = values.dropna().unique().tolist()
-    if len(levels) > _MAX_LEVELS or not all(isinstance(level, str) for level in levels):
-        return []
+    levels = _levels(values)
     groups: dict[str, list[str]] = {}
     for level in levels:
         groups.setdefault(" ".join(level.casefold().split()), []).append(level)
@@ -253,6 +291,16 @@ def spellings(values: pd.Series) -> list[list[str]]:
     counts = values.value_counts()
     alike = (group for group in groups.values() if len(group) > 1)
     return [sorted(group, key=lambda level: (-counts[level], level)) for group in alike]
+
+
+def _levels(values: pd.Series) -> list[str]:
+    """Levels of a column of text that has few; none of any other."""
+    if not (pd.api.types.is_string_dtype(values.dtype) or isinstance(values.dtype, pd.CategoricalDtype)):
+        return []
+    if values.head(_LOOKED_AT).nunique() > _MAX_LEVELS:
+        return []
+    levels = values.dropna().unique().tolist()
+    return levels if len(levels) <= _MAX_LEVELS and all(isinstance(each, str) for each in levels) else []
 
 
 def said_of_spellings(values: pd.Series) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from fairdash.data.codes import ROW_NAMES, doubts_about, numbers_rows
@@ -97,20 +98,42 @@ def in_order(values: pd.Series) -> tuple[pd.Series, str] | None:
     return ordered, f"“{values.name}” holds bands. fairdash compares them as classes in their order."
 
 
+def band_texts(names: pd.Series, low: pd.Series, high: pd.Series) -> pd.Series:
+    """Write bands by their ends, (n,); missing where there is neither end.
+
+    A band holds its upper end, unless the next one of the same factor begins there.
+
+    >>> low, high = pd.Series([18.0, 25.0, 60.0]), pd.Series([25.0, 59.0, None])
+    >>> band_texts(pd.Series(["age"] * 3), low, high).tolist()
+    ['[18,25)', '[25,59]', '[60,inf]']
+    """
+    low, high = (pd.to_numeric(each, errors="coerce") for each in (low, high))
+    begins = set(zip(names, low, strict=True))
+    texts = [
+        f"[{-np.inf if pd.isna(a) else a:.12g},{np.inf if pd.isna(b) else b:.12g}"
+        + (")" if (name, b) in begins else "]")
+        for name, a, b in zip(names, low, high, strict=True)
+    ]
+    return pd.Series(texts, index=names.index, dtype=object).where(low.notna() | high.notna())
+
+
 def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None:
     """Return numbers as the interval or band that holds each, by its text; None if these are none.
 
-    An end in a square bracket belongs to an interval, as R's `cut` writes it, and both ends to 18-24. Numbers
-    outside all of them stay as they are.
+    An end in a square bracket belongs to an interval, as R's `cut` writes it, and both ends to 18-24, unless
+    the next band begins at its upper one. Numbers outside all of them stay as they are.
 
     >>> in_intervals(pd.Series([18, 25, 26]), ["[18,25]", "(25,90]"]).tolist()
     ['[18,25]', '[18,25]', '(25,90]']
+    >>> in_intervals(pd.Series([18, 25]), ["25-60", "18-25"]).tolist()
+    ['18-25', '25-60']
     """
     if not pd.api.types.is_numeric_dtype(values.dtype) or pd.api.types.is_bool_dtype(values.dtype):
         return None
     cells = as_floats(values).to_numpy()
     found = values.astype(object)
     n_bands = 0
+    begins = {ends[0] for level in levels if (ends := band_ends(str(level))) is not None and ends[2]}
     for level in levels:
         if (match := _INTERVAL.fullmatch(str(level))) is not None:
             low, high = (float(match[part]) for part in ("low", "high"))
@@ -118,7 +141,8 @@ def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None
                 cells <= high if match["to"] == "]" else cells < high
             )
         elif (ends := band_ends(str(level))) is not None:
-            inside = (cells >= ends[0]) & (cells <= ends[1])
+            is_open = ends[0] < ends[1] and ends[1] in begins
+            inside = (cells >= ends[0]) & (cells < ends[1] if is_open else cells <= ends[1])
         else:
             return None
         n_bands += match is not None or bool(ends and ends[2])

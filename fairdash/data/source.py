@@ -116,7 +116,7 @@ class DatasetSource(ABC):
 #: Left out where they are empty: recipes from before these were known keep their ids.
 _NEWER = frozenset(
     "weight prediction row_id group time rate mends names sheet number_names header_row keep_below"
-    " also_missing made_from".split()
+    " also_missing one_spelling made_from".split()
 )
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.columns import clean_features, require_unique
-from fairdash.data.frames import in_intervals
+from fairdash.data.frames import band_texts, in_intervals
 from fairdash.errors import Checks, DataError, OptionError
 from fairdash.tariff.choosing import lacking, refuse_unmatched
 from fairdash.tariff.credibility import MIN_CLAIMS
@@ -327,7 +327,12 @@ def _with_kinds(table: pd.DataFrame) -> pd.DataFrame:
     new = {each: str(each).strip().lower() for each in table.columns if each not in ours}
     new = {each: name for each, name in new.items() if name in ours and name not in table.columns}
     table = table.rename(columns=new)
-    if "kind" in table.columns or "factor" not in table.columns or "level" not in table.columns:
+    if "kind" in table.columns or "factor" not in table.columns:
+        return table
+    if {"from", "to"} <= {*table.columns}:
+        bands = band_texts(table["factor"], table["from"], table["to"])
+        table = table.assign(level=bands.fillna(table.get("level"))).drop(columns=["from", "to"])
+    if "level" not in table.columns:
         return table
     nameless = table["factor"].isna() | table["factor"].astype(str).str.lower().isin(BASES)
     kind = np.where(nameless, BASE, np.where(table["level"].isna(), MISSING, LEVEL))

@@ -195,11 +195,13 @@ def test_what_cannot_be_audited_is_said_with_the_way_out(change, roles, words):
 def test_rows_with_missing_cells_are_left_out_and_counted():
     frame = policies(400)
     frame.loc[:9, "age"] = np.nan
-    frame.loc[20, "years"] = 0
+    frame.loc[20, ["years", "claims"]] = 0, 125.5
     result = fd.audit(frame, **ROLES, questions=[1])
     assert result.n == 389
-    left_out = ("10 rows in which “age” is missing", "1 row with no exposure")
-    assert result.notes[:2] == tuple(f"fairdash leaves out {each}." for each in left_out)
+    assert result.notes[:2] == (
+        "fairdash leaves out 10 rows in which “age” is missing.",
+        "fairdash leaves out 1 row with no exposure. “claims” adds up to 125.5 in them.",
+    )
 
 
 def test_what_was_saved_is_the_same_bytes_twice_and_can_be_loaded(whole, tmp_path):

@@ -11,7 +11,7 @@ import fairdash as fd
 from benchmarks.premium_averages import learned, try_case
 from fairdash.auditing.audit import carry_out
 from fairdash.auditing.models.averages import BANDS, premium_averages
-from fairdash.auditing.models.premiums import OF_A_PRICE, PREMIUMS, corrective_of, learn_costs
+from fairdash.auditing.models.premiums import OF_A_COST, OF_A_PRICE, PREMIUMS, corrective_of, learn_costs
 from fairdash.auditing.models.repaired import reach_in_words, repaired
 from fairdash.auditing.plan import AuditPlan, columns_of
 from fairdash.auditing.questions import attribution
@@ -70,6 +70,14 @@ def test_trees_alone_say_as_much_without_networks_and_shap(monkeypatch):
     assert vars(whole) == pytest.approx(vars(by_columns), rel=1e-6)
     assert list(fits["model"]) == [WITHOUT, WITH]
     assert shares.empty
+
+
+@pytest.mark.parametrize(("learner", "scale"), [(OF_A_PRICE, np.asarray), (OF_A_COST, np.log)])
+def test_shapley_values_add_up_on_the_scale_of_the_trees(learner, scale):
+    table = table_of(policies(300).drop(columns="y"))
+    fitted = learner.fit(table.features, table.price, table.weight, random_state=0)
+    rest = scale(fitted.predict(table.features)) - shapley_values(fitted, table.features).sum(axis=1)
+    assert np.ptp(rest) < 1e-9
 
 
 def test_proxy_discrimination_by_hand():

@@ -1,7 +1,7 @@
 """Models in their libraries' own files, as PMML and as tables: on which scale, with which levels, or refused.
 
 The files in exported/own are those of ``benchmarks/model_exports.py exported/own --few``, which tells the
-libraries' versions, and portfolio.csv has what their own ``predict`` gives.
+libraries' versions, and portfolio.csv has what their own ``predict`` gives. Those in exported/r are of make.R.
 """
 
 from __future__ import annotations
@@ -66,12 +66,10 @@ def test_each_file_is_read_as_the_page_says_and_gives_what_its_library_predicts(
 @pytest.mark.parametrize(
     ("library", "model", "ending"),
     [
-        ("lightgbm", "poisson, pandas categories", "txt"),
-        ("xgboost", "count:poisson, categories", "ubj"),
-        ("catboost", "Poisson, levels", "cbm"),
-        ("R pmml", "poisson", "pmml"),
+        ("lightgbm", "poisson, pandas categories", "txt"), ("xgboost", "count:poisson, categories", "ubj"),
+        ("catboost", "Poisson, levels", "cbm"), ("R pmml", "poisson", "pmml"),
     ],
-)
+)  # fmt: skip
 def test_levels_go_by_their_names_and_unknown_ones_are_counted(rows, in_this_process, library, model, ending):
     content = file(library, model, ending)
     name = f"{library} {model}"
@@ -82,10 +80,11 @@ def test_levels_go_by_their_names_and_unknown_ones_are_counted(rows, in_this_pro
     east = mixed.assign(region=mixed["region"].where(mixed.index > 8, "east"))
     said = " ".join(priced(east, content, columns=None, name="price")[2])
     # Of CatBoost's levels, which are hashes, one that the model tells from no other is named, too.
+    is_hashed = ending == "cbm"
     assert (
-        "“east”, “south” of “region” (106 rows)" if ending == "cbm" else "“east” of “region”, in 9 rows"
+        "“east”, “south” of “region” (106 rows)" if is_hashed else "“east” of “region”, in 9 rows"
     ) in said
-    if ending != "cbm":
+    if not is_hashed:
         with pytest.raises(StorageError, match="no cell of “region” is a level that it knows"):
             priced(mixed.assign(region="east"), content, columns=None, name="price")
     with pytest.raises(StorageError, match="takes the column “region”, which the table lacks"):
@@ -107,9 +106,7 @@ def test_raw_scores_are_never_a_price(rows, in_this_process):
         ("xgboost", "count:poisson, custom objective", "json"),
     ):
         content, table = file(library, model, ending), rows[INPUTS]
-        with pytest.raises(
-            StorageError, match="does not tell its objective, so its output may be a logarithm"
-        ):
+        with pytest.raises(StorageError, match="does not tell its objective, so its output may be a log"):
             priced(table, content, columns=None, name="price")
         made = priced(table, content, columns=None, name="price", link="log")[0]["price"]
         np.testing.assert_allclose(made, rows[f"{library} {model}"], rtol=1e-6)
@@ -154,6 +151,10 @@ ZONES = [["zone", "Relativity"], ["A", 1.1], ["B", 1]]
     "content",
     [
         LONG.encode(),
+        # A band ends before the next one begins, whatever the order of the rows.
+        b"Factor,Level,From,To,Relativity\nBase rate,,,,312.5\nage,,25,60,1\nage,,18,25,1.5\nage,,60,,1.2\n"
+        b"zone,A,,,1.1\nzone,B,,,1\n",
+        LONG.replace("25-59", "24,5-60").replace("18-24", "18-24,5").encode(),
         book(Notes=[["Motor 2026"]], Base=[["Base rate", 312.5]], age=AGES, Territory=ZONES),
         book(Tariff=[["Factor", "Level", "Relativity"], ["base rate", "", 312.5],
                      *(["age", *row] for row in AGES[1:]), *(["zone", *row] for row in ZONES[1:])]),
@@ -187,6 +188,8 @@ def test_fairdash_s_own_tariff_is_a_model(tmp_path):
         ("factor,level,estimate\nbase,,9\nage,,0.1\n", "“age” has no level"),
         ("a,b\n1,2\n3,4\n", "no columns of factors, levels and relativities"),
         (GENMOD, "it lists coefficients, and does not name their link"),
+        (",exp(coef)\n(Intercept),1\nzoneA,0\n", "not all of its relativities are above 0"),
+        (",x\nIntercept,1\nzoneA:s(age).1,2\n", r"its terms “zoneA:s\(age\).1” are neither columns"),
     ],
 )
 def test_a_table_that_is_no_tariff_is_refused(text, words):
@@ -197,6 +200,48 @@ def test_a_table_that_is_no_tariff_is_refused(text, words):
 def test_coefficients_of_sas_take_the_link_that_is_named(in_this_process):
     frame = priced(PEOPLE, GENMOD.encode(), columns=None, name="price", link="log")[0]
     np.testing.assert_allclose(frame["price"], np.exp([5.7, 5.5, 5.5, 5.7]))
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("library", ["R glm", "statsmodels", "glum"])
+def test_coefficients_go_to_columns_and_levels_by_the_names_of_their_terms(rows, in_this_process, library):
+    name, content = f"{library} poisson", file(library, "poisson", "csv")
+    notes = priced(rows, content, columns=None, name="price", link="log", check_column=name)[2]
+    assert f"The model's price is “{name}” in all 300 rows" in notes[0]
+    assert "“north” of “region” has no coefficient and is priced as the base, in 87 rows." in notes
+    more = rows.assign(region=rows["region"].where(rows.index > 8, "east"))
+    with pytest.raises(StorageError, match="“east”, “north” of “region” have no coefficient"):
+        priced(more, content, columns=None, name="price", link="log")
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("logical", ""), ("product", ""), ("glmnet", ""), ("gam_plain", ""),
+        ("ordered", "“large”, “middle”, “small” of “size” have no coefficient"),
+        ("sums", "“north”, “south”, “west” of “region” have no coefficient"),
+        ("poly", r"its terms “poly\(age, 2\)1”"), ("logged", r"its terms “log\(bonus\)” are"),
+        ("square", r"its terms “I\(age\^2\)” are"), ("gam", r"its terms “s\(age\).1”"),
+    ],
+)  # fmt: skip
+def test_coefficients_of_r_give_what_predict_does_or_are_refused(in_this_process, name, words):
+    prices = pd.read_csv(OWN.parent / "r" / "prices.csv")
+    table = prices[["age", "power", "bonus", "region", "new", "size", name]]
+    content = (OWN.parent / "r" / f"{name}.csv").read_bytes()
+    ask = {"columns": None, "name": "price", "link": "log", "check_column": name}
+    if words:
+        with pytest.raises(StorageError, match=words):
+            priced(table, content, **ask)
+    else:
+        assert f"The model's price is “{name}” in all 100 rows" in priced(table, content, **ask)[2][0]
+
+
+def test_coefficients_may_be_relativities_and_belong_to_products():
+    text = "term,exp(coef)\n(Intercept),100\nfactor(zone)B,1.5\nage,1.01\nzoneB:age,0.98\n"
+    made = read_model(text.encode(), table=list(PEOPLE)).predict(PEOPLE)
+    is_b, age = PEOPLE["zone"].eq("B"), PEOPLE["age"]
+    np.testing.assert_allclose(made, 100 * 1.5**is_b * 1.01**age * 0.98 ** (age * is_b))
 
 
 def pmml(old: str = "", new: str = "") -> bytes:
@@ -256,10 +301,8 @@ def test_another_process_reads_a_file_and_its_end_is_told_in_words(rows):
     np.testing.assert_array_equal(model.predict(frame), here.predict(frame))
     assert (model.about, model.unknown_levels(frame)) == (here.about, here.unknown_levels(frame))
     assert "“region” is missing in " in model.unknown_levels(frame)[0]
-    with pytest.raises(StorageError, match="offset"):
-        ForeignModel(
-            pmml('linkFunction="log"', 'linkFunction="log" offsetVariable="offset"'), table=["region"]
-        )
+    with pytest.raises(StorageError, match="takes the column “band”"):
+        ForeignModel(content, table=["region"])
     # A mistake of ours is no fault of the file, and is not told as one.
     with pytest.raises(RuntimeError, match="Traceback"):
         model._ask({"predict": [["region", None]], "rows": 1}, b"")

@@ -16,11 +16,8 @@ PAID = RNG.gamma(1, 300, 400).round(2) * np.where(RNG.random(400) < 0.1, -1, 1)
 
 
 def text_of(**columns: object) -> bytes:
-    return (
-        pd.DataFrame({"age": RNG.integers(18, 80, len(next(iter(columns.values())))), **columns})
-        .to_csv(index=False)
-        .encode()
-    )
+    frame = pd.DataFrame(columns)
+    return frame.assign(age=RNG.integers(18, 80, len(frame))).to_csv(index=False).encode()
 
 
 @pytest.mark.every_case
@@ -47,7 +44,6 @@ def test_negative_amounts_keep_their_sign(negative: str, positive: str) -> None:
         ["(1)", "(2)", "(3)"] * 20,
         ["(a)", "5", "7"] * 20,
         ["2,500-", "60,313", "71,250", "250,000+"] * 20,
-        ["2500-", "60313", "71250"] * 20,
         ["0171-", "0172-", "030-"] * 20,
         ["5-", "7-", "8"] * 20,
     ],
@@ -57,8 +53,7 @@ def test_brackets_and_dashes_of_other_meaning_stay_text(cells: list[str]) -> Non
     assert table["paid"].astype(str).tolist() == cells
 
 
-@pytest.mark.parametrize("share", [0.75, 0.25])
-@pytest.mark.parametrize("mark", ["-", "–", "*", ".."])
+@pytest.mark.parametrize(("mark", "share"), [("-", 0.75), ("–", 0.25), ("*", 0.25), ("..", 0.75)])
 def test_one_mark_among_numbers_is_said_however_frequent(mark: str, share: float) -> None:
     cost = np.where(RNG.random(400) < share, mark, (50 + np.arange(400)).astype(str))
     table, report = read_table(text_of(price=RNG.normal(300, 9, 400).round(2), cost=cost))

@@ -10,6 +10,7 @@ from fairdash.data import Roles, build_dataset
 from fairdash.data.features import fixes_of_columns
 from fairdash.data.grammar import bands_in_order
 from fairdash.data.readers.reading import read_table
+from fairdash.data.readers.report import ReadingReport
 from fairdash.errors import DataError, Fix
 from tests.data.workbooks import workbook
 
@@ -24,13 +25,10 @@ def column(*cells: str, **options):
     ("cells", "numbers", "unit"),
     [
         (["€ 1.076,78", "0,00 €", "€ 12"], [1076.78, 0, 12], "€"),
-        (["€1.076", "€980"], [1076, 980], "€"),
         (["$1,076.78", "-$5.50", "$ 1"], [1076.78, -5.5, 1], "$"),
         (["1 076,78 EUR", "12,5 EUR", "3"], [1076.78, 12.5, 3], "EUR"),
         (["CHF 1'076.78", "CHF 5.25"], [1076.78, 5.25], "CHF"),
-        (["£7", "£12"], [7, 12], "£"),
         (["13,0 %", "7,5%", "100 %"], [13, 7.5, 100], "%"),
-        (["13 %", "7%"], [13, 7], "%"),
     ],
 )
 def test_money_and_percent_are_numbers_and_their_unit_is_kept(
@@ -62,9 +60,7 @@ def test_other_units_stay_text(cells: list[str]) -> None:
     [
         (["10.717", "1.250.000"], [10717, 1250000]),
         (["10.717", "850,5"], [10717, 850.5]),
-        (["10.717,25", "980"], [10717.25, 980]),
         (["10,717", "850.5"], [10717, 850.5]),
-        (["10,717.25", "1,000,000"], [10717.25, 1000000]),
     ],
 )
 def test_the_columns_other_cells_decide(cells: list[str], numbers: list[float]) -> None:
@@ -96,20 +92,15 @@ def test_what_is_no_thousand_is_never_read_as_one(cells: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("low_to_high", "others"),
+    "low_to_high",
     [
-        (["1", "2-5", "6-7", "10+"], []),
-        (["<18", "18-24", "25-34", "65+"], []),
-        (["unter 18", "18 bis 64", "ab 65 Jahre"], []),
-        (["moins de 18 ans", "18 à 64 ans", "65 ans et plus"], []),
-        (["meno di 18 anni", "18-64 anni", "oltre 64 anni"], []),
-        (["minder dan 18 jaar", "18 tot 64", "65 en meer"], []),
-        (["[0, 5)", "[5, 10)", "[10, 99]"], []),
-        (["0-1.5", "1.5–3", "> 3"], []),
+        ["1", "2-5", "6-7", "10+"], ["<18", "18-24", "25-34", "65+"], ["unter 18", "18 bis 64", "ab 65 Jahre"],
+        ["moins de 18 ans", "18 à 64 ans", "65 ans et plus"], ["meno di 18 anni", "18-64 anni", "oltre 64 anni"],
+        ["minder dan 18 jaar", "18 tot 64", "65 en meer"], ["[0, 5)", "[5, 10)", "[10, 99]"], ["0-1.5", "1.5–3", "> 3"],
     ],
-)
-def test_bands_are_in_their_order(low_to_high: list[str], others: list[str]) -> None:
-    assert bands_in_order(low_to_high[::-1] + others) == tuple(low_to_high)
+)  # fmt: skip
+def test_bands_are_in_their_order(low_to_high: list[str]) -> None:
+    assert bands_in_order(low_to_high[::-1]) == tuple(low_to_high)
 
 
 @pytest.mark.parametrize(
@@ -120,38 +111,36 @@ def test_other_levels_are_no_bands(levels: list[str]) -> None:
     assert bands_in_order(levels) is None
 
 
-def banded() -> pd.DataFrame:
+ORDER = ["1", "2", "3", "4-5", "6-7", "10+"]
+
+
+def banded() -> tuple[pd.DataFrame, ReadingReport]:
     rng = np.random.default_rng(0)
-    return pd.DataFrame(
-        {
-            "cost": rng.gamma(2, 100, 200).round(2),
-            "age": rng.integers(18, 80, 200),
-            "rooms": rng.choice(["1", "2", "3", "4-5", "6-7", "10+"], 200),
-        }
-    )
+    cost, age = rng.gamma(2, 100, 200).round(2), rng.integers(18, 80, 200)
+    frame = pd.DataFrame({"cost": cost, "age": age, "rooms": rng.choice(ORDER, 200)})
+    return read_table(frame.to_csv(index=False).encode())
 
 
 def test_bands_are_ordered_categories_and_no_numbers() -> None:
-    frame, report = read_table(banded().to_csv(index=False).encode())
+    frame, report = banded()
     assert "“rooms” holds bands, used as ordered categories." in report.notes
     roles = Roles(target="cost", sensitive=("age",), features=("rooms",))
     dataset = build_dataset(frame, roles, name="x")
     rooms = dataset.features["rooms"]
     assert rooms.cat.ordered
-    assert rooms.cat.categories.tolist() == ["1", "2", "3", "4-5", "6-7", "10+"]
+    assert rooms.cat.categories.tolist() == ORDER
     assert rooms.notna().all(), "no band is emptied"
     assert fixes_of_columns(frame[list(roles.features)]) == ()
     assert "1 column of bands, as categories in their order (“rooms”)." in dataset.notes
 
 
 def test_a_sensitive_attribute_in_bands_is_used_by_its_order() -> None:
-    frame, _ = read_table(banded().to_csv(index=False).encode())
+    frame, _ = banded()
     roles = Roles(target="cost", sensitive=("rooms",), features=("age",))
     with pytest.raises(DataError, match="holds bands") as refused:
         build_dataset(frame, roles, name="x")
     (problem,) = refused.value.problems
     assert problem.fixes == (Fix("order", "rooms"),)
     dataset = build_dataset(frame, roles, name="x", fixes=problem.fixes)
-    order = ["1", "2", "3", "4-5", "6-7", "10+"]
-    assert dataset.sensitive["rooms"].tolist() == [order.index(cell) + 1.0 for cell in frame["rooms"]]
+    assert dataset.sensitive["rooms"].tolist() == [ORDER.index(cell) + 1.0 for cell in frame["rooms"]]
     assert "“rooms” is used as the rank of its bands, from 1 to 6." in dataset.notes

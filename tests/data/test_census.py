@@ -5,35 +5,24 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.data import CATALOGUE, Dataset, load_dataset
+from fairdash.data import CATALOGUE, load_dataset
 from fairdash.data.fetch import git_blob_id
 from fairdash.data.published import CENSUS_SENSITIVE as SENSITIVE
 from fairdash.data.published import CENSUS_TARGET as TARGET
-from fairdash.data.published import parse_census
 from fairdash.errors import DownloadError
 
 (TRACT_FILE,), (COUNTY_FILE,) = CATALOGUE["census"].files, CATALOGUE["census_county"].files
-
-
-def tracts(content: bytes) -> Dataset:
-    return parse_census(content, dataset_id="census", of="tracts")
-
-
-def placed(content: bytes, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str = TRACT_FILE) -> None:
-    (folder / "census").mkdir()
-    (folder / "census" / name).write_bytes(content)
-    monkeypatch.setenv("FAIRDASH_DATA", str(folder))
 
 
 def table_of(n: int = 8) -> bytes:
     """A table with the tract file's columns."""
     rng = np.random.default_rng(0)
     names = (
-        "CensusTract,State,County,TotalPop,Men,Women,Hispanic,White,Black,Native,Asian,Pacific,Citizen,Income,"
-        "IncomeErr,IncomePerCap,IncomePerCapErr,Poverty,ChildPoverty,Professional,Service,Office,Construction,"
-        "Production,Drive,Carpool,Transit,Walk,OtherTransp,WorkAtHome,MeanCommute,Employed,PrivateWork,"
-        "PublicWork,SelfEmployed,FamilyWork,Unemployment"
-    ).split(",")
+        "CensusTract State County TotalPop Men Women Hispanic White Black Native Asian Pacific Citizen Income "
+        "IncomeErr IncomePerCap IncomePerCapErr Poverty ChildPoverty Professional Service Office Construction "
+        "Production Drive Carpool Transit Walk OtherTransp WorkAtHome MeanCommute Employed PrivateWork "
+        "PublicWork SelfEmployed FamilyWork Unemployment"
+    ).split()
     frame = pd.DataFrame(rng.uniform(1, 50, (n, len(names))), columns=names)
     frame["State"], frame["County"] = ["Ohio", "Iowa"] * (n // 2), "x"
     frame["TotalPop"] = frame["Men"] + frame["Women"]
@@ -64,7 +53,9 @@ def test_counties_in_the_papers_roles(real_data: Path) -> None:
 
 def test_a_tract_file_with_the_known_id_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = table_of()
-    placed(content, tmp_path, monkeypatch)
+    (tmp_path / "census").mkdir()
+    (tmp_path / "census" / TRACT_FILE).write_bytes(content)
+    monkeypatch.setenv("FAIRDASH_DATA", str(tmp_path))
     with pytest.raises(DownloadError, match=r"checksum differs\. Delete it"):
         load_dataset("census")
     monkeypatch.setitem(CATALOGUE["census"].files, TRACT_FILE, git_blob_id(content))

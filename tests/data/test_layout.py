@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fairdash.data.readers.reading import read_table
-from fairdash.data.readers.report import ReadingReport, heard_by
+from fairdash.data.readers.report import heard_by
 from fairdash.errors import OptionError, ReadingError
 from tests.data.workbooks import workbook
 
@@ -13,24 +13,23 @@ HEADER, ROWS = ["Alter", "Prämie", "Ort"], [[40, 9.5, "Lyon"], [50, 8, "Brest"]
 TITLE, EMPTY, TOTAL, SOURCE = ["Bestand Kfz, Stand 2024"], [], ["Summe", 24.75], ["Quelle: eigene Daten"]
 
 
-def text(rows: list[list[object]], *, delimiter: str = ";", rectangular: bool = False) -> bytes:
-    lines = []
-    for row in rows:
-        cells = [str(cell).replace(".", ",") if isinstance(cell, float) else str(cell) for cell in row]
-        cells += [""] * (len(HEADER) - len(cells)) if rectangular else []
-        lines.append(delimiter.join(cells))
-    return "\n".join(lines).encode() + b"\n"
+def text(rows: list[list[object]]) -> bytes:
+    written = [
+        [str(cell).replace(".", ",") if isinstance(cell, float) else str(cell) for cell in row]
+        for row in rows
+    ]
+    return "".join(";".join(cells) + "\n" for cells in written).encode()
+
+
+def rectangular(rows: list[list[object]]) -> bytes:
+    return text([[*row, *[""] * (len(HEADER) - len(row))] for row in rows])
 
 
 def book(rows: list[list[object]]) -> bytes:
     return workbook({"Tab": rows})
 
 
-def said(report: ReadingReport) -> str:
-    return "\n".join(report.sentences())
-
-
-@pytest.mark.parametrize("write", [book, text, lambda rows: text(rows, rectangular=True)])
+@pytest.mark.parametrize("write", [book, text, rectangular])
 @pytest.mark.parametrize(
     ("above", "below"),
     [
@@ -46,33 +45,31 @@ def test_titles_and_totals_are_found_and_said(write, above: list, below: list) -
     assert list(frame) == HEADER
     assert frame["Prämie"].tolist() == [9.5, 8, 7.25]
     assert frame["Alter"].tolist() == [40, 50, 61]
-    titles = [row for row in above if row]
-    n_below = sum(1 for row in below if row)
-    start = len(above) + 1
-    assert (f"The column names are on line {start}" in said(report)) == bool(titles)
-    assert ("below the table" in said(report)) == bool(n_below)
+    start, n_below = len(above) + 1, sum(map(bool, below))
+    assert (f"The column names are on line {start}" in " ".join(report.notes)) == bool(above)
+    assert ("below the table" in " ".join(report.notes)) == bool(n_below)
     if n_below:
         last = start + len(ROWS) + len(below)
         assert f"{last})" in next(note for note in report.notes if "below the table" in note)
     assert report.lines.tolist() == [start + 1, start + 2, start + 3]
 
 
-@pytest.mark.parametrize("write", [book, lambda rows: text(rows, rectangular=True)])
+@pytest.mark.parametrize("write", [book, rectangular])
 def test_the_header_and_what_is_below_can_be_chosen(write) -> None:
     content = write([TITLE, HEADER, ["Jahre", "Euro", "Name"], *ROWS, TOTAL])
     frame, report = read_table(content, header_row=3)
     assert list(frame) == ["Jahre", "Euro", "Name"]
-    assert "on line 3; the 2 rows above it are not used" in said(report)
+    assert "on line 3; the 2 rows above it are not used" in " ".join(report.notes)
     frame, report = read_table(content, keep_below=True)
     assert list(frame) == HEADER
     assert len(frame) == 5
-    assert "below the table" not in said(report)
+    assert "below the table" not in " ".join(report.notes)
     assert next(iter(read_table(content, header_row=1, keep_below=True)[0])) == TITLE[0]
     with pytest.raises(OptionError, match="Line 99, chosen for the column names, is empty"):
         read_table(content, header_row=99)
 
 
-@pytest.mark.parametrize("write", [book, lambda rows: text(rows, rectangular=True)])
+@pytest.mark.parametrize("write", [book, rectangular])
 @pytest.mark.parametrize(
     "rows",
     [
@@ -87,7 +84,7 @@ def test_a_table_without_either_is_read_whole(write, rows: list) -> None:
     frame, report = read_table(write(rows))
     assert len(frame) == len(rows) - 1
     assert next(iter(frame)) == "a"
-    assert "below the table" not in said(report)
+    assert "below the table" not in " ".join(report.notes)
 
 
 @pytest.mark.bad_input(6, 7)

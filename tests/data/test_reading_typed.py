@@ -45,10 +45,8 @@ def test_a_typed_table_is_read_exactly() -> None:
     got, report = read_table(parquet(pa.Table.from_pandas(frame)), name="x")
     pd.testing.assert_frame_equal(got, policies(), check_dtype=False)
     assert got.dtypes.map(lambda kind: kind.kind).tolist()[:3] == ["f", "i", "i"]
-    assert (report.encoding, report.delimiter) == (None, None)
-    assert report.lines.tolist() == list(range(1, 61))
-    assert said(report).startswith(f"Read as a {report.format} file: 60 rows, 4 columns.")
-    assert "No cell is missing." in said(report)
+    assert (report.encoding, report.delimiter, report.lines.tolist()) == (None, None, [*range(1, 61)])
+    assert said(report) == "Read as a Parquet file: 60 rows, 4 columns.\nNo cell is missing."
 
 
 def test_each_type_becomes_what_it_means() -> None:
@@ -86,41 +84,32 @@ def test_each_type_becomes_what_it_means() -> None:
 def test_whole_numbers_that_a_float_would_alter_become_text(kind: pa.DataType) -> None:
     numbers = [2**53 + 1, 2, None, 2**62 + 3]
     got, report = read_table(parquet(pa.table({"id": pa.array(numbers, kind), "x": [1, 2, 3, 4]})))
-    assert got["id"].tolist()[0] == str(2**53 + 1)
-    assert got["id"].tolist()[3] == str(2**62 + 3)
+    assert got["id"].tolist()[::3] == [str(2**53 + 1), str(2**62 + 3)]
     assert "“id” becomes text, as an identifier" in said(report)
     assert "(2 cells, lines 1, 4)" in said(report)
 
 
 @pytest.mark.bad_input(23)
-def test_nested_columns_are_left_out_by_name() -> None:
+def test_nested_columns_are_left_out_by_name_and_a_cut_off_file_said_to_be_incomplete() -> None:
     table = pa.table({"a": [1, 2], "list.of": [[1], [2, 3]], "record": [{"x": 1}, {"x": 2}], "b.c": [1.5, 2]})
     got, report = read_table(parquet(table))
     assert got.to_dict("list") == {"a": [1, 2], "b.c": [1.5, 2.0]}
-    assert "2 columns not read" in said(report)
+    assert "2 columns not read: their cells are neither numbers nor text" in said(report)
     assert "“list.of”, “record”" in said(report)
     assert "no column of the file holds" in refused(parquet(table.select(["record"]))).lower()
-
-
-@pytest.mark.bad_input(23)
-def test_a_cut_off_file_is_said_to_be_incomplete() -> None:
     content = parquet(pa.Table.from_pandas(policies()))
     for end in (8, len(content) // 2, len(content) - 1):
         assert "file is incomplete or damaged" in refused(content[:end])
 
 
-@pytest.mark.bad_input(13)
-def test_duplicate_names_of_a_typed_table_are_numbered_when_the_user_agrees() -> None:
+@pytest.mark.bad_input(13, 14)
+def test_names_of_a_typed_table_are_numbered_when_the_user_agrees_and_blank_ones_made() -> None:
     columns = [pa.array(["x"]), pa.array([2.5]), pa.array(["y"]), pa.array([[1]]), pa.array([7])]
     table = pa.Table.from_arrays(columns, ["a", "b", "a", "nested", "b"])
     frame, report = read_table(parquet(table), number_names=True)
     assert frame.to_dict("records") == [{"a": "x", "b": 2.5, "a (2)": "y", "b (2)": 7}]
     assert "“a”: the name is repeated over columns: 1, 3" in refused(parquet(table))
     assert "column 3 is “a (2)”" in said(report)
-
-
-@pytest.mark.bad_input(14)
-def test_a_typed_tables_blank_names_are_made() -> None:
     got, report = read_table(parquet(pa.table({" a": [1], "": [2]})))
     assert list(got) == ["a", "column 2"]
     assert report.renamed == ((1, "a"), (2, "column 2"))
@@ -173,10 +162,10 @@ def test_a_sheet_is_read_with_its_types() -> None:
     got, report = read_table(workbook({"Tab": ROWS}), name="x.xlsx")
     assert got["cost"].tolist()[::2] == [10.5, 3]
     assert got[["cost", "town"]].isna().to_numpy().tolist() == [[False, False], [True, True], [False, True]]
-    assert (got["age"].tolist(), got["age"].dtype) == ([40, 50, 60], np.int64)
-    assert got["sold"].tolist() == [True, False, True]
-    assert got["day"].iloc[0] == pd.Timestamp("2020-02-29")
-    assert got["code"].tolist() == ["007", "012", "100"]
+    assert got[["age", "sold", "code"]].to_numpy().T.tolist() == [
+        [40, 50, 60], [True, False, True], ["007", "012", "100"],
+    ]  # fmt: skip
+    assert (got["age"].dtype, got["day"].iloc[0]) == (np.int64, pd.Timestamp("2020-02-29"))
     assert "Read as an Excel workbook: 3 rows, 6 columns." in said(report)
     assert report.missing_found == {"": 2, "NA": 1}
     assert (report.format, report.sheet, report.sheets) == ("Excel", "Tab", ("Tab",))
@@ -196,6 +185,11 @@ def test_the_first_sheet_that_shows_is_read_and_the_others_are_named() -> None:
     assert "which is hidden" in said(report)
     with pytest.raises(OptionError, match="no sheet of this name"):
         read_table(content, sheet="Gone")
+    xml = sheet_xml(ROWS).replace('<row r="3"', '<row r="3" hidden="1"')
+    assert 'hidden="1"' in xml
+    assert "1 row hidden in the sheet, as by a filter, read too (row 3)." in said(
+        read_table(workbook({"Tab": xml}))[1]
+    )
 
 
 @pytest.mark.bad_input(22)
@@ -213,9 +207,7 @@ def test_formulas_without_results_ask_to_save_again() -> None:
     assert read_table(workbook({"Tab": good}))[0]["b"].tolist() == [2, 4]
     bad = [["a", "b"], [1, formula("A2*2")], [2, formula("A3*2", 4)], [3, formula("A4*2")]]
     text = refused(workbook({"Tab": bad}))
-    assert "Column B" in text
-    assert "2 places; lines 2, 4" in text
-    assert "save it again" in text
+    assert all(words in text for words in ("Column B", "2 places; lines 2, 4", "save it again"))
     # On a sheet that is not read it is no matter.
     assert len(read_table(workbook({"Tab": good, "Other": bad}))[0]) == 2
     empty_text = [["a", "b"], [1, lambda place: f'<c r="{place}" t="str"><f>""</f><v></v></c>'], [2, "x"]]
@@ -260,25 +252,21 @@ def test_many_cells_long_texts_and_bombs_are_refused(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.bad_input(11)
-@pytest.mark.parametrize("rows", [[], [[]], [["a", "b"]], [["a", "b"], [None, None]]])
-def test_sheets_without_rows(rows: list) -> None:
-    assert "no data rows" in refused(workbook({"Tab": rows}))
-
-
-def test_a_damaged_workbook_is_said_to_be() -> None:
+def test_workbooks_that_are_empty_or_damaged_are_said_to_be() -> None:
+    for rows in ([], [[]], [["a", "b"]], [["a", "b"], [None, None]]):
+        assert "no data rows" in refused(workbook({"Tab": rows}))
     content = workbook({"Tab": ROWS})
-    assert "incomplete or damaged" in refused(workbook({"Tab": "<worksheet><sheetData><row"}))
-    assert "incomplete or damaged" in refused(workbook({"Tab": ROWS}, **{"xl/_rels/workbook.xml.rels": "<"}))
-    assert "damaged" in refused(content[: len(content) // 2])
     odd = {"xl/workbook.xml": HEAD.replace("UTF-8", "NTF-8") + f'<workbook xmlns="{MAIN}"/>'}
-    assert "damaged" in refused(workbook({"Tab": ROWS}, **odd))
+    for broken in (
+        workbook({"Tab": "<worksheet><sheetData><row"}), content[: len(content) // 2],
+        workbook({"Tab": ROWS}, **odd), workbook({"Tab": ROWS}, **{"xl/_rels/workbook.xml.rels": "<"}),
+    ):  # fmt: skip
+        assert "incomplete or damaged" in refused(broken)
 
 
 def test_long_numbers_in_excel_are_pointed_out() -> None:
-    got, report = read_table(workbook({"Tab": [["id", "x"], [12345678901234567, 1], [2, 2]]}))
-    assert got["id"].dtype == np.float64
-    assert "only 15 digits" in said(report)
-    assert "(1 cell, line 2)" in said(report)
+    _, report = read_table(workbook({"Tab": [["id", "x"], [12345678901234567, 1], [2, 2]]}))
+    assert "only 15 digits: identifiers may be altered (1 cell, line 2)" in said(report)
 
 
 # R.
@@ -300,14 +288,13 @@ def test_a_data_frame_of_r_is_read_with_its_types(tmp_path: Path) -> None:
     frame = pd.DataFrame(
         {"cost": [1.5, 2.5, np.nan], "n": pd.array([1, 2, 3], "int32"), "town": ["Lyon", "NA", "Brest"]}
     )
-    got, report = read_table(rda(tmp_path, first=frame, second=frame[["n"]]))
-    assert got["n"].tolist() == [1, 2, 3]
-    assert got["cost"].isna().tolist() == [False, False, True]
-    assert got["town"].tolist() == ["Lyon", "NA", "Brest"]
+    content = rda(tmp_path, first=frame, second=frame[["n"]])
+    got, report = read_table(content)
+    pd.testing.assert_frame_equal(got, frame, check_dtype=False)
     assert "Table “first” is read, one of 2 in the file" in said(report)
-    assert list(read_table(rda(tmp_path, first=frame, second=frame[["n"]]), sheet="second")[0]) == ["n"]
+    assert list(read_table(content, sheet="second")[0]) == ["n"]
     with pytest.raises(OptionError, match="no table of this name"):
-        read_table(rda(tmp_path, first=frame), sheet="gone")
+        read_table(content, sheet="gone")
 
 
 def test_damaged_r_files_are_said_to_be(tmp_path: Path) -> None:

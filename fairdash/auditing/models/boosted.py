@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import tempfile
 from itertools import pairwise
 from typing import Any
@@ -27,8 +26,6 @@ _CHANCES = (
     "binary cross_entropy multiclass multiclassova reg:logistic binary:logistic multi:softprob Logloss "
     "CrossEntropy MultiClass MultiClassOneVsAll"
 ).split()
-#: How LightGBM lists the codes of a feature with levels.
-_CODES = re.compile(r"-?\d+(?::-?\d+)*")
 _NO_OFFSET = (
     "An offset or exposure of the training (init_score, base_margin, baseline): prices are those of an "
     "offset of 0."
@@ -70,23 +67,21 @@ class LightGBMModel(_Boosted):
         import lightgbm
 
         text = content.decode("utf-8", errors="replace").replace("\r\n", "\n")
-        head = dict(line.partition("=")[::2] for line in text.partition("\nTree=")[0].split("\n"))
         try:
             self._booster = lightgbm.Booster(model_str=text)
+            held = self._booster.dump_model(num_iteration=1)
         except lightgbm.basic.LightGBMError as error:
             raise refused(f"it is an incomplete LightGBM model ({cause(error)})", "Save it again.") from error
-        found = re.search(r"^pandas_categorical:(.*)$", text, flags=re.MULTILINE)
-        lists = (json.loads(found[1]) if found else None) or []
-        infos = head.get("feature_infos", "").split(" ")
-        codes = [list(map(int, info.split(":"))) if _CODES.fullmatch(info) else None for info in infos]
+        lists, names = held["pandas_categorical"] or (), held["feature_names"]
+        codes = [held["feature_infos"].get(name, {}).get("values", []) for name in names]
         self._lists = [tuple(as_levels(pd.Series(each)).tolist()) for each in lists]
         # A category of pandas with an order is split as a number: only the table tells which one it is.
         self._coded = {k for k, each in enumerate(codes) if each}
         places = dict(zip(sorted(self._coded), self._lists, strict=False))
         self._is_open = 0 < len(lists) != len(places) or len(self._coded) != len(places) > 0
         made = []
-        for k, name in enumerate(head.get("feature_names", "").split(" ")):
-            own = sorted(set(codes[k] or ()) - {-1})
+        for k, name in enumerate(names):
+            own = sorted(set(codes[k]) - {-1})
             if self._is_open or not own:
                 made.append(Input(name))
             elif k in places:
@@ -97,7 +92,7 @@ class LightGBMModel(_Boosted):
         count = self._booster.num_model_per_iteration()
         self._name_outputs(count)
         self.size = counted(self._booster.num_trees(), "tree")
-        self._scaled(head.get("objective", "").split(" ")[0], link)
+        self._scaled(held.get("objective", "").split(" ")[0], link)
         if self._is_open:
             listed = "; ".join(few(each) for each in self._lists)
             self.open += (f"Which columns have these levels: {listed}. fairdash finds them in the table.",)

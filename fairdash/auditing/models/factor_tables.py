@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 
 from fairdash.auditing.models.inputs import NAME_LINK, Input, NamedModel
+from fairdash.auditing.models.linear import CoefficientTable
 from fairdash.auditing.models.model_file import Array, Link, refused
+from fairdash.data.frames import band_texts
 from fairdash.data.readers.excel import read_sheet, refuse_formulas, sheet_names
 from fairdash.data.readers.reading import read_content
 from fairdash.data.readers.report import ReadingOptions
@@ -28,23 +30,37 @@ _FACTOR = ("factor", "variable", "rating factor", "parameter", "feature")
 _LEVEL = ("level", "level1", "band", "class", "category", "value", "levels")
 _RELATIVITY = ("relativity", "relativities", "multiplier", "rel", "exp(coef)", "exp(estimate)")
 _POINTS, _COEFFICIENT = ("points", "loading"), ("estimate", "coefficient", "coef", "beta")
+_FROM, _TO = ("from", "low", "lower", "min"), ("to", "high", "upper", "max")
 _BASES = (*BASES, "base premium", "base factor", "basis")
 #: What SAS lists with the coefficients of a GLM.
 _NO_TERM = ("scale", "dispersion")
+COEFFICIENT = "coefficient"
 Cells = list[list[Any]]
 #: Factor, level and value.
 Row = tuple[Any, Any, Any]
 
 
-class FactorTable(NamedModel):
-    """Tariff in a workbook or in delimited text; parameters as those of the readers of trees."""
+def read_factors(content: bytes, link: Link) -> NamedModel:
+    """Read a tariff in a workbook or in delimited text; parameters as those of the readers of trees."""
+    is_book = content.startswith(b"PK")
+    try:
+        sheets = _sheets_of(content) if is_book else {"": _cells_of(content)}
+    except FairdashError as error:
+        raise refused(f"it can't be read as a tariff: {error.problems[0].what}", _FORM) from error
+    for header, *rows in filter(None, sheets.values()):
+        names = [str(each).strip().lower() for each in header]
+        found = _value_of(names) or ((1, COEFFICIENT) if len(names) == 2 else None)
+        by_level = not {*_LEVEL, *_FROM, *_TO}.isdisjoint(names)
+        if found is not None and not by_level and _are_terms(rows, found[0]):
+            terms = [("" if _is_base(row[0]) else str(row[0]), float(row[found[0]])) for row in rows]
+            return CoefficientTable(terms, is_relative=found[1] == RELATIVITY, link=link)
+    return FactorTable(sheets, link, is_book=is_book)
 
-    def __init__(self, content: bytes, link: Link) -> None:
-        is_book = content.startswith(b"PK")
-        try:
-            sheets = _sheets_of(content) if is_book else {"": _cells_of(content)}
-        except FairdashError as error:
-            raise refused(f"it can't be read as a tariff: {error.problems[0].what}", _FORM) from error
+
+class FactorTable(NamedModel):
+    """Tariff in the cells of its sheets."""
+
+    def __init__(self, sheets: dict[str, Cells], link: Link, *, is_book: bool) -> None:
         self._table = self._as_tariff(sheets, link)
         terms, _, _, multiplies = read_terms(self._table)
         self.is_price = multiplies
@@ -65,19 +81,24 @@ class FactorTable(NamedModel):
             if "factor" in names and "kind" in names:
                 return table_of_cells(names, rows)
             of_factor, of_level, found = _place(names, _FACTOR), _place(names, _LEVEL), _value_of(names)
-            if of_factor is not None and of_level is not None and found is not None:
-                at, what = found
-                cells = [(row[of_factor], row[of_level], row[at]) for row in rows if row[at] != ""]
-                return self._long(cells, what, link)
+            of_ends = [place for each in (_FROM, _TO) if (place := _place(names, each)) is not None]
+            if of_factor is None or found is None or (of_level is None and len(of_ends) < 2):
+                continue
+            rows, (at, what) = [row for row in rows if row[found[0]] != ""], found
+            levels = ["" if of_level is None else row[of_level] for row in rows]
+            if len(of_ends) == 2:
+                ends = [pd.Series([row[place] for row in rows]) for place in of_ends]
+                bands = band_texts(pd.Series([row[of_factor] for row in rows]), *ends)
+                levels = bands.fillna(pd.Series(levels)).tolist()
+            cells = [(row[of_factor], level, row[at]) for row, level in zip(rows, levels, strict=True)]
+            return self._long(cells, what, link)
         return self._by_sheets(sheets, link)
 
     def _by_sheets(self, sheets: dict[str, Cells], link: Link) -> pd.DataFrame:
         cells: list[Row] = []
         skipped, whats = [], set()
         for title, rows in sheets.items():
-            if title.strip().lower() in _BASES and (
-                numbers := [v for row in rows for v in row if _is_number(v)]
-            ):
+            if _is_base(title) and (numbers := [v for row in rows for v in row if _is_number(v)]):
                 cells += [("base", "", each) for each in numbers]
                 continue
             found = _value_of([str(each).strip().lower() for each in rows[0]]) if rows else None
@@ -101,12 +122,12 @@ class FactorTable(NamedModel):
             raise refused("there is text among its relativities", "Correct these cells.")
         cells = [row for row in cells if str(row[0]).strip().lower() not in _NO_TERM]
         factors = [str(name).strip() for name, _, _ in cells]
-        is_base = [name.lower() in _BASES for name in factors]
+        is_base = list(map(_is_base, factors))
         if sum(is_base) != 1:
             said = "no base rate" if not any(is_base) else f"{sum(is_base)} base rates"
             raise refused(f"it has {said}", "Keep one row, or one sheet, “base rate”.")
         numbers = np.array([value for _, _, value in cells], dtype=float)
-        if what == "coefficient":
+        if what == COEFFICIENT:
             if link == "auto":
                 raise refused("it lists coefficients, and does not name their link", NAME_LINK)
             # Their sum, of which the link that was named makes the price.
@@ -164,10 +185,20 @@ def _place(names: list[str], wanted: tuple[str, ...]) -> int | None:
 
 def _value_of(names: list[str]) -> tuple[int, str] | None:
     """Place of a table's values, and what they are."""
-    for wanted, what in ((_RELATIVITY, RELATIVITY), (_POINTS, POINTS), (_COEFFICIENT, "coefficient")):
+    for wanted, what in ((_RELATIVITY, RELATIVITY), (_POINTS, POINTS), (_COEFFICIENT, COEFFICIENT)):
         if (place := _place(names, wanted)) is not None:
             return place, what
     return None
+
+
+def _is_base(name: Any) -> bool:
+    return str(name).strip().lower() in _BASES
+
+
+def _are_terms(rows: Cells, place: int) -> bool:
+    """Return whether rows hold the names of terms and their numbers, one of them the intercept."""
+    of_base = [_is_base(row[0]) and str(row[0]) != "" for row in rows]
+    return sum(of_base) == 1 and all(_is_number(row[place]) for row in rows)
 
 
 def _is_number(cell: Any) -> bool:

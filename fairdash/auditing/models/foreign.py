@@ -31,7 +31,6 @@ from fairdash.auditing.models.model_file import (
     MAX_SECONDS,
     Array,
     Link,
-    OnnxModel,
     cause,
     kind_of,
     refused,
@@ -42,10 +41,6 @@ from fairdash.jobs.process import environment
 _MOST_WORDS = 10**8
 
 
-#: Model in a file, as each reader has it.
-Reader = OnnxModel | NamedModel
-
-
 def read_model(
     content: bytes,
     *,
@@ -53,7 +48,7 @@ def read_model(
     table: Sequence[str] | None = None,
     output: str | None = None,
     link: Link = "auto",
-) -> Reader:
+) -> NamedModel:
     """Open a model's file in this process, by what it begins with.
 
     Parameters
@@ -72,24 +67,18 @@ def read_model(
     StorageError
         It can't be read, gives no price, or has inputs that the table lacks.
     """
-    kind = kind_of(content)
-    taken = None if table is None else table if columns is None else columns
-    if kind == "onnx":
-        onnx = OnnxModel(content, taken, output=output)
-        if table is not None and (lacking := [each for each in onnx.columns if each not in table]):
-            raise refused(f"it takes the column “{lacking[0]}”, which the table lacks", "Add it.")
-        return onnx
-    from fairdash.auditing.models import boosted, factor_tables, pmml
+    from fairdash.auditing.models import boosted, factor_tables, onnx_graph, pmml
 
     readers: dict[str, Callable[[bytes, Link], NamedModel]] = {
         "lightgbm": boosted.LightGBMModel,
         "xgboost": boosted.XGBoostModel,
         "catboost": boosted.CatBoostModel,
         "pmml": pmml.PmmlModel,
-        "factors": factor_tables.FactorTable,
+        "factors": factor_tables.read_factors,
+        "onnx": onnx_graph.OnnxModel,
     }
     # Without a table nothing is priced: what the link is need not be known.
-    model = readers[kind](content, "identity" if table is None else link)
+    model = readers[kind_of(content)](content, "identity" if table is None else link)
     if table is not None:
         if link == "log" and model.is_price:
             raise refused(f"its output is {model.response}", "Leave out the link.")
@@ -229,7 +218,7 @@ def _unpacked(columns: list[list[Any]], body: bytes) -> pd.DataFrame:
     return pd.DataFrame(made)
 
 
-def _opened(content: bytes, options: dict[str, Any]) -> Reader:
+def _opened(content: bytes, options: dict[str, Any]) -> NamedModel:
     """Open a file, whose form alone decides what fails: that is said, with its cause."""
     if kind_of(content) in ("lightgbm", "xgboost"):
         # They load it for estimators that are not used here, which takes seconds.
@@ -252,7 +241,7 @@ def main() -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    model: Reader | None = None
+    model: NamedModel | None = None
     while True:
         try:
             header, body = _receive(sys.stdin.buffer, most=sys.maxsize)

@@ -31,17 +31,19 @@ class Input:
         Numbers that the library takes for the levels, in their order.
     is_text
         Levels are taken as texts, and the file doesn't list them.
+    form
+        Type and shape in the file's own words, if it has any.
     """
 
     name: str
     levels: tuple[str, ...] | None = None
     codes: tuple[float, ...] = ()
     is_text: bool = False
+    form: str = ""
 
     @property
-    def kind(self) -> str:
-        """Type in words."""
-        return "number" if self.levels is None and not self.is_text else "levels"
+    def has_levels(self) -> bool:
+        return self.is_text or self.levels is not None
 
     def values(self, cells: pd.Series) -> NDArray[Any]:
         """Cells as numbers with NaN where one is missing or unknown, or as texts, (n,)."""
@@ -79,6 +81,12 @@ class NamedModel:
         Sentences on what the file doesn't tell.
     remarks
         Sentences that belong before a verdict.
+    names_inputs
+        Whether the file names them; otherwise columns are taken in their order.
+    says_unknown
+        Sentence on levels that it does not know, with places for these, the column and the rows.
+    is_listed
+        Whether the file lists all levels that it knows, so that a column without any of them is refused.
     """
 
     kind = objective = size = response = ""
@@ -89,6 +97,9 @@ class NamedModel:
     open: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     columns: list[str] = []  # noqa: RUF012 (set by match)
+    names_inputs = is_listed = True
+    says_unknown = "The model does not know {} of “{}”, in {}, priced as a missing level."
+    _place: int | None = 0
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
         """Prices of the values of its inputs, (n,) or (n, K)."""
@@ -102,9 +113,9 @@ class NamedModel:
         written = {re.sub(r"\s", "_", each): each for each in reversed(table)}
         by_name = [each if each in table else written.get(each) for each in names]
         of_array = all(_PLACE.fullmatch(each) for each in names) and not set(names) <= set(table)
-        if None not in by_name:
+        if self.names_inputs and None not in by_name:
             self.columns = [str(each) for each in by_name]
-        elif columns is None and not of_array:
+        elif self.names_inputs and columns is None and not of_array:
             lacking = [name for name, each in zip(names, by_name, strict=True) if each is None]
             hint = "Add it, or name the model's columns in its order."
             raise refused(f"it takes the column {few(lacking)}, which the table lacks", hint)
@@ -114,21 +125,18 @@ class NamedModel:
             if len(self.columns) != len(names):
                 raise refused(
                     f"it takes {counted(len(names), 'column')}, not {len(self.columns)} ({listed})",
-                    f"Name the model's columns, in its order: {few(names)}.",
+                    "Name the model's columns, in its order.",
                 )
-            self.remarks += (
-                f"The file names its inputs {few(names)}. They are taken in this order: {listed}.",
-            )
-        self._place = 0
+            named = f"names its inputs {few(names)}" if self.names_inputs else "does not name its inputs"
+            self.remarks += (f"The file {named}. They are taken in this order: {listed}.",)
+        self.choose(output)
+
+    def choose(self, output: str | None) -> None:
+        """Choose the output that holds the price."""
         if output is not None or len(self.outputs) > 1:
             if output not in self.outputs:
-                hint = f"Name one as the model's output: {few(self.outputs)}."
-                what = (
-                    f"it has {len(self.outputs)} outputs"
-                    if output is None
-                    else f"it has no output “{output}”"
-                )
-                raise refused(what, hint)
+                what = f"{len(self.outputs)} outputs" if output is None else f"no output “{output}”"
+                raise refused(f"it has {what}", f"Name one as the model's output: {few(self.outputs)}.")
             self._place = self.outputs.index(output)
 
     def settle(self, rows: pd.DataFrame) -> None:
@@ -150,32 +158,36 @@ class NamedModel:
         self.settle(rows)
         for each, column in zip(self.inputs, self.columns, strict=True):
             cells = rows[column]
-            if each.kind != "levels":
+            if not each.has_levels:
                 continue
             if gone := int(cells.isna().sum()):
                 said.append(f"“{column}” is missing in {counted(gone, 'row')}, priced as no level.")
-            if each.levels is None:
-                continue
-            known = pd.Series(as_levels(cells)[cells.notna().to_numpy()])
-            unknown = known[~known.isin(each.levels)]
-            if len(unknown) and len(unknown) == len(known):
+            known = pd.Series(as_levels(cells)[cells.notna().to_numpy()], dtype=object).value_counts()
+            unknown = known[[not self.knows(each, level) for level in known.index]]
+            if self.is_listed and 0 < len(unknown) == len(known):
                 hint = "Write the column's levels as in the model's training."
-                raise refused(f"no cell of “{column}” is a level that it knows ({few(each.levels)})", hint)
-            if len(unknown):
-                rows_of = counted(len(unknown), "row")
-                said.append(
-                    f"The model does not know {few(sorted(set(unknown)))} of “{column}”, in {rows_of}, "
-                    "priced as a missing level."
+                raise refused(
+                    f"no cell of “{column}” is a level that it knows ({few(each.levels or ())})", hint
                 )
+            if len(unknown):
+                count = counted(int(unknown.sum()), "row")
+                said.append(self.says_unknown.format(few(sorted(unknown.index)), column, count))
         return tuple(said)
+
+    def knows(self, which: Input, level: str) -> bool:
+        """Return whether an input has a level, as far as the file tells."""
+        return which.levels is None or level in which.levels
 
     @property
     def about(self) -> dict[str, Any]:
         """Description of the file in its own terms, as plain values."""
         listed = [
-            {"name": each.name, "type": each.kind, "levels": each.levels and list(each.levels)}
+            {
+                "name": each.name, "type": each.form or ("levels" if each.has_levels else "number"),
+                "levels": each.levels and list(each.levels),
+            }
             for each in self.inputs
-        ]
+        ]  # fmt: skip
         return {
             "kind": self.kind, "objective": self.objective, "output": self.response, "inputs": listed,
             "outputs": list(self.outputs), "size": self.size, "unknown": list(self.open),

@@ -11,13 +11,12 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import expit, ndtr
 
-from fairdash.auditing.models.inputs import NAME_LINK, Input, NamedModel, coded
-from fairdash.auditing.models.model_file import Array, Link, number_values, refused
-from fairdash.utils.text import counted, few
+from fairdash.auditing.models.inputs import NAME_LINK
+from fairdash.auditing.models.linear import LinearModel, Parts, Term
+from fairdash.auditing.models.model_file import Array, Link, refused
+from fairdash.utils.text import counted
 
 _INVERSE: dict[str, Callable[[Array], Any]] = {
     "identity": lambda eta: eta,
@@ -31,11 +30,9 @@ _INVERSE: dict[str, Callable[[Array], Any]] = {
 }
 _LINKLESS = ("regression", "generalLinear")
 _ITS_PRICES = "Export the model as ONNX, or audit a column of its prices."
-#: A coefficient, and what it is multiplied by: the power of a number, or 1 where a level occurs.
-Term = tuple[float, list[tuple[str, str | float]]]
 
 
-class PmmlModel(NamedModel):
+class PmmlModel(LinearModel):
     """GLM in a PMML file; parameters as those of the readers of trees."""
 
     def __init__(self, content: bytes, link: Link) -> None:
@@ -55,14 +52,14 @@ class PmmlModel(NamedModel):
             if (part := next(root.iter(name), None)) is not None and len(part):
                 raise refused(f"it changes inputs or outputs ({name}), which is not read here", _ITS_PRICES)
         read = self._general if model.tag == "GeneralRegressionModel" else self._regression
-        self._terms: list[Term] = read(model)
+        self.terms = read(model)
         self.kind = f"PMML {root.get('version', '')} ({model.tag})"
         self.objective = (
             model.get("distribution") or model.get("modelType") or model.get("functionName") or ""
         )
-        self.size = counted(len(self._terms), "term")
-        self._undo = self._inverse(model, link)
-        self.inputs = self._inputs(root)
+        self.size = counted(len(self.terms), "term")
+        self.undo = self._inverse(model, link)
+        self.take_inputs(self._more_levels(root))
 
     def _general(self, model: ElementTree.Element) -> list[Term]:
         """Terms of a GeneralRegressionModel."""
@@ -75,7 +72,7 @@ class PmmlModel(NamedModel):
             or next(model.iter("Matrix"), None) is not None
         ):
             raise refused("it has contrasts of its own (Matrix)", _ITS_PRICES)
-        parts: dict[str, list[tuple[str, str | float]]] = {
+        parts: dict[str, Parts] = {
             each.get("name", ""): [] for each in model.findall("ParameterList/Parameter")
         }
         for each in model.findall("PPMatrix/PPCell"):
@@ -143,41 +140,13 @@ class PmmlModel(NamedModel):
         self.response = "the price (identity link)" if name in ("identity", "none") else undone
         return _INVERSE[name]
 
-    def _inputs(self, root: ElementTree.Element) -> tuple[Input, ...]:
-        """Inputs of the terms, with the levels of their coefficients and of the data dictionary."""
-        used: dict[str, list[str]] = {}
-        for name, value in (part for _, parts in self._terms for part in parts):
-            used.setdefault(name, []).extend([value] if isinstance(value, str) else [])
+    def _more_levels(self, root: ElementTree.Element) -> dict[str, list[str]]:
+        """Levels in the data dictionary, besides those of the coefficients."""
+        found = {}
         for each in root.iter("DataField"):
-            if own := used.get(each.get("name", "")):
-                valid = [one for one in each.iter("Value") if one.get("property", "valid") == "valid"]
-                own += [one.get("value", "") for one in valid]
-                if not valid:
-                    self.open += (f"Which level of “{each.get('name')}” is the base: the file lists none.",)
-        return tuple(
-            coded(name, tuple(dict.fromkeys(own))) if own else Input(name) for name, own in used.items()
-        )
-
-    def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on levels that the file doesn't list; a missing number is refused."""
-        lacking = [
-            column
-            for each, column in zip(self.inputs, self.columns, strict=True)
-            if each.levels is None and np.isnan(number_values(rows[column])).any()
-        ]
-        if lacking:
-            raise refused(f"cells of {few(lacking)} are missing", "Leave these rows out, or fill the cells.")
-        said = super().unknown_levels(rows)
-        return tuple(each.replace("as a missing level", "as its base level") for each in said)
-
-    def priced(self, values: list[NDArray[Any]]) -> Array:
-        """Prices, (n,)."""
-        places = {each.name: k for k, each in enumerate(self.inputs)}
-        eta = np.zeros(len(values[0]) if values else 0)
-        for beta, parts in self._terms:
-            product = np.full(len(eta), beta)
-            for name, value in parts:
-                own, levels = values[places[name]], self.inputs[places[name]].levels
-                product *= own == (levels or ()).index(value) if isinstance(value, str) else own**value
-            eta += product
-        return np.asarray(self._undo(eta), dtype=float)
+            name = each.get("name", "")
+            valid = [one for one in each.iter("Value") if one.get("property", "valid") == "valid"]
+            found[name] = [one.get("value", "") for one in valid]
+            if not valid and name in self.with_levels:
+                self.open += (f"Which level of “{name}” is the base: the file lists none.",)
+        return found

@@ -264,7 +264,10 @@ def drivers_of(
 
 
 def shapley_values(fitted: Fitted, features: pd.DataFrame, *more: Array) -> Array:
-    """Return Shapley values, (n, p); the values of a row add up to its prediction less the mean.
+    """Return Shapley values, (n, p), on the scale on which the trees add up.
+
+    A row's values add up to its prediction less the mean on that scale: the price's own for trees that learn
+    by squared error, the logarithm of the price for those of Poisson, gamma or Tweedie losses.
 
     Along the trees' own paths (Lundberg et al. 2020), by the library ``shap``.
     """

@@ -37,7 +37,7 @@ from fairdash.data.readers.table import (
 )
 from fairdash.data.readers.text_column import ERRORS, MISSING_MARKS, TextColumn
 from fairdash.errors import OptionError, Problem, ReadingError
-from fairdash.utils.text import few
+from fairdash.utils.text import at_lines, counted, few
 
 #: More cells than this take a spreadsheet's readers minutes and gigabytes.
 MOST_EXCEL_CELLS = 5 * 10**6
@@ -51,6 +51,7 @@ _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _LINK = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 _CELL = re.compile(rb'<(?:\w+:)?c\b(?:[^>]*?\br="\$?([A-Za-z]{1,3})\$?(\d{1,7})")?')
 _ROW = re.compile(rb'<(?:\w+:)?row\b[^>]*?\br="(\d+)"')
+_HIDDEN_ROW = re.compile(rb'<(?:\w+:)?row\b(?=[^>]*?\bhidden="(?:1|true)")[^>]*?\br="(\d+)"')
 _TEXT_CELL = re.compile(rb'<(?:\w+:)?c\b[^>]*?\bt="s"[^>]*>\s*<(?:\w+:)?v>(\d{1,9})</')
 _TEXT = re.compile(rb"<(?:\w+:)?si\b.*?</(?:\w+:)?si>|<(?:\w+:)?si\s*/>", re.DOTALL)
 #: A formula without the result that a spreadsheet program would have kept beside it.
@@ -299,6 +300,12 @@ def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
     n_empty = body[-1] - filled[at] - len(body)
     if n_empty:
         table.notes.append(f"Empty lines skipped: {n_empty:,}.")
+    unseen = np.isin(table.lines, [int(row) for row in _HIDDEN_ROW.findall(sheet.xml)])
+    if unseen.any():
+        count, where = int(unseen.sum()), at_lines(table.lines[unseen], int(unseen.sum()), word="row")
+        table.notes.append(
+            f"{counted(count, 'row')} hidden in the sheet, as by a filter, read too ({where})."
+        )
     refuse_formulas(sheet.xml)
     for position, name in enumerate(table.names):
         _add(table, name, [rows[k][position] for k in body])

@@ -18,7 +18,7 @@ from fairdash.data.readers import limits
 from fairdash.data.readers.limits import check_shape, too_large
 from fairdash.data.readers.report import R_DATA, ReadingOptions, ReadingReport
 from fairdash.data.readers.table import TableBuilder, no_rows
-from fairdash.data.readers.texts import as_text
+from fairdash.data.readers.typed import add_arrow, readable
 from fairdash.errors import OptionError, ReadingError
 from fairdash.utils.text import few
 
@@ -298,24 +298,15 @@ def _values(column: Any) -> Any:
 
 
 def _add_series(table: TableBuilder, name: str, cells: Any, note: str) -> bool:
-    """Put a column into the table, if its cells are of a kind that can be used."""
-    values = pd.Series(cells).reset_index(drop=True)
-    if isinstance(values.dtype, pd.CategoricalDtype):
-        values = values.astype(object)
-    kind = pd.api.types.infer_dtype(values, skipna=True)
-    if pd.api.types.is_bool_dtype(values) or kind == "boolean":
-        table.add_truth_values(name, values)
-    elif pd.api.types.is_integer_dtype(values):
-        table.add_whole_numbers(name, values)
-    elif pd.api.types.is_float_dtype(values):
-        table.add(name, values.to_numpy(float, na_value=np.nan))
-    elif pd.api.types.is_datetime64_any_dtype(values):
-        table.add(name, values)
-    elif kind in ("string", "empty"):
-        texts = values.astype(object).where(values.notna(), None)
-        table.add(name, as_text(texts.where(~texts.isin(table.marks), None)))
-    else:
+    """Put a column into the table as Arrow has it, if its cells are of a kind that can be used."""
+    import pyarrow as pa
+
+    try:
+        column = pa.chunked_array([pa.array(pd.Series(cells).array, from_pandas=True)])
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
         return False
-    if note:
-        table.notes.append(note)
+    if not readable(column.type):
+        return False
+    add_arrow(table, name, column)
+    table.notes += [note] if note else []
     return True

@@ -98,6 +98,7 @@ def read_table(
     number_names: bool = False,
     header_row: int | None = None,
     keep_below: bool = False,
+    one_spelling: Sequence[str] = (),
     columns: Sequence[str] | None = None,
 ) -> tuple[pd.DataFrame, ReadingReport]:
     """Read text, Parquet, Excel, R's .rda, SAS, Stata or SPSS files, compressed (gzip, zip) or not.
@@ -113,7 +114,8 @@ def read_table(
         A path, or the bytes of a file.
     name
         Display name; by default the path's last part.
-    encoding, delimiter, decimal, missing_values, also_missing, sheet, number_names, header_row, keep_below
+    encoding, delimiter, decimal, missing_values, also_missing, sheet, number_names, header_row, keep_below, \
+    one_spelling
         See :class:`~fairdash.data.readers.report.ReadingOptions`; options not given are detected and
         reported.
     columns
@@ -153,6 +155,7 @@ def read_table(
         number_names=number_names,
         header_row=header_row,
         keep_below=keep_below,
+        one_spelling=tuple(one_spelling),
     )
     frame, report = read_content(content, options, columns)
     return frame, replace(report, name=name)
@@ -188,6 +191,9 @@ def read_content(
         frame, report = read_parquet(content, options, columns)
     else:
         frame, report = READERS[kind](content, options)
+    for name in options.one_spelling:
+        if columns is None and name not in frame:
+            raise OptionError.of("the table has no such column", "Name one of its columns.", column=name)
     doubts = (said for name in frame for said in doubts_about(frame[name]))
     report = replace(report, notes=(*report.notes, *doubts))
     if packed is not None:

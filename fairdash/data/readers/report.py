@@ -57,6 +57,8 @@ class ReadingOptions:
         it is not read.
     keep_below
         Whether totals and notes below the table are rows like any other.
+    one_spelling
+        Columns whose levels differ in capitals or spaces alone, to be written as the commonest of them.
     """
 
     encoding: str | None = None
@@ -68,6 +70,7 @@ class ReadingOptions:
     number_names: bool = False
     header_row: int | None = None
     keep_below: bool = False
+    one_spelling: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.missing_values is not None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairdash.data.codes import numbers_rows
+from fairdash.data.codes import TOTALS, in_one_spelling, numbers_rows, spellings
 from fairdash.data.grammar import LIKE_NUMBER, folded
 from fairdash.data.readers.report import ReadingOptions, ReadingReport, Renamed
 from fairdash.data.readers.texts import as_text
@@ -28,11 +28,7 @@ FIRST_INEXACT = 2**53
 #: Filled rows among which the header is looked for, and rows at the end among which totals and notes are.
 ROWS_ABOVE, ROWS_BELOW = 30, 10
 
-#: First words of a row of totals and of a note, folded.
-_TOTALS = frozenset(
-    "total totals sum gesamt gesamtsumme summe insgesamt totaux totale totali totales somme suma somma totaal"
-    " som".split()
-)
+#: First words of a note, folded.
 _NOTES = frozenset(
     "source sources quelle quellen fuente fonte bron note notes notiz hinweis nota remarque".split()
 )
@@ -76,6 +72,7 @@ class TableBuilder:
         self.marks = tuple(mark.strip() for mark in (*marks, *options.also_missing))
         # Texts that are missing by default are so before a column gets its type.
         self._chosen_marks = (*(options.missing_values or ()), *options.also_missing)
+        self._one_spelling = options.one_spelling
         self.problems: list[Problem] = []
         self.decimal_commas: dict[str, int] = {}
         #: Column to the sign of money or percent that its cells are written with.
@@ -188,6 +185,10 @@ class TableBuilder:
             raise ReadingError(*self.problems)
         self._take_marked()
         self._leave_out_row_numbers()
+        for name in filter(self._columns.__contains__, self._one_spelling):
+            if spellings(self._columns[name]):
+                self._columns[name], note = in_one_spelling(self._columns[name])
+                self._said.append(note)
         report = ReadingReport(
             format=format,
             encoding=encoding,
@@ -365,7 +366,7 @@ def _is_total(cells: Sequence[str], above: Sequence[str]) -> bool:
     words = folded(cells[place]).replace(":", " ").replace("-", " ").split()
     while words and words[0] in _GRAND:
         words = words[1:]
-    if not words or words[0] not in _TOTALS or len(words) > _FEWEST_FOR_NOTE:
+    if not words or words[0] not in TOTALS or len(words) > _FEWEST_FOR_NOTE:
         return False
     same = above[place] if place < len(above) else ""
     return not all(cells) or len(cells) < len(above) or not same or bool(LIKE_NUMBER.fullmatch(same))

@@ -104,14 +104,15 @@ def _unpacked_size(footer: pq.FileMetaData, columns: Collection[str] | None) -> 
 
 
 def _plain(schema: pa.Schema) -> list[int]:
-    return [place for place, one in enumerate(schema) if _readable(one.type)]
+    return [place for place, one in enumerate(schema) if readable(one.type)]
 
 
-def _readable(kind: pa.DataType) -> bool:
+def readable(kind: pa.DataType) -> bool:
+    """Return whether cells of a type are numbers, text, dates or truth values."""
     from pyarrow import types
 
     if types.is_dictionary(kind):
-        return _readable(kind.value_type)
+        return readable(kind.value_type)
     return (
         types.is_integer(kind)
         or types.is_floating(kind)
@@ -138,17 +139,18 @@ def _finished(
         raise no_rows()
     kept = [k for k, name in enumerate(cells.column_names) if not name.startswith(_ROW_NUMBERS)]
     table = TableBuilder([cells.column_names[k] for k in kept], np.arange(1, n_rows + 1), options)
-    nested = [name for name, one in zip(schema.names, schema.types, strict=True) if not _readable(one)]
+    nested = [name for name, one in zip(schema.names, schema.types, strict=True) if not readable(one)]
     table.leave_out(nested, "their cells are neither numbers nor text, such as lists or records")
     if len(kept) < cells.num_columns:
         table.notes.append("The numbers of the rows, which pandas wrote beside the columns, are left out.")
     for name, k in zip(table.names, kept, strict=True):
-        _add_arrow(table, name, cells.column(k))
+        add_arrow(table, name, cells.column(k))
     table.count_missing()
     return table.finish(PARQUET)
 
 
-def _add_arrow(table: TableBuilder, name: str, cells: pa.ChunkedArray) -> None:
+def add_arrow(table: TableBuilder, name: str, cells: pa.ChunkedArray) -> None:
+    """Add a column of a readable type."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import types
