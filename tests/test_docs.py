@@ -153,30 +153,6 @@ def test_a_page_counts_the_questions_of_an_audit(page):
     assert set(found) & set(words.values()) == {words[len(QUESTIONS)]}
 
 
-def test_every_rule_on_the_page_on_audits_is_dated_and_says_what_it_rests_on():
-    page = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
-    lines = marked(page, "rules").splitlines()
-    head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    rules = {row[0]: dict(zip(head, row, strict=True)) for row in rows}
-    for rule, said in rules.items():
-        assert all(said.values()), rule
-        assert said["as of"] == "2026-11-24", rule
-        assert re.search(r"\b20\d\d\b", said["source, secondary"]), rule
-        assert re.search(r"\]\(https://[^)]+\)$", said["source, secondary"]), rule
-        assert re.search(r"20\d\d", said["text and its date"] + said["applies"]), rule
-    (colorado,) = (said["applies"] for rule, said in rules.items() if "Colorado" in rule)
-    assert {"motor", "health", "15 October 2025", "1 July 2026"} <= set(
-        re.findall(r"motor|health|15 October 2025|1 July 2026", colorado)
-    )
-    (ai_act,) = (said["applies"] for rule, said in rules.items() if "AI Act" in rule)
-    assert "2 December 2027" in ai_act
-    for name in ("NYDFS", "NAIC", "EIOPA", "Consumer Duty", "E-23"):
-        assert any(name in rule for rule in rules), name
-    section = page.split("## What common rules ask")[1].split("\n## ")[0]
-    assert "second-hand" in section
-    assert "What we could not check" in section
-
-
 def test_the_readme_says_how_often_the_shown_number_is_0_and_why_it_is_shown():
     from benchmarks.estimator_tables import judged, told_apart
 
