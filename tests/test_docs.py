@@ -33,7 +33,7 @@ def marked(text: str, name: str) -> str:
     return found.strip("\n")
 
 
-def test_the_readme_says_the_crime_figures_that_were_measured():
+def test_the_guide_says_the_crime_figures_that_were_measured():
     table = pd.read_csv(ROOT / "benchmarks" / "results" / "crime_front_demographic_parity.csv")
     method = table.set_index("method")
     last = table[table["method"] == "hgr_nn"].iloc[-1]
@@ -43,14 +43,14 @@ def test_the_readme_says_the_crime_figures_that_were_measured():
         f"{method.loc['standard', 'hgr_kde']:.3f} to {last['hgr_kde']:.3f} (noise floor "
         f"{last['hgr_kde_floor']:.3f}), and the error rises to {last['mse']:.3f}"
     )
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert " ".join(marked(readme, "crime").split()) == said
+    guide = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    assert " ".join(marked(guide, "crime").split()) == said
 
 
-def test_the_readmes_python_block_runs_as_printed_in_a_fresh_folder(tmp_path):
+def test_the_guides_python_block_runs_as_printed_in_a_fresh_folder(tmp_path):
     """On fewer rows than its own 2,000, and in fewer epochs."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"^```python\n(.*?)^```$", readme, flags=re.DOTALL | re.MULTILINE)
+    guide = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```python\n(.*?)^```$", guide, flags=re.DOTALL | re.MULTILINE)
     assert block.count("n=2000") == 1
     block = block.replace("n=2000", "n=150")
     short = "from fairdash.training import settings\nsettings._MOST_EPOCHS = 12\n"
@@ -82,9 +82,9 @@ def test_a_notebook_of_the_gallery_prints_what_it_shows(name, capsys):
         assert re.sub(r"[\d.,%-]+", "0", printed) == re.sub(r"[\d.,%-]+", "0", shown)
 
 
-def test_the_readmes_commands_are_commands(capsys):
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    lines = re.findall(r"^\.venv/bin/python -m fairdash (.*)$", readme, flags=re.MULTILINE)
+def test_the_guides_commands_are_commands(capsys):
+    guide = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^\.venv/bin/python -m fairdash (.*)$", guide, flags=re.MULTILINE)
     assert len(lines) >= 6
     for line in lines:
         words = shlex.split(line, comments=True)
@@ -96,10 +96,12 @@ def test_the_readmes_commands_are_commands(capsys):
             assert verb.__module__.startswith("fairdash.cli.")
 
 
-def test_the_readmes_picture_and_commands_are_there():
+def test_the_readme_fits_one_screen_and_its_pictures_and_commands_are_there():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for path in re.findall(r"\]\(([^)]+\.png)\)", readme):
-        assert (ROOT / path).is_file()
+    assert len(readme.splitlines()) <= 90
+    pictures = re.findall(r"^!\[[^]]+\]\(([^)]+)\)$", readme, flags=re.MULTILINE)
+    assert pictures == ["docs/audit.svg", "docs/tradeoff.png"]
+    assert all((ROOT / path).is_file() for path in pictures)
     targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
     for command in re.findall(r"\bmake ([a-z]+)", readme):
         assert command in targets
@@ -146,19 +148,19 @@ def test_a_public_name_has_an_example_that_does_what_it_says(name):
     assert result.failed == 0
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/architecture.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/guide.md", "docs/architecture.md"])
 def test_a_page_counts_the_questions_of_an_audit(page):
     words = dict(enumerate("eight nine ten eleven twelve thirteen".split(), start=8))
     found = re.findall(r"(\w+) questions", (ROOT / page).read_text(encoding="utf-8"))
     assert set(found) & set(words.values()) == {words[len(QUESTIONS)]}
 
 
-def test_the_readme_says_how_often_the_shown_number_is_0_and_why_it_is_shown():
+def test_the_guide_says_how_often_the_shown_number_is_0_and_why_it_is_shown():
     from benchmarks.estimator_tables import judged, told_apart
 
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
     for name, said in (("shown", told_apart()), ("judged", judged())):
-        assert " ".join(marked(readme, name).split()) == said
+        assert " ".join(marked(guide, name).split()) == said
 
 
 def test_the_page_on_audits_says_how_often_they_were_wrong_and_how_long_they_take():
