@@ -135,6 +135,7 @@ class Rule:
     def answers(self) -> str:
         """Questions of the audit that concern it, with their numbers."""
         asked = [f"{each.title} ({n})" for n, each in QUESTIONS.items() if f"question_{n}" in self.shows]
+        asked = ["All questions."] if len(asked) == len(QUESTIONS) else asked
         return " ".join([*asked, *(["Changes since an earlier audit."] if "since" in self.shows else [])])
 
     @property
