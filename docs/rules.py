@@ -13,16 +13,23 @@ _BEGIN, _END = "<!-- rules -->\n", "<!-- /rules -->"
 def table() -> str:
     """A row a rule."""
     lines = [
-        "| rule | version | template | looked up | what fairdash can't answer |",
-        "|---|---|---|---|---|",
+        "| rule | version | template | whom it concerns | is understood to ask | questions of an audit "
+        "| what fairdash can't answer | looked up | sources |",
+        "|---" * 9 + "|",
     ]
     for rule in RULES.values():
         template = f"`{rule.id}`" if rule.headings else "–"
-        looked = f"{rule.looked_up}: {rule.source}"
-        lines.append(
-            f"| {rule.title} ({rule.authority}) | {rule.version} | {template} | {looked} | {' '.join(rule.cannot)} |"
-        )
+        sources = "; ".join(map(_link, rule.sources))
+        cells = [f"{rule.title} ({rule.authority})", rule.version, template, rule.applies, rule.asks]
+        cells += [rule.answers, " ".join(rule.cannot), rule.looked_up, sources]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def _link(source: str) -> str:
+    """A source in Markdown, with its address as a link."""
+    name, _, address = source.partition(": https://")
+    return f"[{name}](https://{address})" if address else name
 
 
 def page() -> str:

@@ -10,7 +10,10 @@ TESTS = Path(__file__).parent
 ROOT = TESTS.parent
 TABLE = TESTS / "promises.md"
 #: Written by hand: each section promises something. A study's page or a whole that is run has one row or two.
-BY_SECTION = ("README", *(f"docs/{name}" for name in "audit choosing classes conditional deployment".split()))
+BY_SECTION = (
+    "README",
+    *(f"docs/{name}" for name in "audit choosing classes conditional deployment guide".split()),
+)
 BY_SECTION += tuple(f"docs/{name}" for name in "groups lesson numbers regressor tariff".split())
 
 

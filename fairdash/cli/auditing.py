@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -235,11 +236,19 @@ def _file(result: AuditResult, template: str, place: Path, governance: Path | No
     write_whole(place, filing, hint="Choose another file with --out.")
 
 
-def rules(*, as_json: AsJson = False) -> int:
-    """List the rules that an audit may be filed under."""
-    listed = [each.row for each in RULES.values()]
-    say(listed, (_rule_in_words(each) for each in RULES.values()), as_json=as_json)
-    return 0
+def rules(*, stale: bool = False, as_json: AsJson = False) -> int:
+    """List the rules that an audit may be filed under.
+
+    Parameters
+    ----------
+    stale
+        List only rules last looked up over a year ago. Exit status: 1 if there are any.
+    """
+    today = datetime.now(UTC).date()
+    listed = [each for each in RULES.values() if not stale or each.is_stale(today)]
+    none = () if listed else ("No rule was last looked up over a year ago.",)
+    say([each.row for each in listed], (*map(_rule_in_words, listed), *none), as_json=as_json)
+    return int(stale and bool(listed))
 
 
 def models(file: Path, /, *, as_json: AsJson = False) -> int:

@@ -5,22 +5,28 @@ from __future__ import annotations
 import io
 import json
 import re
+import tomllib
 from dataclasses import replace
+from datetime import date, timedelta
+from pathlib import Path
 
 import pytest
 
 from docs.rules import PAGE, page
 from fairdash.__main__ import main
 from fairdash.auditing.example import example_audit
+from fairdash.auditing.filing import rules
 from fairdash.auditing.filing.document import PARTS, render_filing
 from fairdash.auditing.filing.governance import FIELDS, governance_yaml, kept_governance, parse_governance
-from fairdash.auditing.filing.rules import READ, RULES, TEMPLATES
+from fairdash.auditing.filing.rules import ABILITIES, READ, RULES, TEMPLATES, with_abilities
 from fairdash.auditing.plan import QUESTIONS
+from fairdash.cli import auditing as command
 from fairdash.errors import StorageError
 from tests.auditing.test_evidence import HOSTILE
 from tests.tiers import few
 
 LARGEST = 600_000
+RULE_FILES = sorted(Path(rules.__file__).parent.glob("*.toml"))
 
 
 def squeezed(text: str) -> str:
@@ -68,10 +74,10 @@ def test_every_heading_is_there_in_print_filled_or_marked(template, browser, tmp
 
 
 def test_the_templates_say_what_is_known_and_use_what_there_is():
-    assert list(TEMPLATES) == ["general", "colorado", "nydfs", "eiopa"]
+    assert list(TEMPLATES) == ["general", "colorado", "nydfs", "naic_tool", "eiopa", "quebec"]
     for rule in RULES.values():
-        assert rule.read in READ
-        assert all([rule.cannot, rule.version])
+        assert set(rule.shows) <= PARTS.keys()
+        assert rule.answers
     for rule in TEMPLATES.values():
         assert {"sign_off", "purpose", "monitoring"} <= {b for each in rule.headings for b in each.blanks}
         shown = [part for each in rule.headings for part in each.shows]
@@ -80,8 +86,56 @@ def test_the_templates_say_what_is_known_and_use_what_there_is():
     assert PAGE.read_text(encoding="utf-8") == page(), "make it anew: python -m docs.rules"
 
 
+def test_every_rule_says_what_was_read_where_and_when():
+    assert all(re.match("(primary|secondary)", words) for words in READ.values())
+    for rule in RULES.values():
+        assert re.match(r"20\d\d-\d\d-\d\d, (primary|secondary)", rule.looked_up), rule.id
+        assert all((rule.cannot, rule.version, rule.applies, rule.asks, rule.sources)), rule.id
+        for source in rule.sources:
+            place = "docs/rules.md, " if rule.id == "general" else r".+: https://\S+$"
+            assert re.match(place, source), source
+            assert re.search(r"\b20\d\d\b|undated", source.partition(": https")[0]), source
+    for name in ("SB 26-189", "B-10.004", "Exhibits C and D", "Québec", "Priorities", "2025/2", "Australia"):
+        assert any(name in rule.title for rule in RULES.values()), name
+
+
+def test_a_template_names_no_ability_that_the_audit_lacks(monkeypatch):
+    for path in RULE_FILES:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        for row in content.get("rule", [content]):
+            texts = [row["asks"], *row["cannot"], *(each["asks"] for each in row.get("heading", []))]
+            # What the audit does is said by an ability alone: by hand it would go stale.
+            assert not re.search(r"fairdash|\b[Qq]uestions? \d|\b[Aa]n audit\b", " ".join(texts)), path.name
+    for name in ABILITIES:
+        assert re.match(r"Question \d+ [a-z].+\.$", with_abilities(f"{{{name}}}"))
+        assert any(f"{{{name}}}" in path.read_text(encoding="utf-8") for path in RULE_FILES), name
+    with pytest.raises(LookupError, match="odds_ratios"):
+        with_abilities("Denials. {odds_ratios}")
+    without = {n: replace(each, tables=()) for n, each in QUESTIONS.items()}
+    monkeypatch.setattr(rules, "QUESTIONS", without)
+    for name in ABILITIES:
+        with pytest.raises(LookupError, match=name):
+            with_abilities(f"{{{name}}}")
+
+
+def test_rules_looked_up_over_a_year_ago_are_listed(monkeypatch, capsys):
+    rule = RULES["colorado"]
+    assert not rule.is_stale(rule.looked + timedelta(days=365))
+    assert rule.is_stale(rule.looked + timedelta(days=366))
+    old, new = (replace(rule, id=name, looked=day) for name, day in (("old", date.min), ("new", date.max)))
+    monkeypatch.setattr(command, "RULES", {"old": old, "new": new})
+    assert main(["rules", "--stale", "--json"]) == 1
+    assert [each["id"] for each in json.loads(capsys.readouterr().out)] == ["old"]
+    assert main(["rules"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+    monkeypatch.setattr(command, "RULES", {"new": new})
+    assert main(["rules", "--stale"]) == 0
+    assert capsys.readouterr().out == "No rule was last looked up over a year ago.\n"
+    assert "fairdash rules --stale" in (PAGE.parent / "releasing.md").read_text(encoding="utf-8")
+
+
 #: What a sentence about an ability says, to a table of the question that has it.
-ABILITIES = {
+SAYS = {
     r"impact ratio|selection rate": "classes",
     r"probabilit": "class_probabilities",
     r"along (a|one) column|single attribute|crossing": "crossed",
@@ -102,7 +156,7 @@ def denied(text: str) -> list[str]:
     return [
         each
         for k, each in enumerate(sentences)
-        for words, table in ABILITIES.items()
+        for words, table in SAYS.items()
         if re.search(words, each, re.IGNORECASE)
         and not re.search(rf"\bQuestions? (\d+ and )?{asks[table]}\b", " ".join(sentences[k : k + 2]))
     ]
@@ -147,7 +201,7 @@ def test_the_command_writes_it_asks_once_and_lists_the_rules(frame, tmp_path, ca
     assert "Risk: the board&#39;s # committee\n2026-11-25" in filed.read_text(encoding="utf-8")
     capsys.readouterr()
     assert main([*asked[:-1], str(tmp_path / "x.zip"), "--template", "nowhere"]) == 2
-    assert "general, colorado, nydfs, eiopa" in capsys.readouterr().err
+    assert "general, colorado, nydfs, naic_tool, eiopa, quebec" in capsys.readouterr().err
     assert main(["rules", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert {each["id"] for each in listed if each["template"]} == set(TEMPLATES)

@@ -68,7 +68,7 @@ def products(columns: Sequence[Array]) -> list[Array]:
 
 
 def _exclude_each_other(one: Array, other: Array) -> bool:
-    """Whether two columns of 0 and 1 are never 1 together, by their functions (…, N, P)."""
+    """Return whether two columns of 0 and 1 are never 1 together, by their functions (…, N, P)."""
     values = [each.reshape(-1, *each.shape[-2:])[0] for each in (one, other)]
     if any(each[:, 1:].any() for each in values):
         return False

@@ -1,30 +1,74 @@
-"""Rules for filing an audit, one file each; others.toml lists the rules without a template.
+"""Rules on the fairness of prices: one file for each with a template, others.toml for those without.
 
-Each file states when and where the rule was looked up, and whether its text itself was read. None quotes a
-rule.
+Each states what was read of it, where and when. None quotes a rule. A sentence about the audit is the id of
+an ability in braces, so that it can't differ from what this version does.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from fairdash.auditing.plan import QUESTIONS
 from fairdash.utils.registry import by_id, get_entry
 
-#: How a rule was looked up: id to words.
+#: What was read of a rule: id to words.
 READ: Mapping[str, str] = MappingProxyType(
     {
-        "text": "the text itself",
-        "regulator": "the regulator's own page about it, not the text",
-        "secondary": "a secondary source, not the text",
-        "memory": "from memory, not checked",
+        "text": "primary: the text itself",
+        "part": "primary in part: the beginning or a part of the text; the rest from accounts by others",
+        "regulator": "secondary: the authority's own pages about it, and accounts by others",
+        "secondary": "secondary: accounts by others",
     }
 )
+#: Abilities of the audit that a rule's text may name: id to the table that shows it, and what it does.
+ABILITIES: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "impact_ratios": (
+            "classes",
+            "gives adverse impact ratios of classes, and counts a price of at most the median as favourable",
+        ),
+        "class_probabilities": (
+            "class_probabilities",
+            "takes probabilities of classes that you have estimated, a column each",
+        ),
+        "premiums": ("premiums", "compares the error and the gap of other premiums with those of this price"),
+        "second_price": ("two_prices", "compares a second price in your table with this price"),
+        "proxies": ("proxies", "shows which columns predict the attribute"),
+    }
+)
+#: Days after which a rule should be looked up again.
+STALE_AFTER = timedelta(days=365)
+
+
+def with_abilities(text: str) -> str:
+    """Replace each ability's id in braces by a sentence with the question that has it.
+
+    Raises
+    ------
+    LookupError
+        There is no such ability, or no question has its table.
+
+    Examples
+    --------
+    >>> with_abilities("It compares prices. {second_price}")
+    'It compares prices. Question 10 compares a second price in your table with this price.'
+    """
+
+    def sentence(found: re.Match[str]) -> str:
+        table, does = ABILITIES[found[1]]
+        numbers = [number for number, each in QUESTIONS.items() if table in each.tables]
+        if not numbers:
+            raise LookupError(f"no question has the table {table!r}, which the ability {found[1]!r} names")
+        return f"Question {numbers[0]} {does}."
+
+    return re.sub(r"\{(\w+)\}", sentence, text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,11 +100,15 @@ class Rule:
     Parameters
     ----------
     id, title, authority, version
-        Title, publisher and version.
-    source, looked, read
-        Where it was looked up, on which day, and an id of :data:`READ`.
+        Title, publisher, and version with its dates.
+    applies, asks
+        Whom and what it concerns, and what it asks for, in our words.
+    sources, looked, read
+        What was read, each with its date and address; on which day; and an id of :data:`READ`.
     cannot
-        Parts that fairdash can't answer.
+        Parts that fairdash can't answer, and what could not be checked.
+    shows
+        Parts of an audit that concern it, as in :class:`Heading`.
     headings
         Of its template; none where it has none.
     """
@@ -69,10 +117,13 @@ class Rule:
     title: str
     authority: str
     version: str
-    source: str
+    applies: str
+    asks: str
+    sources: tuple[str, ...]
     looked: date
     read: str
     cannot: tuple[str, ...]
+    shows: tuple[str, ...]
     headings: tuple[Heading, ...] = ()
 
     @property
@@ -81,23 +132,39 @@ class Rule:
         return f"{self.looked.isoformat()}, {READ[self.read]}"
 
     @property
+    def answers(self) -> str:
+        """Questions of the audit that concern it, with their numbers."""
+        asked = [f"{each.title} ({n})" for n, each in QUESTIONS.items() if f"question_{n}" in self.shows]
+        asked = ["All questions."] if len(asked) == len(QUESTIONS) else asked
+        return " ".join([*asked, *(["Changes since an earlier audit."] if "since" in self.shows else [])])
+
+    @property
     def row(self) -> dict[str, Any]:
         """Row for a list of rules."""
-        facts = {name: getattr(self, name) for name in ("id", "title", "authority", "version", "source")}
+        names = ("id", "title", "authority", "version", "applies", "asks", "answers")
+        facts = {name: getattr(self, name) for name in names} | {"sources": list(self.sources)}
         facts |= {"looked": self.looked.isoformat(), "read": READ[self.read], "cannot": list(self.cannot)}
         return facts | {"template": bool(self.headings)}
+
+    def is_stale(self, today: date) -> bool:
+        """Return whether it was last looked up over a year ago."""
+        return today - self.looked > STALE_AFTER
 
 
 def _rules() -> Iterator[Rule]:
     folder = Path(__file__).parent
-    for name in ("general", "colorado", "nydfs", "eiopa", "others"):
+    for name in ("general", "colorado", "nydfs", "naic_tool", "eiopa", "quebec", "others"):
         content = tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8"))
         for row in content.get("rule", [content]):
             headings = tuple(
                 Heading(**{**each, "shows": tuple(each["shows"]), "blanks": tuple(each["blanks"])})
                 for each in row.pop("heading", [])
             )
-            yield Rule(**{**row, "cannot": tuple(row["cannot"])}, headings=headings)
+            shows = tuple(row.pop("shows", [])) or tuple(part for each in headings for part in each.shows)
+            cannot = tuple(with_abilities(each) for each in row.pop("cannot"))
+            yield Rule(
+                **row | {"sources": tuple(row["sources"])}, cannot=cannot, shows=shows, headings=headings
+            )
 
 
 #: The rules by id, those with a template first.
