@@ -14,6 +14,7 @@ from fairdash.data.column_profile import as_floats
 from fairdash.data.columns import as_pandas
 from fairdash.data.fixes import holds_bands, rank_of_bands
 from fairdash.data.grammar import band_ends, bands_in_order, to_numbers
+from fairdash.errors import DataError
 from fairdash.utils.classes import MOST_CLASSES
 from fairdash.utils.text import counted, few
 
@@ -111,7 +112,7 @@ def band_texts(names: pd.Series, low: pd.Series, high: pd.Series) -> pd.Series:
     begins = set(zip(names, low, strict=True))
     texts = [
         f"[{-np.inf if pd.isna(a) else a:.12g},{np.inf if pd.isna(b) else b:.12g}"
-        + (")" if (name, b) in begins else "]")
+        + (")" if a != b and (name, b) in begins else "]")
         for name, a, b in zip(names, low, high, strict=True)
     ]
     return pd.Series(texts, index=names.index, dtype=object).where(low.notna() | high.notna())
@@ -121,7 +122,8 @@ def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None
     """Return numbers as the interval or band that holds each, by its text; None if these are none.
 
     An end in a square bracket belongs to an interval, as R's `cut` writes it, and both ends to 18-24, unless
-    the next band begins at its upper one. Numbers outside all of them stay as they are.
+    the next band begins at its upper one. Numbers outside all of them stay as they are, and those
+    in two of them raise a DataError.
 
     >>> in_intervals(pd.Series([18, 25, 26]), ["[18,25]", "(25,90]"]).tolist()
     ['[18,25]', '[18,25]', '(25,90]']
@@ -132,7 +134,7 @@ def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None
         return None
     cells = as_floats(values).to_numpy()
     found = values.astype(object)
-    n_bands = 0
+    n_bands, times = 0, np.zeros(len(cells), dtype=int)
     begins = {ends[0] for level in levels if (ends := band_ends(str(level))) is not None and ends[2]}
     for level in levels:
         if (match := _INTERVAL.fullmatch(str(level))) is not None:
@@ -147,6 +149,10 @@ def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None
             return None
         n_bands += match is not None or bool(ends and ends[2])
         found = found.mask(inside, str(level))
+        times += inside
+    if (times > 1).any():
+        what = f"Several bands hold {cells[times > 1][0]:g}"
+        raise DataError.of(what, "Change their ends, so that no two overlap.", column=str(values.name))
     return (
         found.map(lambda cell: cell if isinstance(cell, str) or pd.isna(cell) else f"{cell:g}")
         if n_bands

@@ -188,8 +188,13 @@ def test_fairdash_s_own_tariff_is_a_model(tmp_path):
         ("factor,level,estimate\nbase,,9\nage,,0.1\n", "“age” has no level"),
         ("a,b\n1,2\n3,4\n", "no columns of factors, levels and relativities"),
         (GENMOD, "it lists coefficients, and does not name their link"),
+        ("term,estimate\n(Intercept),1\nage,NA\n", "“age” has no number"),
+        ("term,estimate\nage,1\n", "it has no base rate, or intercept"),
+        ("term,estimate\nIntercept,1\nage,1\nage,1\n", "it has several rows of “age”"),
+        (",x\nIntercept,9\nage,1.1\n", "does not tell coefficients from relativities"),
+        (GENMOD.replace("Level1,DF", "Level1,Level2"), "coefficients of two levels"),
         (",exp(coef)\n(Intercept),1\nzoneA,0\n", "not all of its relativities are above 0"),
-        (",x\nIntercept,1\nzoneA:s(age).1,2\n", r"its terms “zoneA:s\(age\).1” are neither columns"),
+        (",x\nIntercept,-1\nzoneA:s(age).1,2\n", r"its terms “zoneA:s\(age\).1” are neither columns"),
     ],
 )
 def test_a_table_that_is_no_tariff_is_refused(text, words):
@@ -242,6 +247,30 @@ def test_coefficients_may_be_relativities_and_belong_to_products():
     made = read_model(text.encode(), table=list(PEOPLE)).predict(PEOPLE)
     is_b, age = PEOPLE["zone"].eq("B"), PEOPLE["age"]
     np.testing.assert_allclose(made, 100 * 1.5**is_b * 1.01**age * 0.98 ** (age * is_b))
+
+
+@pytest.mark.parametrize(
+    ("header", "term", "cells"),
+    [
+        ("Coef.", "\"C(zone, Treatment(reference='A'))[T.B]\"", "ABBA"),
+        ("   coef   ", "zone[T.B]     ", "ABBA"), ("Estimate", "`zone`B", "ABBA"),
+        ("Estimate", '"zone(24,39]"', ("(0,24]", "(24,39]", "(24,39]", "(0,24]")),
+        ("Estimate", "zone2", (1, 2, 2, None)),
+    ],
+)  # fmt: skip
+def test_terms_are_read_as_r_and_statsmodels_write_them(header, term, cells):
+    model = read_model(f",{header}\nIntercept,5\n{term},1\n".encode(), table=["zone"], link="log")
+    rows = pd.DataFrame({"zone": list(cells)})
+    assert "priced as the base" in model.unknown_levels(rows)[-1]
+    np.testing.assert_allclose(model.predict(rows), [5, 6, 6, 5])
+
+
+def test_numbered_coefficients_that_may_be_contrasts_by_sums_are_refused():
+    text, rows = "term,estimate\n(Intercept),5\nzone1,1\nzone2,1\n", pd.DataFrame({"zone": [1, 2, 3]})
+    with pytest.raises(StorageError, match=r"may be R's contrasts by sums .* give zone3 a coefficient of 0"):
+        read_model(text.encode(), table=["zone"], link="log").unknown_levels(rows)
+    told = read_model(f"{text}zone3,0\n".encode(), table=["zone"], link="log")
+    assert told.unknown_levels(rows) == ()
 
 
 def pmml(old: str = "", new: str = "") -> bytes:

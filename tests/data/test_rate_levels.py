@@ -36,6 +36,13 @@ def test_intervals_hold_numbers_with_their_ends(levels: list[str], ages: list, p
     assert rated(rates, "age", levels) == [200, 100]
 
 
+def test_bands_that_overlap_are_refused_and_a_band_may_hold_one_number() -> None:
+    bands = pd.DataFrame({"factor": ["", "age", "age"], "from": [None, 18, 19], "to": [None, 18, 30]})
+    assert rated(bands.assign(relativity=[100.0, 2.0, 1.0]), "age", [18, 19]) == [200, 100]
+    with pytest.raises(DataError, match=r"“age”: several bands hold 20"):
+        rated(table("age", ["18-24", "20-30"], [2.0, 1.0]), "age", [18, 20])
+
+
 def test_numbers_outside_all_intervals_are_named_or_at_the_base() -> None:
     rates, frame = table("age", ["[18,25]", "(25,90]"], [2.0, 1.5]), pd.DataFrame({"age": [17, 20, 91]})
     with pytest.raises(DataError, match="rows 1, 3"):

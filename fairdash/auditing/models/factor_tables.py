@@ -28,8 +28,8 @@ _FORM = (
 #: What columns are called in the tables of insurers, SAS and R; coefficients are on the scale of the link.
 _FACTOR = ("factor", "variable", "rating factor", "parameter", "feature")
 _LEVEL = ("level", "level1", "band", "class", "category", "value", "levels")
-_RELATIVITY = ("relativity", "relativities", "multiplier", "rel", "exp(coef)", "exp(estimate)")
-_POINTS, _COEFFICIENT = ("points", "loading"), ("estimate", "coefficient", "coef", "beta")
+_RELATIVITY = ("relativity", "relativities", "multiplier", "rel", "exp", "exp(coef)", "exp(estimate)")
+_POINTS, _COEFFICIENT = ("points", "loading"), ("estimate", "coefficient", "coef", "coef.", "beta")
 _FROM, _TO = ("from", "low", "lower", "min"), ("to", "high", "upper", "max")
 _BASES = (*BASES, "base premium", "base factor", "basis")
 #: What SAS lists with the coefficients of a GLM.
@@ -51,9 +51,11 @@ def read_factors(content: bytes, link: Link) -> NamedModel:
         names = [str(each).strip().lower() for each in header]
         found = _value_of(names) or ((1, COEFFICIENT) if len(names) == 2 else None)
         by_level = not {*_LEVEL, *_FROM, *_TO}.isdisjoint(names)
-        if found is not None and not by_level and _are_terms(rows, found[0]):
-            terms = [("" if _is_base(row[0]) else str(row[0]), float(row[found[0]])) for row in rows]
-            return CoefficientTable(terms, is_relative=found[1] == RELATIVITY, link=link)
+        if found is not None and not by_level and any(_is_name(row[0]) for row in rows):
+            if _are_terms(rows, found[0]):
+                return _of_terms(names, rows, *found, link)
+            if not is_book:
+                _refuse_terms(rows, found[0])
     return FactorTable(sheets, link, is_book=is_book)
 
 
@@ -85,6 +87,9 @@ class FactorTable(NamedModel):
             if of_factor is None or found is None or (of_level is None and len(of_ends) < 2):
                 continue
             rows, (at, what) = [row for row in rows if row[found[0]] != ""], found
+            if (second := _place(names, ("level2",))) is not None and any(row[second] != "" for row in rows):
+                hint = "Fit the two factors as one, whose levels are their pairs."
+                raise refused("it has coefficients of two levels (level2), which are not read", hint)
             levels = ["" if of_level is None else row[of_level] for row in rows]
             if len(of_ends) == 2:
                 ends = [pd.Series([row[place] for row in rows]) for place in of_ends]
@@ -150,7 +155,7 @@ class FactorTable(NamedModel):
         try:
             return rate(self._table, rows[self.columns].set_axis(names, axis=1))
         except DataError as error:
-            hint = "Correct the cells, or add the level to the table."
+            hint = "Correct the cells, or the levels and bands of the table."
             raise DataError(*(replace(each, hint=hint) for each in error.problems)) from error
 
     def unknown_levels(self, _: pd.DataFrame) -> tuple[str, ...]:
@@ -199,6 +204,40 @@ def _are_terms(rows: Cells, place: int) -> bool:
     """Return whether rows hold the names of terms and their numbers, one of them the intercept."""
     of_base = [_is_base(row[0]) and str(row[0]) != "" for row in rows]
     return sum(of_base) == 1 and all(_is_number(row[place]) for row in rows)
+
+
+def _is_name(cell: Any) -> bool:
+    return isinstance(cell, str) and cell.strip() != ""
+
+
+def _of_terms(names: list[str], rows: Cells, place: int, what: str, link: Link) -> CoefficientTable:
+    """Coefficients by the names of their terms."""
+    found = [(str(row[0]).strip(), float(row[place])) for row in rows]
+    if "df" in names:
+        found = [each for each in found if each[0].lower() not in _NO_TERM]
+    is_told = names[place] in (*_RELATIVITY, *_COEFFICIENT)
+    if link == "log" and not is_told and min(value for _, value in found) > 0:
+        raise refused(
+            "all of its numbers are above 0, and its header does not tell coefficients from relativities",
+            "Call their column “coefficient” or “relativity”.",
+        )
+    terms = [("" if _is_base(name) else name, value) for name, value in found]
+    return CoefficientTable(terms, is_relative=what == RELATIVITY, link=link)
+
+
+def _refuse_terms(rows: Cells, place: int) -> None:
+    """Refuse terms without numbers, and those that do not have one intercept."""
+    # One text makes texts of a column's numbers.
+    numbers = pd.to_numeric(pd.Series([row[place] for row in rows]), errors="coerce")
+    if none := [str(row[0]) for row, lacks in zip(rows, numbers.isna(), strict=True) if lacks]:
+        raise refused(
+            f"{few(none)} has no number" if len(none) == 1 else f"{few(none)} have no numbers",
+            "Correct these cells. Leave out terms without a coefficient, as R's NA.",
+        )
+    raise refused(
+        "it has no base rate, or intercept, or several",
+        "Keep one row “base rate” or “(Intercept)”. If a model has none, its coefficient is 0.",
+    )
 
 
 def _is_number(cell: Any) -> bool:

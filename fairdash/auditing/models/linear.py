@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,15 +12,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.auditing.models.inputs import NAME_LINK, Input, NamedModel, coded
-from fairdash.auditing.models.model_file import Array, Link, number_values, refused
+from fairdash.auditing.models.model_file import Array, Link, as_levels, number_values, refused
 from fairdash.utils.text import counted, few
 
 #: What a coefficient is multiplied by: the power of a number, or 1 where a level occurs.
 Parts = list[tuple[str, str | float]]
 Term = tuple[float, Parts]
 #: Functions that make a factor of a column, and how patsy and formulaic write a level.
-_FACTOR = re.compile(r"(?:C|factor|as\.factor|ordered)\(([^(),]+)[^()]*\)")
+_FACTOR = re.compile(r"(?:C|factor|as\.factor|ordered)\(([^(),]+)(?:[^()]|\([^()]*\))*\)")
 _LEVEL = re.compile(r"\[(?:T\.)?(.*)\]")
+#: A level as R's cut writes it, behind the column's name.
+_INTERVAL = re.compile(r"[\[(][^\[\](),]+,[^\[\](),]+[\])]")
 
 
 class LinearModel(NamedModel):
@@ -87,6 +90,7 @@ class CoefficientTable(LinearModel):
     objective = "not told"
     open = (
         "Which level of a factor is its base, and whether the model was fitted with an offset.",
+        "Whether R's contrasts are those of contr.treatment, as fairdash takes them.",
         "Whether terms are in another table, as mgcv's smooths are.",
     )
 
@@ -106,6 +110,8 @@ class CoefficientTable(LinearModel):
 
     def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
         """Find the column of each term: the longest name that it begins with. The rest is its level."""
+        if twice := sorted({name for name, n in Counter(name for name, _ in self._named).items() if n > 1}):
+            raise refused(f"it has several rows of {few(twice)}", "Keep one row for each term.")
         terms: list[Term] = []
         strange: list[str] = []
         for name, value in self._named:
@@ -119,28 +125,42 @@ class CoefficientTable(LinearModel):
                 "Name the columns as in the training, or give a relativity for each factor and level.",
             )
         self.terms = terms
+        # R writes the level right behind the column; the others put it in brackets.
+        self._of_r = not any("[" in name for name, _ in self._named)
         self.take_inputs({})
         super().match(None, table, output)
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
         """Return sentences on the levels taken as the base; refused where a factor has several."""
         for each, column in zip(self.inputs, self.columns, strict=True):
-            if each.levels is not None:
-                others = sorted(set(rows[column].dropna().astype(str)) - {*each.levels})
-                if len(others) > 1:
-                    raise refused(
-                        f"{few(others)} of “{column}” have no coefficient, and only one of them is the base",
-                        "Correct these levels, or give those priced as the base a coefficient of 0. R's "
-                        "contrasts by polynomials or sums, such as size.L and region1, are not read.",
-                    )
+            if each.levels is None:
+                continue
+            others = sorted({*as_levels(rows[column].dropna())} - {*each.levels})
+            if len(others) > 1:
+                raise refused(
+                    f"{few(others)} of “{column}” have no coefficient, and only one of them is the base",
+                    f"Its coefficients are of {few(each.levels)}. Correct the levels, add the column that is "
+                    "meant, or give those priced as the base a coefficient of 0. R's contrasts by "
+                    "polynomials or sums, such as size.L and region1, are not read.",
+                )
+            numbered = [str(k + 1) for k in range(len(each.levels))]
+            if self._of_r and sorted(each.levels) == sorted(numbered) and others == [str(len(numbered) + 1)]:
+                raise refused(
+                    f"“{column}” has coefficients 1 to {len(numbered)}, which may be R's contrasts by sums "
+                    "or Helmert's, and not those of levels",
+                    f"Fit it with contr.treatment. If {others[0]} is the base, give {column}{others[0]} a "
+                    "coefficient of 0.",
+                )
         return super().unknown_levels(rows)
 
 
 def _part_of(name: str, columns: Sequence[str]) -> tuple[str, str | float] | None:
     """Return the column that a part of a term names, with the level, or the power 1 of a number."""
-    name = _FACTOR.sub(r"\1", name, count=1)
+    name = _FACTOR.sub(r"\1", name.replace("`", ""), count=1)
     found = max((each for each in columns if name.startswith(each)), key=len, default=None)
     rest = "" if found is None else name.removeprefix(found)
+    if found is not None and _INTERVAL.fullmatch(rest):
+        return found, rest
     if found is None or rest.startswith(("(", "^")):
         return None
     match = _LEVEL.fullmatch(rest)
