@@ -58,6 +58,8 @@ TOTALS = frozenset(
 _TOTALS_SHARE = 0.02
 #: Headers of dates, and the days since 1970, 1960 or 1900 that a column of them may hold.
 _DATE_WORDS = frozenset("date datum geburtsdatum fecha dob birthdate birthday".split())
+#: Words of headers that count something, which days since a date do, too.
+_COUNT_WORDS = frozenset("count number days day lag since until months weeks tage jours".split())
 _LEAST_DAYS, _SURE_DAYS, _MOST_DAYS = -40_000, 4_000, 80_000
 _EPOCHS = {"R": "1970-01-01", "SAS and Stata": "1960-01-01", "Excel": "1899-12-30"}
 #: Nobody insured is younger where an age is that of a person.
@@ -224,7 +226,8 @@ def doubts_about(values: pd.Series) -> list[str]:
             f"(--one-spelling {values.name})."
         )
     for level in _levels(values):
-        rows = int((values == level).sum()) if folded(level.strip()) in TOTALS else 0
+        word = folded(level.strip()).removeprefix("grand ")
+        rows = int((values == level).sum()) if word in TOTALS else 0
         if 0 < rows <= max(1, _TOTALS_SHARE * len(values)):
             found.append(
                 f"“{values.name}” holds “{level}” in {counted(rows, 'row')}, used as a level. If it is the "
@@ -235,7 +238,8 @@ def doubts_about(values: pd.Series) -> list[str]:
 
 def _said_of_counted_days(values: pd.Series) -> list[str]:
     """Say that a column named like a date may count days."""
-    if _DATE_WORDS.isdisjoint(words_in_order(str(values.name))) or not is_plain_number(values):
+    words = words_in_order(str(values.name))
+    if _DATE_WORDS.isdisjoint(words) or not _COUNT_WORDS.isdisjoint(words) or not is_plain_number(values):
         return []
     low, high = float(values.min()), float(values.max())
     if not (low > _LEAST_DAYS and _SURE_DAYS < high < _MOST_DAYS) or (values.dropna() % 1 != 0).any():

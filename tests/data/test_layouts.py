@@ -102,6 +102,8 @@ def test_dates_written_as_numbers_are_said_and_become_an_age() -> None:
         ("price", range(18_934, 18_994), ""),
         ("date", [*range(1_990, 2_020)] * 2, ""),
         ("zone", [*"AB" * 30, "Total"], "“zone” holds “Total” in 1 row, used as a level."),
+        ("zone", [*"AB" * 30, "Grand Total"], "“zone” holds “Grand Total” in 1 row, used as a level."),
+        ("days since start date", range(18_934, 18_994), ""),
         ("cover", ["total", "partial"] * 30, ""),
     ],
 )
