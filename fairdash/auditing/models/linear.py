@@ -106,7 +106,7 @@ class CoefficientTable(LinearModel):
             else "the sum of coefficients, on the scale of the link"
         )  # fmt: skip
         self.size = counted(len(named), "term")
-        self.inputs = tuple(Input(name) for name, _ in named if name)
+        self.inputs = tuple(Input(name, form="term") for name, _ in named if name)
 
     def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
         """Find the column of each term: the longest name that it begins with. The rest is its level."""
