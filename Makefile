@@ -1,5 +1,5 @@
-# make app    set up and open the app          make test      every promise once, in five minutes
-# make check  lint, format, types              make walks     a dozen visits by a browser, and the wheel
+# make app    set up and open the app          make test      every promise once, in minutes
+# make check  lint, format, types              make walks     a dozen visits by a browser, the wheel, the core
 # make docs   the documentation site, in site/ make test-all  all variants, with new examples
 # make bench  the studies in benchmarks/
 # make findings   how other packages behave on valid input (findings/README.md)
@@ -29,11 +29,13 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder
 test walks test-all test-long: export PYTHONDONTWRITEBYTECODE =
 
 test: $(VENV)/.dev
-	$(PYTEST) -m "not browser and not fresh and not variant"
+	$(PYTEST) -m "not browser and not fresh and not printed and not variant"
 
-# What a change must pass besides: a dozen visits, and one wheel in one environment. pip fetches what it needs.
+# What a change must pass besides: a dozen visits, one wheel in one environment, the core alone, and what README, the
+# guide and CONTRIBUTING.md print. pip fetches what it needs.
 walks: $(VENV)/.dev
-	$(PYTEST) -m "(browser or wheel) and not variant" tests/browser tests/test_wheel.py
+	$(PYTEST) -m "(browser or wheel or printed) and not variant" \
+	  tests/browser tests/test_wheel.py tests/test_core.py tests/test_docs.py tests/test_contributing.py
 
 # With what is held elsewhere by a smaller case, with all wheels and environments, and with new examples.
 test-all: $(VENV)/.dev

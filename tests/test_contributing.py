@@ -76,6 +76,7 @@ def test_every_kind_of_part_has_its_example() -> None:
     assert list(EXAMPLES) == [f"Add a {part}" for part in parts]
 
 
+@pytest.mark.printed
 @pytest.mark.parametrize("title", few(EXAMPLES, "Add a measure of dependence"))
 def test_an_example_works_as_it_is_written(title: str, source: Path) -> None:
     steps = list(STEP.finditer(EXAMPLES[title]))

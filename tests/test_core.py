@@ -15,6 +15,8 @@ from fairdash.utils.extras import EXTRA_OF
 from tests.core import link_core, run_core
 from tests.serving import ROOT
 
+pytestmark = pytest.mark.printed
+
 FILE = ("--file", "nowhere.csv", "--predict", "price", "--sensitive", "age")
 AUDITED = ("--price", "price", "--sensitive", "age")
 

@@ -62,6 +62,7 @@ def test_the_guide_says_the_crime_figures_that_were_measured():
     assert " ".join(marked(read("docs/guide.md"), "crime").split()) == said
 
 
+@pytest.mark.printed
 def test_the_guides_python_block_runs_as_printed_in_a_fresh_folder(tmp_path):
     """On fewer rows than its own 2,000, and in fewer epochs."""
     (block,) = re.findall(r"^```python\n(.*?)^```$", read("docs/guide.md"), flags=re.DOTALL | re.MULTILINE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,18 +28,25 @@ def few_methods(methods: Iterable[str]) -> list[Any]:
 
 #: Of a test's cases so many are no variants, spread over all, unless a mark says which.
 CASES_KEPT = 4
+#: Tests of which others carry out every line (``python -m benchmarks.variants``).
+CARRIED_OUT_BY_OTHERS = frozenset(Path(__file__).with_name("variants.txt").read_text("utf-8").split())
 
 
 def mark_variants(items: Iterable[pytest.Item]) -> None:
-    """Mark most cases of tests with many as variants, but where each is a promise of its own.
+    """Mark tests that others carry out as variants, and most cases of tests with many.
 
-    That is so with ``every_case``, with rows of the table of bad inputs, and where cases are marked by hand.
+    All cases stay where each is a promise of its own: with ``every_case``, with rows of the table of bad
+    inputs, and where cases are marked by hand.
     """
     tests: defaultdict[tuple[str, str], list[pytest.Item]] = defaultdict(list)
     for item in items:
         tests[str(item.path), getattr(item, "originalname", item.name)].append(item)
     by_hand = ("variant", "every_case", "bad_input")
     for cases in tests.values():
+        if cases[0].nodeid.split("[")[0] in CARRIED_OUT_BY_OTHERS:
+            for each in cases:
+                each.add_marker(pytest.mark.variant)
+            continue
         if any(each.get_closest_marker(mark) for each in cases for mark in by_hand):
             continue
         kept = {round(k * (len(cases) - 1) / (CASES_KEPT - 1)) for k in range(CASES_KEPT)}

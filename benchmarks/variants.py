@@ -1,0 +1,131 @@
+"""Which tests does ``make test`` leave to ``make test-all``, because others carry out the same lines?
+
+    python -m benchmarks.variants learn --work variants [tests/auditing …]
+    python -m benchmarks.variants choose --work variants
+
+``learn`` runs the tests of ``make test`` that are given, and keeps each test's lines of fairdash and CPU
+seconds. Several may run side by side, of different folders. ``choose`` goes through the tests from the
+dearest on, and leaves one out where others that stay carry out all of its lines. It writes
+tests/variants.txt. Tests of a promise (tests/promises.md) stay unless they take long, and tests below
+`MIN_SECONDS` always do. Delete the list before you learn anew: what stands in it is a variant.
+
+``python -m benchmarks.mutants`` shows what is lost: which faults the tests that stay no longer notice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+
+from benchmarks.mutants import ROOT
+
+CHOSEN = ROOT / "tests" / "variants.txt"
+#: CPU seconds, with coverage: tests that take less stay, and tests of a promise that take no more.
+MIN_SECONDS, MAX_OF_PROMISE = 0.4, 4.0
+#: They hold what no line of fairdash shows: words, imports, documents, frozen numbers, levels of tests.
+STAY = (
+    "tests/test_words", "tests/test_layers", "tests/test_promises", "tests/test_hostile", "tests/test_canary",
+    "tests/golden", "tests/auditing/test_own_files", "tests/auditing/test_model_file", "keeps_its_level",
+    "exit_status_is_the_verdict",
+)  # fmt: skip
+_MARKS = "not browser and not fresh and not printed and not variant"
+_PLUGIN = """
+import json, os
+import coverage
+import pytest
+
+def _cpu():
+    return sum(os.times()[:4])
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    begun = _cpu()
+    coverage.Coverage.current().switch_context(item.nodeid)
+    yield
+    with open(os.environ["SECONDS"], "a", encoding="utf-8") as log:
+        print(json.dumps([item.nodeid, _cpu() - begun]), file=log)
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_fixture_setup(fixturedef, request):
+    # What tests share is no test's own.
+    if fixturedef.scope != "function":
+        coverage.Coverage.current().switch_context("shared")
+    yield
+    coverage.Coverage.current().switch_context(request._pyfuncitem.nodeid)
+"""
+
+
+def learn(work: Path, given: list[str]) -> int:
+    """Run tests, and keep their lines and seconds in a folder."""
+    work.mkdir(exist_ok=True)
+    (work / "variants_plugin.py").write_text(_PLUGIN, encoding="utf-8")
+    name = (given or ["all"])[0].replace("/", "_")
+    own = {"SECONDS": str(work / f"{name}.jsonl"), "COVERAGE_FILE": str(work / f"{name}.coverage")}
+    own |= {"PYTHONPATH": os.pathsep.join([str(ROOT), str(work)]), "COVERAGE_CORE": "ctrace"}
+    run = (sys.executable, "-m", "coverage", "run", "--source=fairdash", "-m", "pytest", "-q")
+    options = ("-p", "variants_plugin", "-p", "no:cacheprovider", "-m", _MARKS)
+    return subprocess.run([*run, *options, *given], cwd=ROOT, env=os.environ | own, check=False).returncode
+
+
+def learned(work: Path) -> tuple[Counter[str], dict[str, set[tuple[str, int]]]]:
+    """Return the CPU seconds of each test, over its cases, and its lines."""
+    from coverage.numbits import numbits_to_nums
+
+    seconds: Counter[str] = Counter()
+    for log in work.glob("*.jsonl"):
+        for line in log.read_text("utf-8").splitlines():
+            test, own = json.loads(line)
+            seconds[test.split("[")[0]] += own
+    lines: defaultdict[str, set[tuple[str, int]]] = defaultdict(set)
+    query = (
+        "select path, context, numbits from line_bits "
+        "join file on file.id = file_id join context on context.id = context_id"
+    )
+    for kept in work.glob("*.coverage"):
+        with sqlite3.connect(kept) as data:
+            for path, context, bits in data.execute(query):
+                lines[context.split("[")[0]].update((path, number) for number in numbits_to_nums(bits))
+    return seconds, lines
+
+
+def choose(seconds: Counter[str], lines: dict[str, set[tuple[str, int]]], promises: str) -> list[str]:
+    """Return the tests that are left out, sorted."""
+    left: list[str] = []
+    carried = Counter(place for test in seconds for place in lines[test])
+    for test, own in seconds.most_common():
+        of_promise = test.removeprefix("tests/") in promises and own <= MAX_OF_PROMISE
+        if own < MIN_SECONDS or of_promise or any(each in test for each in STAY):
+            continue
+        if all(carried[place] > 1 for place in lines[test]):
+            left.append(test)
+            carried.subtract(lines[test])
+    return sorted(left)
+
+
+def main() -> int:
+    """The command: see the module."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=["learn", "choose"])
+    parser.add_argument("given", nargs="*", help="files or folders of tests")
+    parser.add_argument("--work", type=Path, default=Path("variants"), help="where what was learned is kept")
+    given = parser.parse_args()
+    if given.what == "learn":
+        return learn(given.work.absolute(), given.given)
+    seconds, lines = learned(given.work)
+    left = choose(seconds, lines, (ROOT / "tests" / "promises.md").read_text(encoding="utf-8"))
+    CHOSEN.write_text("".join(f"{each}\n" for each in left), encoding="utf-8")
+    total, of_left = sum(seconds.values()), sum(seconds[each] for each in left)
+    print(f"{len(left)} of {len(seconds)} tests are variants: {of_left:.0f} of {total:.0f} CPU seconds.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
