@@ -21,7 +21,6 @@ from fairdash.evaluation.result import (
 )
 from fairdash.evaluation.tradeoff_curve import (
     Choice,
-    CurvePoint,
     assess_curve,
     blend,
     curve_points,
@@ -41,7 +40,6 @@ __all__ = [
     "DEFAULT_MEASURES",
     "Choice",
     "Confirmation",
-    "CurvePoint",
     "Gain",
     "SweepResult",
     "assess_curve",

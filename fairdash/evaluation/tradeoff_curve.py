@@ -1,9 +1,9 @@
 """Trade-off curve from the standard model to the fairest, through trained models and blends between them.
 
->>> [point.lam for point in curve_points([1.0, 4.0], between=1)]
+>>> [point.lam for point in curve_points("hgr_nn", [1.0, 4.0], between=1)]
 [0.0, 0.5, 1.0, 2.0, 4.0]
->>> curve_points([1.0, 4.0], between=1)[3]
-CurvePoint(lam=2.0, low=1.0, high=4.0, share=0.5)
+>>> curve_points("hgr_nn", [1.0, 4.0], between=1)[3]
+ModelKey(method='hgr_nn', lam=2.0, low=1.0, high=4.0, share=0.5)
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from fairdash.evaluation.verdict import (
 )
 from fairdash.jobs.steps import Found, Unit, at_once, turns
 from fairdash.training.losses import LOSSES, Loss
-from fairdash.training.methods import FAIR_TARIFF
+from fairdash.training.methods import FAIR_TARIFF, ModelKey
 from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD, Sweep
 
@@ -43,62 +43,35 @@ MOST_STOPS = 45
 MOST_BETWEEN = 4
 
 
-@dataclass(frozen=True)
-class CurvePoint:
-    """Point on the curve from the standard model to the fairest one.
-
-    Parameters
-    ----------
-    lam
-        Its weight λ ≥ 0: that of a trained model, or the name of a blend of its two neighbours.
-    low, high
-        The trained weights around it, `low` ≤ `high`; 0 is the standard model.
-    share
-        Share of `high` in the blend, 0 to below 1; 0 at a trained weight.
-    """
-
-    lam: float
-    low: float
-    high: float
-    share: float
-
-    @property
-    def is_trained(self) -> bool:
-        """Return whether a model was trained at this exact weight."""
-        return self.share == 0
-
-
-def curve_points(lams: Sequence[float], *, between: int | None = None) -> tuple[CurvePoint, ...]:
-    """Return all points of the curve, from the standard model at 0 through the trained weights.
+def curve_points(method: str, lams: Sequence[float], *, between: int | None = None) -> tuple[ModelKey, ...]:
+    """Return all points of a method's curve, from the standard model at 0 through the trained weights.
 
     Parameters
     ----------
     lams
         Trained weights λ ≥ 0, in any order.
     between
-        Blends between two trained weights; by default up to 4, fewer with many weights. Their λ are even
-        on a logarithmic scale, from 0 to the first one on a linear one.
+        Blends between two trained weights; by default none for tariffs, whose blends have no relativities to
+        be filed, and else up to 4, fewer with many weights. Their λ are even on a logarithmic scale, from 0
+        to the first one on a linear one.
     """
     trained = sorted({0.0, *lams})
     if between is None:
-        between = int(np.clip(MOST_STOPS // max(len(trained) - 1, 1) - 1, 0, MOST_BETWEEN))
+        most = int(np.clip(MOST_STOPS // max(len(trained) - 1, 1) - 1, 0, MOST_BETWEEN))
+        between = 0 if method == FAIR_TARIFF else most
     found = []
     for low, high in itertools.pairwise(trained):
-        found.append(CurvePoint(low, low, low, 0.0))
+        found.append(ModelKey(method, low))
         for k in range(1, between + 1):
             share = k / (between + 1)
             lam = low * (high / low) ** share if low > 0 else high * share
-            found.append(CurvePoint(_short(lam, low, high), low, high, share))
-    found.append(CurvePoint(trained[-1], trained[-1], trained[-1], 0.0))
-    return tuple(found)
+            found.append(ModelKey(method, _short(lam, low, high), low=low, high=high, share=share))
+    return (*found, ModelKey(method, trained[-1]))
 
 
-def points_of_plan(plan: Sweep) -> tuple[CurvePoint, ...]:
-    """Return the points of a plan's front: its weights, and blends between networks' weights.
-
-    A blend of two tariffs is none: it has no relativities to be filed.
-    """
-    return curve_points(plan.lams, between=0 if FAIR_TARIFF in plan.methods else None)
+def points_of_plan(plan: Sweep, method: str) -> tuple[ModelKey, ...]:
+    """Return the points of a method's path in a plan: with blends, unless the plan is of tariffs."""
+    return curve_points(method, plan.lams, between=0 if FAIR_TARIFF in plan.methods else None)
 
 
 def blend(
@@ -146,7 +119,7 @@ def assess_curve(
     Returns
     -------
     DataFrame, one row a method, stop, split and part
-        ``method``, ``lam``, ``low``, ``high``, ``share`` (see :class:`CurvePoint`),
+        ``method``, ``lam``, ``low``, ``high``, ``share`` (see :class:`fairdash.training.methods.ModelKey`),
         ``split``, ``part`` ("validation" or "test"), ``diverged`` (False: stops beside a model that diverged
         are left out) and the figures of `frame`. At a trained weight these are the frame's own; those of a
         blend are computed from its predictions, but its floors and edge lie between its neighbours', by its
@@ -166,8 +139,7 @@ def assess_curve(
         for j in range(len(splits)):
             of_split = members[(members["split"] == j) & members["method"].isin([STANDARD, method])]
             lams = of_split.loc[of_split["method"] == method, "lam"]
-            between = 0 if method == FAIR_TARIFF else None
-            way = pd.DataFrame(curve_points(lams.tolist(), between=between))
+            way = pd.DataFrame(curve_points(method, lams.tolist()))
             place = _places(of_split, method, j)
             way = way[way["low"].isin(place) & way["high"].isin(place)]
             is_blend = way["share"].to_numpy() > 0
@@ -194,7 +166,7 @@ def assess_curve(
                     elif own:
                         here[is_blend] = own[str(name)]
                 # At once: of many sensitive columns a column after the other is slow.
-                figures = {"method": method, "split": j, "part": part, "diverged": False, **figures}
+                figures = {"split": j, "part": part, "diverged": False, **figures}
                 tables.append(pd.concat([way, pd.DataFrame(figures, index=way.index)], axis=1))
             if progress is not None:
                 progress((done + (j + 1) / len(splits)) / len(methods))
@@ -279,15 +251,15 @@ class _BlendVerdicts:
 
 
 def curve_predictions(
-    predictions: NDArray[np.float64], members: pd.DataFrame, method: str, curve_point: CurvePoint
+    predictions: NDArray[np.float64], members: pd.DataFrame, point: ModelKey
 ) -> dict[int, NDArray[np.float64]]:
     """Return a map of splits to predictions (n,) at a point, without splits where a neighbour diverged."""
     found = {}
     for split in np.unique(members["split"]):
-        place = _places(members, method, split)
-        if curve_point.low in place and curve_point.high in place:
-            low, high = predictions[place[curve_point.low]], predictions[place[curve_point.high]]
-            found[int(split)] = blend(low, high, curve_point.share) if curve_point.share else low
+        place = _places(members, point.method, split)
+        if point.low in place and point.high in place:
+            low, high = predictions[place[point.low]], predictions[place[point.high]]
+            found[int(split)] = blend(low, high, point.share) if point.share else low
     return found
 
 
@@ -312,25 +284,14 @@ def _of_trained(frame: pd.DataFrame, of_split: pd.DataFrame, split: int, part: s
     return by_lam.drop(columns=["method", "split", "part", "diverged", "best_epoch"], errors="ignore")
 
 
-@dataclass(frozen=True)
-class Choice:
-    """Point selected on the curve.
-
-    Parameters
-    ----------
-    method, lam
-        The stop of a path.
-    reached
-        Whether it meets what was asked for; if not, it is the stop that comes closest.
-    """
-
-    method: str
-    lam: float
-    reached: bool
+#: ModelKey selected on the curve, and whether it meets what was asked for; if not, it comes closest.
+Choice = tuple[ModelKey, bool]
 
 
 def least_error(path: pd.DataFrame, measure: str, *, at_most: float, error: str = "mse") -> Choice:
     """Return the most accurate point with dependence at most `at_most`, or else the least dependent one.
+
+    And whether it has at most that.
 
     Parameters
     ----------
@@ -353,8 +314,8 @@ def knee(path: pd.DataFrame, measure: str, *, error: str = "mse") -> Choice:
     """Return the point furthest below the line between the most accurate and the least dependent one.
 
     Both axes count from 0 to 1 between those two. Satopää et al. (2011), "Finding a 'kneedle' in a
-    haystack". `reached` is False where no stop lies below the line: there is no knee then, and the
-    standard model is given.
+    haystack". Where no stop lies below the line there is no knee: the standard model is given, and
+    False.
     """
     usable = path.dropna(subset=[error, measure])
     errors, values = (usable[column].to_numpy(dtype=float) for column in (error, measure))
@@ -364,7 +325,7 @@ def knee(path: pd.DataFrame, measure: str, *, error: str = "mse") -> Choice:
     below = 1 - x - y
     best = int(below.argmax())
     if below[best] <= 1e-9:
-        return Choice(str(usable["method"].iloc[best]), 0.0, False)
+        return ModelKey(str(usable["method"].iloc[best]), 0.0), False
     return _at(usable, best, reached=True)
 
 
@@ -376,7 +337,7 @@ def _best(path: pd.DataFrame, *, limited: str, limit: float, wanted: str) -> Cho
 
 
 def _at(path: pd.DataFrame, place: int, *, reached: bool) -> Choice:
-    return Choice(str(path["method"].iloc[place]), float(path["lam"].iloc[place]), reached)
+    return ModelKey(str(path["method"].iloc[place]), float(path["lam"].iloc[place])), reached
 
 
 def trained_points(paths: pd.DataFrame, *, standard_of: str) -> pd.DataFrame:

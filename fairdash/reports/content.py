@@ -19,10 +19,9 @@ from fairdash.figures.blocks import Block
 from fairdash.figures.theme import Theme
 from fairdash.reports import pictures, tables, words
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import Point
 from fairdash.reports.words import named, nothing_learned, of_values
 from fairdash.training.device import TITLES
-from fairdash.training.methods import PATHS, apart_in_words
+from fairdash.training.methods import PATHS, ModelKey, apart_in_words
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.split_kinds import SPLITS
 from fairdash.utils.classes import attributes_of
@@ -263,7 +262,7 @@ def limits(comparison: Comparison) -> list[str]:
     return [sentence for sentence, holds in sentences.items() if holds]
 
 
-def _blend(comparison: Comparison, point: Point) -> str:
+def _blend(comparison: Comparison, point: ModelKey) -> str:
     place = comparison.curve_point(point)
     rest = "the standard model" if place.low == 0 else f"the one at λ = {place.low:g}"
     share = percent(place.share, decimals=0)

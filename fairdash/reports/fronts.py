@@ -25,9 +25,8 @@ from fairdash.evaluation import (
 from fairdash.evaluation.quantile_profile import DEFAULT_GROUPS, LARGEST_NUMBER_OF_GROUPS
 from fairdash.evaluation.result import SweepResult
 from fairdash.training.baselines import MEAN, PRICE
-from fairdash.training.methods import FAIR_TARIFF, PATHS
+from fairdash.training.methods import FAIR_TARIFF, STANDARD, THE_STANDARD, ModelKey
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.sweep import STANDARD
 from fairdash.utils.registry import get_entry
 from fairdash.utils.text import label
 
@@ -40,29 +39,6 @@ ERROR_TITLES: Mapping[str, str] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True)
-class Point:
-    """Point on a method's path; λ = 0 is the standard model, whatever the method."""
-
-    method: str
-    lam: float
-
-    @property
-    def is_standard(self) -> bool:
-        return self.lam == 0 or self.method == STANDARD
-
-    @property
-    def name(self) -> str:
-        """Short name for a chart's line."""
-        return "standard model" if self.is_standard else f"λ = {self.lam:g}"
-
-    @property
-    def title(self) -> str:
-        """Name that distinguishes methods."""
-        return self.name if self.is_standard else f"{PATHS[self.method].title}, λ = {self.lam:g}"
-
-
-THE_STANDARD = Point(STANDARD, 0.0)
 #: Points that are shown beside a price that exists.
 MOST = 3
 #: A number and its standard error, NaN where there is none.
@@ -235,7 +211,7 @@ class Front:
             return float("nan")
         return float(self.baselines.loc[self.baselines["method"] == MEAN, "rmse"].iloc[0])
 
-    def row(self, point: Point) -> pd.Series:
+    def row(self, point: ModelKey) -> pd.Series:
         """Return the test figures of a point."""
         # The standard model stands in every path.
         place = self._places.get((point.method, point.lam), self._places.get((None, point.lam)))
@@ -285,7 +261,7 @@ def fronts_of(result: SweepResult, *, sensitive: str) -> dict[str, Front]:
     return {each: Front.of(result, objective=each, sensitive=sensitive) for each in result.paths}
 
 
-def parse_point(front: Front, text: str) -> Point:
+def parse_point(front: Front, text: str) -> ModelKey:
     """Parse ``"standard"``, or a method and a weight such as ``"hgr_nn:0.5"``, into a point.
 
     Raises
@@ -293,12 +269,12 @@ def parse_point(front: Front, text: str) -> Point:
     OptionError
         The front has no such point.
     """
-    method, _, lam = text.partition(":")
-    point = THE_STANDARD if text == STANDARD else point_of(front, method, _number(lam))
+    asked = ModelKey.parse(text)
+    point = asked if text == STANDARD else point_of(front, asked.method, asked.lam)
     return THE_STANDARD if point.is_standard else point
 
 
-def point_of(front: Front, method: str, lam: float) -> Point:
+def point_of(front: Front, method: str, lam: float) -> ModelKey:
     """Return the point of a method's path at this weight, of which six digits suffice.
 
     Raises
@@ -308,7 +284,7 @@ def point_of(front: Front, method: str, lam: float) -> Point:
     """
     get_entry({id: id for id in front.methods}, method, option="method")
     there = front.test.loc[front.test["method"] == method, "lam"]
-    found = [Point(method, float(each)) for each in there if f"{each:g}" == f"{lam:g}"]
+    found = [ModelKey(method, float(each)) for each in there if f"{each:g}" == f"{lam:g}"]
     if found:
         return found[0]
     nearest = sorted(there, key=lambda each: abs(each - lam))[:3]
@@ -317,17 +293,6 @@ def point_of(front: Front, method: str, lam: float) -> Point:
         f"The nearest are {', '.join(f'{each:g}' for each in sorted(nearest))}.",
         column="lam",
     )
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise OptionError.of(
-            f"“{text}” is not a weight",
-            "Name a method and a weight, such as hgr_nn:0.5, or standard.",
-            column="against",
-        ) from None
 
 
 def nearest_points(front: Front) -> pd.DataFrame:

@@ -19,7 +19,8 @@ from fairdash.figures import data as data_figures
 from fairdash.figures.theme import theme_of
 from fairdash.reports import pictures
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import THE_STANDARD, UNKNOWN, Point, fronts_of
+from fairdash.reports.fronts import UNKNOWN, fronts_of
+from fairdash.training.methods import THE_STANDARD, ModelKey
 from fairdash.training.sweep import STANDARD
 from fairdash.utils.registry import get_entry
 
@@ -197,7 +198,7 @@ def _compared(
         objective=result.objective,
         measure=fronts[result.objective].default_measure,
         a=THE_STANDARD,
-        b=Point(method, get_entry(lams, chosen, option="lam")),
+        b=ModelKey(method, get_entry(lams, chosen, option="lam")),
     )
 
 

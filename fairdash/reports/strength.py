@@ -10,8 +10,9 @@ from fairdash.dependence import REGISTRY
 from fairdash.evaluation import least_error
 from fairdash.evaluation.assess import MOST_JUDGED_ROWS
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import THE_STANDARD, Point, mean_over_splits
+from fairdash.reports.fronts import mean_over_splits
 from fairdash.tariff import title_of
+from fairdash.training.methods import THE_STANDARD
 from fairdash.utils.text import number
 
 #: A gain or link is taken to show where its z is this.
@@ -86,18 +87,17 @@ def networks_and_tariffs(comparison: Comparison) -> str:
     middle = (most + least) / 2
     lam = float((on_validation - middle).abs().idxmin())
     symbol, limit = REGISTRY[measure].symbol, float(on_validation[lam])
-    choice = least_error(front.validation, measure, at_most=limit, error=error)
-    if not choice.reached:
+    point, is_reached = least_error(front.validation, measure, at_most=limit, error=error)
+    if not is_reached:
         return f"No network is as fair on validation rows as the {title_of(lam)} ({symbol} {number(limit)})."
     test = tariffs[(tariffs["part"] == "test") & (tariffs["lam"] == lam)].set_index("split")
-    own = front.single[(front.single["method"] == choice.method) & (front.single["lam"] == choice.lam)]
+    own = front.single[(front.single["method"] == point.method) & (front.single["lam"] == point.lam)]
     own = own.set_index("split")
     unit = float(test[error].mean())
     less = ((test[error] - own[error]) / unit).dropna().to_numpy()
     mean, se = mean_over_splits(less, test_to_train=comparison.result.test_to_train)
     reach = float(student.ppf(0.975, len(less) - 1)) * se
     wins = "wins" if mean > reach else "loses" if mean < -reach else "neither wins nor loses"
-    point = Point(choice.method, choice.lam)
     return (
         f"At equal dependence the best network {wins} against the tariff: its deviance is "
         f"{100 * abs(mean):.2f} % {'below' if mean >= 0 else 'above'} (95 % over {len(less)} splits: "

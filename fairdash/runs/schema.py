@@ -371,7 +371,8 @@ def _openings(content: bytes, plan: Sweep, found: Mapping[str, bytes]) -> int:
         opening = _record(Confirmation, each)
         require(opening.number == number, "its openings are not counted")
         require(
-            opening.method in plan.methods and opening.lam in (0.0, *plan.lams), "a point is not the plan's"
+            opening.point.method in plan.methods and opening.point.lam in (0.0, *plan.lams),
+            "a point is not the plan's",
         )
         require(opening.objective in OBJECTIVES and opening.measure in REGISTRY, "an id is unknown")
         require(opening.links and opening.n > 0, "an opening has no result")

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from fairdash.dependence import measure
 from fairdash.evaluation import (
-    CurvePoint,
     assess_curve,
     assess_predictions,
     curve_points,
@@ -23,6 +22,7 @@ from fairdash.evaluation import (
     summarise_splits,
     told_apart,
 )
+from fairdash.training.methods import ModelKey
 from fairdash.training.splits import random_splits
 from tests.training.test_sweep import small_dataset
 
@@ -35,7 +35,7 @@ MEASURES = ("hgr_kde", "fairquant")
     between=st.one_of(st.none(), st.integers(0, 12)),
 )
 def test_stops_rise_and_hold_every_trained_weight(lams, between):
-    way = curve_points(lams, between=between)
+    way = curve_points("hgr_nn", lams, between=between)
     assert [stop.lam for stop in way if stop.is_trained] == sorted({0.0, *lams})
     for stop in way:
         assert stop.low <= stop.high
@@ -85,8 +85,8 @@ def test_at_trained_weights_the_path_is_the_frame(objective):
 def test_a_blend_is_a_predictor_judged_by_its_own_predictions():
     dataset, splits, members, predictions, _, path = _judged()
     y, s = dataset.target.to_numpy(), dataset.sensitive["age"].to_numpy()
-    stop = next(stop for stop in curve_points(LAMS) if stop.low == 0.5 and stop.share > 0.3)
-    blends = curve_predictions(predictions, members, "hgr_nn", stop)
+    stop = next(stop for stop in curve_points("hgr_nn", LAMS) if stop.low == 0.5 and stop.share > 0.3)
+    blends = curve_predictions(predictions, members, stop)
     assert set(blends) == {0, 1}
     for split, y_pred in blends.items():
         assert np.allclose(
@@ -107,7 +107,8 @@ def test_stops_beside_a_diverged_model_are_left_out():
     second = path[path["split"] == 1]
     assert set(second.loc[second["share"] == 0, "lam"]) == {0.0, 2.0}
     assert not ((second["low"] == 0.5) | (second["high"] == 0.5)).any()
-    assert set(curve_predictions(predictions, members, "hgr_nn", CurvePoint(1.0, 0.5, 2.0, 0.5))) == {0}
+    blend = ModelKey("hgr_nn", 1.0, low=0.5, high=2.0, share=0.5)
+    assert set(curve_predictions(predictions, members, blend)) == {0}
     summary = summarise_splits(path, test_to_train=0.4)
     assert set(summary["n_splits"]) == {1, 2}
 
@@ -135,12 +136,11 @@ def _front(error, dependence):
 
 def test_the_point_that_was_asked_for():
     front = _front([0.4, 0.42, 0.5, 0.7, 0.9], [0.8, 0.5, 0.3, 0.2, 0.25])
-    assert least_error(front, "m", at_most=0.35).lam == 2
-    assert least_dependence(front, "m", growth=0.26).lam == 2
-    assert least_dependence(front, "m", growth=0.0).lam == 0
-    missed = least_error(front, "m", at_most=0.1)
-    assert (missed.lam, missed.reached) == (3, False)
-    assert knee(front, "m").lam == 2
+    assert least_error(front, "m", at_most=0.35)[0].lam == 2
+    assert least_dependence(front, "m", growth=0.26)[0].lam == 2
+    assert least_dependence(front, "m", growth=0.0)[0].lam == 0
+    assert least_error(front, "m", at_most=0.1) == (ModelKey("hgr_nn", 3.0), False)
+    assert knee(front, "m")[0].lam == 2
 
 
 def _path(dependence, se, share=0.0):
@@ -160,6 +160,5 @@ def test_a_line_goes_through_what_noise_tells_apart_and_through_nothing_else():
 
 
 def test_a_straight_or_hollow_front_has_no_knee():
-    straight = knee(_front([0.0, 0.5, 1.0], [1.0, 0.5, 0.0]), "m")
-    assert (straight.lam, straight.reached) == (0, False)
-    assert not knee(_front([0.0, 0.9, 1.0], [1.0, 0.9, 0.0]), "m").reached
+    assert knee(_front([0.0, 0.5, 1.0], [1.0, 0.5, 0.0]), "m") == (ModelKey("hgr_nn", 0.0), False)
+    assert not knee(_front([0.0, 0.9, 1.0], [1.0, 0.9, 0.0]), "m")[1]

@@ -11,8 +11,8 @@ import pytest
 
 from benchmarks.home_curve import THEMES, picture
 from fairdash.figures.stage import stage_script, stage_style
-from fairdash.reports.fronts import Point
 from fairdash.reports.stage import four_numbers, stops_of
+from fairdash.training.methods import ModelKey
 from fairdash.ui.home import KEY, sentence
 from tests.ui.conftest import numbers, open_page, stage, words
 from tests.ui.test_tradeoff import compared
@@ -23,7 +23,7 @@ MOST_BYTES = 600_000
 
 @pytest.mark.parametrize(
     ("objective", "a"),
-    [("demographic_parity", Point("standard", 0.0)), ("equalized_residuals", Point("hgr_nn", 4.0))],
+    [("demographic_parity", ModelKey("standard", 0.0)), ("equalized_residuals", ModelKey("hgr_nn", 4.0))],
 )
 def test_each_stop_shows_what_the_comparison_finds_there(finished_run, objective, a):
     found = replace(compared(finished_run, 1.0, a=a), objective=objective)

@@ -15,13 +15,14 @@ from fairdash.evaluation import DEFAULT_MEASURE, knee, told_apart
 from fairdash.figures.front import NOISE_NOTE
 from fairdash.jobs.steps import at_once
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import Point, fronts_of
+from fairdash.reports.fronts import fronts_of
 from fairdash.reports.tables import in_full
 from fairdash.reports.words import who_pays
 from fairdash.runs import worker
 from fairdash.runs.listing import list_runs
 from fairdash.runs.status import RUNNING, RunStatus
 from fairdash.runs.store import Run, create_run
+from fairdash.training.methods import ModelKey
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import preview_of, quicker
 from fairdash.utils.text import number
@@ -43,8 +44,8 @@ def compared(run, lam, *, measure=DEFAULT_MEASURE, a=None):
         fronts=fronts_of(result, sensitive="Age"),
         objective=run.spec.plan.objective,
         measure=measure,
-        a=a or Point("standard", 0.0),
-        b=Point("hgr_nn", lam),
+        a=a or ModelKey("standard", 0.0),
+        b=ModelKey("hgr_nn", lam),
     )
 
 
@@ -159,7 +160,7 @@ def test_a_point_is_kept_and_compared_with_everywhere(finished_run):
     at = click(at, "Compare with this point")
     assert at.query_params["against"] == "hgr_nn:4"
     at = move(at, 0.5)
-    found = compared(finished_run, 0.5, a=Point("hgr_nn", 4.0))
+    found = compared(finished_run, 0.5, a=ModelKey("hgr_nn", 4.0))
     assert {"λ = 4", "λ = 0.5"} <= {
         trace["name"] for trace in charts(at)["<b>Average prediction by Age</b>"]["data"]
     }
@@ -207,9 +208,9 @@ def test_a_point_is_chosen_on_validation_rows_and_reported_on_test_rows(finished
         within = validation[validation["mse"] <= 1.1 * validation.loc[0.0, "mse"]]
         assert lam == within[DEFAULT_MEASURE].idxmin()
     else:
-        assert lam == knee(found.front.validation, DEFAULT_MEASURE, error="mse").lam
+        assert lam == knee(found.front.validation, DEFAULT_MEASURE, error="mse")[0].lam
     assert lam > 0
-    point = Point("hgr_nn", lam)
+    point = ModelKey("hgr_nn", lam)
     shown = f"HGR_spline is {found.shown(DEFAULT_MEASURE, point)}, and on validation rows "
     assert shown in text
     assert number(validation.loc[lam, DEFAULT_MEASURE]) in text.partition(shown)[2]
