@@ -25,7 +25,7 @@ import torch
 from numpy.typing import NDArray
 
 import fairdash as fd
-from fairdash.evaluation import assess_predictions, blend, corrected_standard_error, curve_points
+from fairdash.evaluation import assess_predictions, blend, corrected_standard_error, curve_points, wide
 from fairdash.training.defaults import LAMS
 from fairdash.training.methods import ModelKey
 from fairdash.training.sweep import STANDARD
@@ -90,13 +90,15 @@ def study(name: str, method: str, n_splits: int) -> tuple[pd.DataFrame, pd.DataF
             "diverged": False,
         }
     )
-    frame = assess_predictions(
-        dataset,
-        np.stack(models),
-        members,
-        result.splits,
-        objective=result.sweep.objective,
-        measures=(MEASURE,),
+    frame = wide(
+        assess_predictions(
+            dataset,
+            np.stack(models),
+            members,
+            result.splits,
+            objective=result.sweep.objective,
+            measures=(MEASURE,),
+        )
     )
     test = frame[frame["part"] == "test"]
     excess = test[MEASURE] - test[f"{MEASURE}_floor"]

@@ -21,16 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.evaluation.assess import DEFAULT_MEASURES, Judge
-from fairdash.evaluation.verdict import (
-    EDGE,
-    FOUND_BY,
-    P_VALUE,
-    VALUE,
-    VERDICT_ENDS,
-    Nulls,
-    Verdict,
-    verdict_on,
-)
+from fairdash.evaluation.figures import EDGE, FLOOR, FLOOR_Q95, VALUE, VERDICT, Cell, P, tidy, untidy
+from fairdash.evaluation.verdict import VERDICT_AT, Nulls, verdict_on
 from fairdash.jobs.steps import Found, Unit, at_once, turns
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.methods import FAIR_TARIFF, ModelKey
@@ -41,6 +33,8 @@ PARTS = ("validation", "test")
 #: Stops of the slider, at most about so many; as many between any two trained weights.
 MOST_STOPS = 45
 MOST_BETWEEN = 4
+#: Figures of a blend that lie between its neighbours'.
+_BETWEEN = [FLOOR, FLOOR_Q95, EDGE]
 
 
 def curve_points(method: str, lams: Sequence[float], *, between: int | None = None) -> tuple[ModelKey, ...]:
@@ -118,23 +112,24 @@ def assess_curve(
 
     Returns
     -------
-    DataFrame, one row a method, stop, split and part
+    DataFrame, one row a method, stop, split, part, measure and sensitive column
         ``method``, ``lam``, ``low``, ``high``, ``share`` (see :class:`fairdash.training.methods.ModelKey`),
         ``split``, ``part`` ("validation" or "test"), ``diverged`` (False: stops beside a model that diverged
-        are left out) and the figures of `frame`. At a trained weight these are the frame's own; those of a
-        blend are computed from its predictions, but its floors and edge lie between its neighbours', by its
-        share, and it has no p-values (NaN) but that of the verdict: its own values stand among those that
-        the standard model's shuffles give, since what independence gives to ranks hardly depends on whose
-        ranks they are. λ = 0 stands in every method's path and is the standard model.
+        are left out), ``n``, and measures and figures as in `frame`. At a trained weight these are the
+        frame's own; those of a blend are computed from its predictions, but its floors and edge lie between
+        its neighbours', by its share, and it has no p-values (NaN) but that of the verdict: its own values
+        stand among those that the standard model's shuffles give, since what independence gives to ranks
+        hardly depends on whose ranks they are. λ = 0 stands in every method's path and is the standard model.
     """
     judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
     methods = [method for method in members["method"].unique() if method != STANDARD]
-    shuffled: dict[tuple[int, int], Nulls] | None = (
-        {} if f"{next(iter(judge.verdicts))}{P_VALUE}" in frame else None
-    )
+    trained, cells, values = untidy(frame)
+    verdicts_at = [k for k, (measure, _) in enumerate(cells) if measure == VERDICT]
+    is_tested = not np.isnan(values[:, verdicts_at, P]).all()
+    shuffled: dict[tuple[int, int], Nulls] | None = {} if is_tested else None
 
     def way_of(done: int, method: str) -> Found:
-        tables = []
+        stops, figures = [], []
         verdicts = _BlendVerdicts(judge, predictions, splits, shuffled)
         for j in range(len(splits)):
             of_split = members[(members["split"] == j) & members["method"].isin([STANDARD, method])]
@@ -142,35 +137,31 @@ def assess_curve(
             way = pd.DataFrame(curve_points(method, lams.tolist()))
             place = _places(of_split, method, j)
             way = way[way["low"].isin(place) & way["high"].isin(place)]
-            is_blend = way["share"].to_numpy() > 0
+            share = way["share"].to_numpy()
+            is_blend = share > 0
             blends = way[is_blend]
             low, high = ([place[lam] for lam in blends[end]] for end in ("low", "high"))
-            blended: Any = _Blends(predictions, low, high, blends["share"].to_numpy())
+            blended: Any = _Blends(predictions, low, high, share[is_blend])
             verdicts.read(blended, blends["lam"].tolist(), j, place[min(place)])
             for part in PARTS:
                 if part not in splits[j].parts:
                     continue
-                trained = _of_trained(frame, of_split, j, part)
-                at_low, at_high = (trained.index.get_indexer(pd.Index(way[end])) for end in ("low", "high"))
-                own: dict[str, Any] = {}
+                own = trained[(trained["split"] == j) & (trained["part"] == part)]
+                rows = _places(own, method, j)
+                at_low, at_high = (values[[rows[lam] for lam in way[end]]] for end in ("low", "high"))
+                here = at_low.copy()
+                here[:, :, _BETWEEN] = blend(at_low, at_high, share[:, None, None])[:, :, _BETWEEN]
                 if is_blend.any():
-                    own, _ = judge.figures(blended, splits[j], part, split_number=j, n_permutations=0)
-                figures: dict[str, Any] = {}
-                for name, column in trained.items():
-                    values = column.to_numpy(dtype=float)
-                    figures[str(name)] = here = values[at_low]
-                    if str(name).endswith(("_floor", "_floor_q95", EDGE)):
-                        figures[str(name)] = blend(here, values[at_high], way["share"].to_numpy())
-                    elif str(name).endswith((P_VALUE, FOUND_BY, VALUE)):
-                        here[is_blend] = np.nan
-                    elif own:
-                        here[is_blend] = own[str(name)]
-                # At once: of many sensitive columns a column after the other is slow.
-                figures = {"split": j, "part": part, "diverged": False, **figures}
-                tables.append(pd.concat([way, pd.DataFrame(figures, index=way.index)], axis=1))
+                    of_blends, _ = judge.figures(blended, splits[j], part, split_number=j, n_permutations=0)
+                    here[is_blend, :, VALUE] = of_blends[:, :, VALUE]
+                    here[is_blend, :, P:] = np.nan
+                stops.append(way.assign(split=j, part=part, diverged=False, n=len(splits[j].parts[part])))
+                figures.append(here)
             if progress is not None:
                 progress((done + (j + 1) / len(splits)) / len(methods))
-        return {"way": verdicts.beside(pd.concat(tables, ignore_index=True))}
+        found, path = np.concatenate(figures), pd.concat(stops, ignore_index=True)
+        verdicts.write(path, cells, found)
+        return {"way": tidy(path, cells, found)}
 
     ways: dict[int, pd.DataFrame] = {}
     for k in turns(unit, len(methods)):
@@ -178,11 +169,10 @@ def assess_curve(
         if progress is not None:
             progress(len(ways) / len(methods))
     tables = [ways[k] for k in sorted(ways)]
-    order = ["method", "lam", "low", "high", "share", "split", "part", "diverged"]
     if not tables:
-        return pd.DataFrame(columns=order)
-    table = pd.concat(tables, ignore_index=True)
-    return table[[*order, *(column for column in table.columns if column not in order)]]
+        stops = ["method", "lam", "low", "high", "share", "split", "part", "diverged", "n"]
+        return tidy(pd.DataFrame(columns=stops), cells, values[:0])
+    return pd.concat(tables, ignore_index=True)
 
 
 @dataclass(frozen=True)
@@ -216,7 +206,7 @@ class _BlendVerdicts:
     ) -> None:
         """`shuffled` keeps what was read of a split's model's shuffles; without it there are no verdicts."""
         self._judge, self._predictions, self._splits, self._shuffled = judge, predictions, splits, shuffled
-        self._of_stops: dict[tuple[str, float], list[NDArray[np.float64]]] = defaultdict(list)
+        self._of_stops: dict[tuple[Cell, float], list[NDArray[np.float64]]] = defaultdict(list)
 
     def read(self, blended: Any, stops: Sequence[float], j: int, model: int) -> None:
         """Take in the blends (K, n) of split j, whose λ are `stops`; the shuffles are those of `model`."""
@@ -226,28 +216,23 @@ class _BlendVerdicts:
             own = self._predictions[[model]]
             self._shuffled[j, model] = self._judge.tested(own, self._splits[j], "test")
         at_hand = self._judge.tested(blended, self._splits[j], "test", permuted=False)
-        for title, values in at_hand.items():
-            null = self._shuffled[j, model][title][:, :, 0, 1:]
+        for cell, values in at_hand.items():
+            null = self._shuffled[j, model][cell][:, :, 0, 1:]
             if np.isnan(null).any():
                 # The sensitive column has one value in these rows.
                 continue
             for k, stop in enumerate(stops):
-                self._of_stops[title, stop].append(np.concatenate([values[:, :, k], null], axis=-1))
+                self._of_stops[cell, stop].append(np.concatenate([values[:, :, k], null], axis=-1))
 
-    def beside(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Return the method's table with the verdicts of what was taken in."""
-        found: dict[str, dict[float, Verdict]] = defaultdict(dict)
-        for (title, stop), of_splits in self._of_stops.items():
-            found[title][stop] = verdict_on(of_splits)
-        blends = ((table["share"] > 0) & (table["part"] == "test")).to_numpy()
-        for title, by_stop in found.items():
-            unknown = (np.nan,) * len(VERDICT_ENDS)
-            of_rows = [by_stop.get(stop, unknown) for stop in table.loc[blends, "lam"]]
-            for end, each in zip(VERDICT_ENDS, zip(*of_rows, strict=True), strict=True):
-                values = table[f"{title}{end}"].to_numpy(dtype=float, copy=True)
-                values[blends] = each
-                table[f"{title}{end}"] = values
-        return table
+    def write(self, path: pd.DataFrame, cells: Sequence[Cell], values: NDArray[np.float64]) -> None:
+        """Write the verdicts of what was taken in into the values (K, M, F) of the method's path."""
+        blends = ((path["share"] > 0) & (path["part"] == "test")).to_numpy()
+        for m, cell in enumerate(cells):
+            if any(of == cell for of, _ in self._of_stops):
+                values[blends, m] = np.nan
+        for (cell, stop), of_splits in self._of_stops.items():
+            at = np.flatnonzero(blends & (path["lam"] == stop).to_numpy())
+            values[at[:, None], cells.index(cell), VERDICT_AT] = verdict_on(of_splits)
 
 
 def curve_predictions(
@@ -275,16 +260,6 @@ def _places(members: pd.DataFrame, method: str, split: int) -> dict[float, int]:
     return places
 
 
-def _of_trained(frame: pd.DataFrame, of_split: pd.DataFrame, split: int, part: str) -> pd.DataFrame:
-    """Return the frame's figures in one part of a split by λ, the standard model's at 0."""
-    rows = frame[(frame["split"] == split) & (frame["part"] == part)]
-    rows = rows[rows["method"].isin(of_split["method"])]
-    by_lam = rows.sort_values("method", key=lambda names: names != STANDARD, kind="stable")
-    by_lam = by_lam.drop_duplicates("lam").set_index("lam")
-    return by_lam.drop(columns=["method", "split", "part", "diverged", "best_epoch"], errors="ignore")
-
-
-#: ModelKey selected on the curve, and whether it meets what was asked for; if not, it comes closest.
 Choice = tuple[ModelKey, bool]
 
 

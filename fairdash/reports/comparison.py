@@ -23,7 +23,7 @@ from fairdash.evaluation import (
     transfers_by_group,
 )
 from fairdash.evaluation.result import SweepResult
-from fairdash.evaluation.verdict import EDGE, FOUND_BY, VALUE, VERDICT, is_link, verdict_of
+from fairdash.evaluation.verdict import is_link, verdict_of
 from fairdash.reports.fronts import Front, fronts_of, parse_point, point_of
 from fairdash.runs.store import Run
 from fairdash.training.crossvalidation import tuned_settings
@@ -202,7 +202,7 @@ class Comparison:
 
     def edge(self, point: ModelKey, measure: str | None = None) -> float:
         """Return the largest mean without a link at 5 %; see :mod:`fairdash.evaluation.verdict`."""
-        return self.mean(f"{measure or self.measure}{EDGE}", point)
+        return self.mean(f"{measure or self.measure}_edge", point)
 
     def has_link(self, point: ModelKey) -> bool:
         """Return the verdict: whether one test of several measures detects a link with the sensitive column.
@@ -221,14 +221,14 @@ class Comparison:
     def found_by(self, point: ModelKey) -> FoundBy | None:
         """Return the test's measure with the strongest evidence; None without a test."""
         row = self.front.row(point)
-        place = float(row.get(f"{VERDICT}{FOUND_BY}", np.nan))
+        place = float(row.get("verdict_by", np.nan))
         if np.isnan(place):
             return None
         component = list(COMPONENTS.values())[int(place)]
         called = component.called.format(u=f"the {self.objective_seen.audited}", v=self.sensitive_called)
         if self.classes_called and not called.startswith("the sum"):
             called = f"the square of {called}, summed over the classes,"
-        return FoundBy(called, float(row[f"{VERDICT}{VALUE}"]), float(row[f"{VERDICT}{EDGE}"]))
+        return FoundBy(called, float(row["verdict_value"]), float(row["verdict_edge"]))
 
     @property
     def noise_begins(self) -> ModelKey | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -21,6 +21,7 @@ from fairdash.evaluation import (
     merged_groups,
     of_sensitive,
     summarise_splits,
+    wide,
 )
 from fairdash.evaluation.quantile_profile import DEFAULT_GROUPS, LARGEST_NUMBER_OF_GROUPS
 from fairdash.evaluation.result import SweepResult
@@ -53,30 +54,6 @@ def mean_over_splits(draws: NDArray[np.float64], *, test_to_train: float) -> Est
     spread = float(pd.Series(draws).var(ddof=1))
     error = corrected_standard_error(spread, n_splits=len(draws), test_to_train=test_to_train)
     return float(np.mean(draws)), error
-
-
-def _errors_of_average(baselines: pd.DataFrame) -> pd.DataFrame:
-    """Error of the training rows' average on each split's test rows, by split.
-
-    Columns ``mse`` and ``deviance``: 1, but in runs whose errors were divided by the average's error on the
-    training rows.
-    """
-    if baselines.empty:
-        return pd.DataFrame({error: pd.Series(dtype=float) for error in ERROR_TITLES})
-    own = baselines[(baselines["method"] == MEAN) & (baselines["part"] == "test")].set_index("split")
-    return pd.DataFrame({error: own.get(error, 1.0) for error in ERROR_TITLES}, index=own.index)
-
-
-def _against_average(figures: pd.DataFrame, of_average: pd.DataFrame) -> pd.DataFrame:
-    """Return the figures with test errors divided by the average's on the same rows."""
-    if figures.empty or of_average.empty:
-        return figures
-    test = figures["part"] == "test"
-    found = {}
-    for error in (each for each in ERROR_TITLES if each in figures):
-        units = figures["split"].map(of_average[error]).fillna(1.0)
-        found[error] = figures[error] / units.where(test & (units > 0), 1.0)
-    return figures.assign(**found)
 
 
 def _least_error(references: pd.DataFrame) -> Estimate:
@@ -129,35 +106,29 @@ class Front:
     @classmethod
     def of(cls, result: SweepResult, *, objective: str, sensitive: str) -> Front:
         """Make a front from a run's result."""
-        baselines = of_sensitive(result.baselines.get(objective, pd.DataFrame()), sensitive)
-        of_average = _errors_of_average(baselines)
-        path = _against_average(of_sensitive(result.paths[objective], sensitive), of_average)
-        baselines = _against_average(baselines, of_average)
-        tariffs = baselines[baselines["method"] == FAIR_TARIFF] if len(baselines) else baselines
-        baselines = baselines[baselines["part"] == "test"] if len(baselines) else baselines
-        summary = summarise_splits(path, test_to_train=result.test_to_train)
+        summarise = partial(summarise_splits, test_to_train=result.test_to_train)
+        path = of_sensitive(result.paths[objective], sensitive)
+        baselines = of_sensitive(result.baselines.get(objective, path.iloc[:0]), sensitive)
+        summary = summarise(path)
         references, price = summary.iloc[:0], UNKNOWN
         if result.references is not None and not OBJECTIVES[objective].uses_target:
-            references = _against_average(result.references, of_average)
-            references = summarise_splits(references, test_to_train=result.test_to_train)
+            references = summarise(of_sensitive(result.references, sensitive))
             if result.price is not None:
-                units = of_average["mse"].reindex(range(len(result.price)), fill_value=1.0).to_numpy()
-                price = mean_over_splits(result.price / units, test_to_train=result.test_to_train)
+                price = mean_over_splits(result.price, test_to_train=result.test_to_train)
+        references = wide(references)
         s = result.sensitive[sensitive].to_numpy(dtype=float)
         parts = [split.test for split in result.splits]
         return cls(
             objective=objective,
             sensitive=sensitive,
-            test=summary[summary["part"] == "test"].reset_index(drop=True),
-            validation=summary[summary["part"] == "validation"].reset_index(drop=True),
-            single=path[path["part"] == "test"].reset_index(drop=True),
+            test=wide(summary[summary["part"] == "test"]),
+            validation=wide(summary[summary["part"] == "validation"]),
+            single=wide(path[path["part"] == "test"]),
             references=references,
             price=price,
             least_error=UNKNOWN if math.isnan(price[0]) else _least_error(references),
-            baselines=summarise_splits(baselines, test_to_train=result.test_to_train)
-            if len(baselines)
-            else baselines,
-            tariffs=tariffs,
+            baselines=wide(summarise(baselines[baselines["part"] == "test"])),
+            tariffs=wide(baselines[baselines["method"] == FAIR_TARIFF]),
             groups=merged_groups(s, parts, n_groups=LARGEST_NUMBER_OF_GROUPS),
             fifths=merged_groups(s, parts, n_groups=DEFAULT_GROUPS),
         )

@@ -9,7 +9,7 @@ import pandas as pd
 
 from fairdash.dependence import REGISTRY
 from fairdash.evaluation.result import SweepResult
-from fairdash.evaluation.verdict import EDGE, verdict_of
+from fairdash.evaluation.verdict import verdict_of
 from fairdash.reports.fronts import Front
 from fairdash.runs.store import RunSpec
 from fairdash.training.methods import PATHS
@@ -94,7 +94,7 @@ def table_of(runs: Sequence[ComparedRun], fronts: Sequence[Front], *, measure: s
                     "± of error": rows[f"{front.error}_se"].to_numpy(),
                     symbol: rows[measure].to_numpy(),
                     f"± of {symbol}": rows[f"{measure}_se"].to_numpy(),
-                    "Independence below": rows[f"{measure}{EDGE}"].to_numpy(),
+                    "Independence below": rows[f"{measure}_edge"].to_numpy(),
                     "Link? p of one test": [verdict_of(row) for _, row in rows.iterrows()],
                 }
             )

@@ -16,7 +16,6 @@ from fairdash.evaluation import (
     trained_points,
 )
 from fairdash.evaluation.quantile_profile import MOST_ROWS
-from fairdash.evaluation.verdict import EDGE, P_VALUE, VERDICT
 from fairdash.figures.blocks import Table
 from fairdash.figures.comparison import MOST_FEATURES
 from fairdash.reports.comparison import Comparison
@@ -96,8 +95,8 @@ def trained_weights(comparison: Comparison) -> pd.DataFrame:
     table = trained_points(front.test, standard_of=front.methods[0])
     efficient = pareto_efficient(table[front.error], table[comparison.measure])
     figures = [front.error, f"{front.error}_se"]
-    figures += [f"{id}{end}" for id in front.measures for end in ("", "_se", "_floor", EDGE, P_VALUE)]
-    figures += [name for name in (f"{VERDICT}{P_VALUE}",) if name in table]
+    figures += [f"{id}{end}" for id in front.measures for end in ("", "_se", "_floor", "_edge", "_p")]
+    figures += [name for name in ("verdict_p",) if name in table]
     shown = table[["method", "lam", "n_splits", *figures]].copy()
     shown["method"] = np.where(table["lam"] == 0, "standard", table["method"])
     shown.insert(3, "not beaten by another", efficient)
@@ -332,7 +331,7 @@ def _floor(row: pd.Series, figure: str, comparison: Comparison) -> str:
     if f"{figure}_floor" not in row or not np.isfinite(row[f"{figure}_floor"]):
         return "–"
     error = float(row[f"{figure}_se"])
-    mean, edge = (_rounded(float(row[f"{figure}{end}"]), error) for end in ("_floor", EDGE))
+    mean, edge = (_rounded(float(row[f"{figure}{end}"]), error) for end in ("_floor", "_edge"))
     return _with_unit(f"{mean} ({edge})", figure, comparison)
 
 

@@ -9,7 +9,6 @@ from types import MappingProxyType
 from fairdash.dependence import REGISTRY
 from fairdash.dependence.registry import WAYS
 from fairdash.evaluation.confirmation import Confirmation
-from fairdash.evaluation.verdict import EDGE
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.strength import rows_that_would, shows_nothing
 from fairdash.training.methods import THE_STANDARD, ModelKey
@@ -184,7 +183,7 @@ def both_objectives(comparison: Comparison) -> str:
     for objective, front in comparison.fronts.items():
         standard = float(front.row(ModelKey(comparison.b.method, 0.0))[comparison.measure])
         row = front.row(comparison.b)
-        value, edge = float(row[comparison.measure]), float(row[f"{comparison.measure}{EDGE}"])
+        value, edge = float(row[comparison.measure]), float(row[f"{comparison.measure}_edge"])
         step = "falls" if value < standard else "grows"
         moves = f"{step} from {number(standard)} to" if number(value) != number(standard) else "stays at"
         floor = " (within the noise floor)" if value <= edge else ""

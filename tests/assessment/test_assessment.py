@@ -21,6 +21,7 @@ from fairdash.evaluation import (
     pareto_efficient,
     quantile_profile,
     summarise_splits,
+    wide,
 )
 from fairdash.training.losses import LOSSES
 from fairdash.training.splits import random_splits
@@ -40,7 +41,7 @@ def _assessed(n_splits=3, **options):
     )
     options = {"objective": "demographic_parity", "n_permutations": 30} | options
     frame = assess_predictions(dataset, predictions, members, splits, **options)
-    return dataset, splits, members, predictions, frame
+    return dataset, splits, members, predictions, wide(frame)
 
 
 @pytest.mark.parametrize("objective", ["demographic_parity", "equalized_residuals"])
@@ -70,24 +71,25 @@ def test_several_sensitive_columns_have_a_figure_each_and_one_together():
     both = replace(dataset, sensitive=dataset.sensitive.assign(distance=distance))
     options = {"objective": "demographic_parity", "n_permutations": 30}
     measures = ("hgr_kde", "distance_correlation")
-    frame = assess_predictions(both, predictions, members, splits, measures=measures, **options)
+    table = assess_predictions(both, predictions, members, splits, measures=measures, **options)
+    frame = wide(table)
     columns = ["hgr_kde", "hgr_kde_floor", "hgr_kde_floor_q95"]
-    pd.testing.assert_frame_equal(of_sensitive(frame, "age")[columns], alone[columns])
+    pd.testing.assert_frame_equal(wide(of_sensitive(table, "age"))[columns], alone[columns])
     test = frame[(frame["part"] == "test") & (frame["method"] == "standard")]
     assert (test["hgr_kde[age]"] > test["hgr_kde[age]_floor_q95"]).all()
     assert test["hgr_kde[distance]"].mean() < test["hgr_kde[distance]_floor_q95"].mean()
     # Together: for the measure that takes several columns at once, and no other.
     assert "hgr_kde" not in frame
     assert (test["distance_correlation"] > test["distance_correlation_floor_q95"]).all()
-    assert list(of_sensitive(frame, "distance").columns) == list(of_sensitive(frame, "age").columns)
-    assert of_sensitive(alone, "age") is alone
+    assert [*wide(of_sensitive(table, "distance"))] == [*wide(of_sensitive(table, "age"))]
 
 
 def test_weights_count_in_errors_and_dependence():
     dataset, splits, members, predictions, plain = _assessed()
     weight = pd.Series(np.where(np.arange(300) < 150, 2.0, 1.0), name="exposure")
     options = {"objective": "demographic_parity", "n_permutations": 30}
-    frame = assess_predictions(replace(dataset, weight=weight), predictions, members, splits, **options)
+    weighted = replace(dataset, weight=weight)
+    frame = wide(assess_predictions(weighted, predictions, members, splits, **options))
     row, rows = frame[frame["part"] == "test"].iloc[0], splits[0].test
     twice = np.repeat(rows, weight[rows].astype(int))
     y, s = dataset.target.to_numpy(), dataset.sensitive["age"].to_numpy()
@@ -103,7 +105,7 @@ def test_deviance_is_relative_to_the_constant_model():
     constant = np.broadcast_to(y[splits[0].train].mean(), (len(members), 300))
     predictions = np.where(np.arange(len(members))[:, None] == 0, y, constant)
     options = {"objective": "demographic_parity", "loss": LOSSES["poisson"], "measures": ()}
-    frame = assess_predictions(dataset, predictions, members, splits, **options)
+    frame = wide(assess_predictions(dataset, predictions, members, splits, **options))
     assert frame.loc[(frame["split"] == 0) & (frame["method"] == "standard"), "deviance"].max() < 1e-12
     average = frame[(frame["split"] == 0) & (frame["method"] == "hgr_nn")]
     # On the rows that it was made from, and on others: never .994.
@@ -116,9 +118,8 @@ def test_large_parts_are_measured_on_a_sample(monkeypatch):
 
     dataset, splits, members, predictions, plain = _assessed()
     monkeypatch.setattr(assess, "MOST_ROWS", 30)
-    sampled = assess_predictions(
-        dataset, predictions, members, splits, objective="demographic_parity", n_permutations=30
-    )
+    options = {"objective": "demographic_parity", "n_permutations": 30}
+    sampled = wide(assess_predictions(dataset, predictions, members, splits, **options))
     assert np.allclose(sampled["mse"], plain["mse"])
     assert not np.allclose(sampled["hgr_kde"], plain["hgr_kde"], atol=1e-3)
     assert (sampled["n"] == plain["n"]).all()
@@ -130,9 +131,8 @@ def test_a_dependent_prediction_stands_above_its_floor_and_a_shuffled_one_does_n
     assert (test["hgr_kde"] > test["hgr_kde_floor_q95"]).all()
     assert (test["hgr_kde_floor"] < test["hgr_kde_floor_q95"]).all()
     noise = np.random.default_rng(3).normal(size=predictions.shape)
-    frame = assess_predictions(
-        dataset, noise, members, splits, objective="demographic_parity", n_permutations=50
-    )
+    options = {"objective": "demographic_parity", "n_permutations": 50}
+    frame = wide(assess_predictions(dataset, noise, members, splits, **options))
     test = frame[frame["part"] == "test"]
     assert abs((test["hgr_kde"] - test["hgr_kde_floor"]).mean()) < 0.08
 
@@ -144,9 +144,11 @@ def test_nadeau_and_bengios_correction():
 
 
 def test_the_summary_averages_the_splits_and_leaves_out_what_diverged():
-    *_, frame = _assessed(n_splits=4)
-    frame.loc[(frame["split"] == 0) & (frame["method"] == "hgr_nn"), ["diverged", "mse"]] = [True, 1e9]
-    summary = summarise_splits(frame).set_index(["method", "part"])
+    dataset, splits, members, predictions, _ = _assessed(n_splits=4)
+    options = {"objective": "demographic_parity", "n_permutations": 30}
+    table = assess_predictions(dataset, predictions, members, splits, **options)
+    table.loc[(table["split"] == 0) & (table["method"] == "hgr_nn"), ["diverged", "value"]] = [True, 1e9]
+    frame, summary = wide(table), wide(summarise_splits(table)).set_index(["method", "part"])
     fair = frame[(frame["method"] == "hgr_nn") & (frame["part"] == "test") & (frame["split"] > 0)]
     row = summary.loc[("hgr_nn", "test")]
     assert row["n_splits"] == 3

@@ -21,6 +21,7 @@ from fairdash.evaluation import (
     pareto_efficient,
     summarise_splits,
     told_apart,
+    wide,
 )
 from fairdash.training.methods import ModelKey
 from fairdash.training.splits import random_splits
@@ -68,6 +69,7 @@ def _judged(n_splits=2, diverged=(), objective="demographic_parity"):
 @pytest.mark.parametrize("objective", ["demographic_parity", "equalized_residuals"])
 def test_at_trained_weights_the_path_is_the_frame(objective):
     *_, frame, path = _judged(objective=objective)
+    frame, path = wide(frame), wide(path)
     for (lam, split, part), row in path[path["share"] == 0].set_index(["lam", "split", "part"]).iterrows():
         method = "standard" if lam == 0 else "hgr_nn"
         (own,) = [
@@ -84,6 +86,7 @@ def test_at_trained_weights_the_path_is_the_frame(objective):
 
 def test_a_blend_is_a_predictor_judged_by_its_own_predictions():
     dataset, splits, members, predictions, _, path = _judged()
+    path = wide(path)
     y, s = dataset.target.to_numpy(), dataset.sensitive["age"].to_numpy()
     stop = next(stop for stop in curve_points("hgr_nn", LAMS) if stop.low == 0.5 and stop.share > 0.3)
     blends = curve_predictions(predictions, members, stop)

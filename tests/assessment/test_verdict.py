@@ -17,6 +17,7 @@ from fairdash.evaluation import (
     corrected_standard_error,
     of_sensitive,
     summarise_splits,
+    wide,
 )
 from fairdash.evaluation.assess import _null_of
 from fairdash.evaluation.verdict import edge_and_p, is_link, part_permutations, verdict_on
@@ -39,9 +40,8 @@ def assessed(data, u, *, measure="pearson", n_splits=N_SPLITS, seed=0, n_permuta
     members = pd.DataFrame({"method": "standard", "lam": 0.0, "split": range(n_splits), "diverged": False})
     splits = random_splits(data.n_rows, n_splits=n_splits, random_state=0)
     options = {"n_permutations": n_permutations, "random_state": seed, "objective": "demographic_parity"}
-    frame = assess_predictions(
-        data, np.tile(u, (n_splits, 1)), members, splits, measures=(measure,), **options
-    )
+    options["measures"] = (measure,)
+    frame = wide(assess_predictions(data, np.tile(u, (n_splits, 1)), members, splits, **options))
     return frame[frame["part"] == "test"]
 
 
@@ -104,9 +104,9 @@ def test_models_that_diverged_are_left_out_of_the_test():
     predictions = np.stack([u, rng.normal(size=len(u)), u])
     splits = random_splits(len(u), n_splits=3, random_state=0)
     options = {"objective": "demographic_parity", "measures": ("pearson",), "n_permutations": 39}
-    frame = assess_predictions(data, predictions, members, splits, **options)
+    frame = wide(assess_predictions(data, predictions, members, splits, **options))
     kept = members.iloc[[0, 2]].assign(split=[0, 1])
-    alone = assess_predictions(data, predictions[[0, 2]], kept, (splits[0], splits[2]), **options)
+    alone = wide(assess_predictions(data, predictions[[0, 2]], kept, (splits[0], splits[2]), **options))
     at = ["part", "pearson_edge", "pearson_p"]
     pd.testing.assert_frame_equal(
         frame.loc[~frame["diverged"], at].reset_index(drop=True), alone[at].reset_index(drop=True)
@@ -129,25 +129,26 @@ def test_splits_in_which_s_has_one_value_are_left_out_of_the_test(weighted):
         data = replace(data, weight=pd.Series(np.random.default_rng(2).uniform(1, 2, 300), name="w"))
     members = pd.DataFrame({"method": "standard", "lam": 0.0, "split": range(3), "diverged": False})
     options = {"objective": "demographic_parity", "measures": ("pearson", "hgr_spline"), "n_permutations": 39}
-    frame = assess_predictions(data, np.tile(u, (3, 1)), members, splits, **options)
+    table = assess_predictions(data, np.tile(u, (3, 1)), members, splits, **options)
+    frame = wide(table)
     test = frame[frame["part"] == "test"].set_index("split")
     for name in ("pearson", "hgr_spline"):
         own = [name, f"{name}_floor", f"{name}_floor_q95"]
         assert test.loc[1, own].isna().all()
         assert (test.loc[[0, 2], name] > 0.5).all()
         assert test[f"{name}_p"].eq(1 / 40).all()
-    summary = summarise_splits(frame).set_index("part")
+    summary = wide(summarise_splits(table)).set_index("part")
     assert summary.loc["test", "pearson"] == pytest.approx(test.loc[[0, 2], "pearson"].mean())
     ratio = len(splits[0].test) / len(splits[0].train)
     of_two = corrected_standard_error(test.loc[[0, 2], "pearson"].var(), n_splits=2, test_to_train=ratio)
     assert summary.loc["test", "pearson_se"] == pytest.approx(of_two)
     # The split is left out of the verdict too, and a constant prediction is no such case.
     kept = members.iloc[[0, 2]].assign(split=[0, 1])
-    alone = assess_predictions(data, np.tile(u, (2, 1)), kept, (splits[0], splits[2]), **options)
+    alone = wide(assess_predictions(data, np.tile(u, (2, 1)), kept, (splits[0], splits[2]), **options))
     own = [f"verdict{end}" for end in ("_p", "_by", "_value", "_edge")]
     at_hand = alone.loc[alone["part"] == "test", own].iloc[0]
     pd.testing.assert_series_equal(test.loc[0, own], at_hand, check_names=False)
-    constant = assess_predictions(data, np.ones((3, 300)), members, splits, **options)
+    constant = wide(assess_predictions(data, np.ones((3, 300)), members, splits, **options))
     assert constant.loc[constant["part"] == "test", "pearson"].tolist()[::2] == [0.0, 0.0]
 
 
@@ -174,7 +175,8 @@ def test_a_blends_edge_lies_between_its_neighbours_and_it_has_no_p_value():
     splits = random_splits(len(u), n_splits=2, random_state=0)
     options = {"objective": "demographic_parity", "measures": ("hgr_rdc",)}
     frame = assess_predictions(data, predictions, members, splits, n_permutations=39, **options)
-    path = assess_curve(data, predictions, frame, members, splits, **options)
+    path = wide(assess_curve(data, predictions, frame, members, splits, **options))
+    frame = wide(frame)
     test = path[(path["part"] == "test") & (path["split"] == 0)].set_index("lam")
     for lam in lams:
         own = frame[(frame["lam"] == lam) & (frame["part"] == "test")].iloc[0]
@@ -203,15 +205,16 @@ def several(links, *, splits=3, n=300, seed=0):
 def test_the_verdict_is_one_test_of_each_sensitive_column(objective):
     data, predictions, members, splits = several((0.0, 0.5, 0.9))
     predictions[2::3] = 7.0
-    frame = assess_predictions(
-        data, predictions, members, splits, objective=objective, measures=("pearson",), n_permutations=19
-    )
+    options = {"objective": objective, "measures": ("pearson",), "n_permutations": 19}
+    table = assess_predictions(data, predictions, members, splits, **options)
+    frame = wide(table)
     test = frame[frame["part"] == "test"]
     assert "verdict_p" not in frame
     assert frame.loc[frame["part"] != "test", "verdict[s]_p"].isna().all()
     assert (test.groupby("lam")["verdict[s]_p"].nunique() == 1).all()
     of_s, of_other = (
-        of_sensitive(test, column).groupby("lam")["verdict_p"].first() for column in ("s", "other")
+        wide(of_sensitive(table[table["part"] == "test"], column)).groupby("lam")["verdict_p"].first()
+        for column in ("s", "other")
     )
     assert of_s.between(1 / 200, 1).all()
     if objective == "demographic_parity":
@@ -247,7 +250,8 @@ def test_a_blends_verdict_is_nearly_that_of_its_own_shuffles():
     members = members.assign(method=np.where(members["lam"] == 0, "standard", "hgr_nn"))
     options = {"objective": "demographic_parity", "measures": ("pearson",)}
     frame = assess_predictions(data, predictions, members, splits, n_permutations=19, **options)
-    path = assess_curve(data, predictions, frame, members, splits, **options)
+    path = wide(assess_curve(data, predictions, frame, members, splits, **options))
+    frame = wide(frame)
     test = path[path["part"] == "test"]
     blended = test[test["share"] > 0].drop_duplicates("lam")
     assert len(blended) == 4
@@ -255,7 +259,7 @@ def test_a_blends_verdict_is_nearly_that_of_its_own_shuffles():
     trained, own = [], members[members["method"] == "standard"]
     for share in blended["share"]:
         mixed = np.tile((1 - share) * predictions[0] + share * predictions[1], (2, 1))
-        found = assess_predictions(data, mixed, own, splits, n_permutations=19, **options)
+        found = wide(assess_predictions(data, mixed, own, splits, n_permutations=19, **options))
         trained.append(found["verdict_p"].max())
     assert (blended["verdict_by"] % 1 == 0).all()
     assert (blended["verdict_value"] > 0).all()
@@ -268,9 +272,9 @@ def test_a_blends_verdict_is_nearly_that_of_its_own_shuffles():
 def test_tables_of_many_rows_have_signs_instead_of_shuffles(monkeypatch):
     data, predictions, members, splits = several((0.0, 0.4), n=600)
     options = {"objective": "demographic_parity", "measures": ("pearson",), "n_permutations": 19}
-    shuffled = assess_predictions(data, predictions, members, splits, **options)
+    shuffled = wide(assess_predictions(data, predictions, members, splits, **options))
     monkeypatch.setattr("fairdash.evaluation.assess.MOST_PERMUTED_ROWS", 500)
-    signed = assess_predictions(data, predictions, members, splits, **options)
+    signed = wide(assess_predictions(data, predictions, members, splits, **options))
     for frame in (shuffled, signed):
         found = frame[frame["part"] == "test"].groupby("lam")["verdict[s]_p"].first()
         assert found[0] > 0.05

@@ -8,7 +8,13 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from fairdash.evaluation import assess_curve, quantile_profile, summarise_splits
+from fairdash.evaluation import (
+    assess_curve,
+    assess_predictions,
+    quantile_profile,
+    summarise_splits,
+    wide,
+)
 from fairdash.figures.blocks import Picture
 from fairdash.figures.data import distribution_figure, link_figure, training_curves_figure
 from fairdash.figures.front import front_without_marks, with_marks
@@ -41,7 +47,7 @@ EVIL = '<img src=x onerror="alert(1)"><a href="javascript:alert(1)">x</a>'
 
 
 def _all_figures(name=EVIL):
-    dataset, splits, members, predictions, frame = _assessed()
+    dataset, splits, members, predictions, _ = _assessed()
     s = dataset.sensitive["age"].to_numpy()
     y = dataset.target.to_numpy()
     profiles = [quantile_profile(predictions[k::2][:3], s, splits) for k in range(2)]
@@ -49,12 +55,14 @@ def _all_figures(name=EVIL):
         *profiles, chosen_name="λ = 1", audited="prediction", sensitive=name, level=name, reference=1.0,
         reference_name=name, subtitle=name, theme=LIGHT,
     )  # fmt: skip
-    path = assess_curve(dataset, predictions, frame, members, splits, objective="demographic_parity")
+    options = {"objective": "demographic_parity"}
+    table = assess_predictions(dataset, predictions, members, splits, n_permutations=30, **options)
+    path = assess_curve(dataset, predictions, table, members, splits, **options)
     test = path[path["part"] == "test"]
-    references = summarise_splits(frame)
+    references = wide(summarise_splits(table))
     references = references[references["part"] == "test"].assign(method="barycentre")
     yield front_figure(
-        summarise_splits(test, test_to_train=0.25), test, error="mse", error_title=name, measure="hgr_kde",
+        wide(summarise_splits(test, test_to_train=0.25)), wide(test), error="mse", error_title=name, measure="hgr_kde",
         measure_title=name, method="hgr_nn", references=references, least_error=(0.3, 0.02), subtitle=name, theme=DARK,
         marks={0.0: "standard model", 1.0: name},
     )  # fmt: skip

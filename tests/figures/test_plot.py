@@ -10,7 +10,7 @@ import pytest
 
 import fairdash as fd
 from fairdash.errors import OptionError
-from fairdash.evaluation import summarise_splits
+from fairdash.evaluation import summarise_splits, wide
 from fairdash.training.baselines import BASELINES, TREES, train_baselines
 from fairdash.training.losses import LOSSES
 from fairdash.utils.text import number
@@ -40,7 +40,7 @@ def words(figure):
 def test_the_front_draws_the_means_of_the_test_rows(trained):
     _, result = trained
     figure = fd.plot.front(result)
-    means = summarise_splits(result.frame)
+    means = wide(summarise_splits(result.frames[result.objective]))
     test = means[means["part"] == "test"]
     places = {
         (float(x), float(y))

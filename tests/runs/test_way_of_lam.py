@@ -127,8 +127,9 @@ def test_the_way_of_lam_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     print(len(way.pass_on), "pass on:", sorted(way.pass_on))
     print(len(way.files), "files:", sorted(way.files))
     print(len(way.files_passed), "files with either:", sorted(way.files_passed))
-    assert len(way.carry) <= 4
+    assert len(way.carry) <= 3
     assert len(way.carry | way.pass_on) <= 10
-    assert len(way.files) <= 10
+    # One of them is where the key of a model stands.
+    assert len(way.files) <= 11
     # records.py carries every record there is and knows none, as json does.
     assert len(way.files_passed - {"utils/records.py"}) <= 12

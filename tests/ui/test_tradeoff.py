@@ -185,14 +185,16 @@ def test_a_point_is_chosen_on_validation_rows_and_reported_on_test_rows(finished
     # Here the choice must not be the standard model, of which there is nothing to report: the fair models'
     # dependence is made as small, and their error as little larger, as training would make them in time.
     path = result.paths["demographic_parity"].copy()
-    fair = path["lam"] > 0
-    standard = path[path["lam"] == 0].set_index(["split", "part"])
-    own = pd.MultiIndex.from_frame(path[["split", "part"]])
-    shrunk = np.exp(-path["lam"])
-    path[DEFAULT_MEASURE] = standard[DEFAULT_MEASURE].reindex(own).to_numpy() * shrunk
-    path["mse"] = standard["mse"].reindex(own).to_numpy() * (1 + 0.03 * path["lam"] ** 2)
-    path[f"{DEFAULT_MEASURE}_edge"] = 0.2 * standard[DEFAULT_MEASURE].mean()
-    assert fair.any()
+    standard = path[path["lam"] == 0].set_index(["split", "part", "measure"])["value"]
+    own = standard.reindex(pd.MultiIndex.from_frame(path[["split", "part", "measure"]])).to_numpy()
+    is_measure, is_error = path["measure"] == DEFAULT_MEASURE, path["measure"] == "mse"
+    path["value"] = np.select(
+        [is_measure, is_error],
+        [own * np.exp(-path["lam"]), own * (1 + 0.03 * path["lam"] ** 2)],
+        path["value"],
+    )
+    path["edge"] = path["edge"].mask(is_measure, 0.2 * standard.xs(DEFAULT_MEASURE, level="measure").mean())
+    assert (path["lam"] > 0).any()
     another_result(replace(result, paths={**result.paths, "demographic_parity": path}))
     at = look(open_page("tradeoff", run=finished_run.id), "Find the point")
     at = at.segmented_control(key="tradeoff.comparison wish").set_value(wish).run()
