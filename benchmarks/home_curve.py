@@ -74,11 +74,10 @@ def curve() -> dict[str, Any]:
         a=THE_STANDARD, b=ModelKey("hgr_spline", 1.0),
     )  # fmt: skip
     stops = stops_of(found)
-    rows = [found.front.row(each) for each in stops.points]
     groups = found.profile(THE_STANDARD)
 
     def of_front(name: str) -> list[float]:
-        return [round(float(row[name]), 5) for row in rows]
+        return [round(found.mean(name, each), 5) for each in stops.points]
 
     return {
         "lam": [float(each) for each in stops.lams],

@@ -180,14 +180,14 @@ def opening_of(name: str) -> dict[str, object]:
     plan = result.sweep
     front = Front.of(result, objective=plan.objective, sensitive=dataset.roles.sensitive[0])
     lam = front.opening
-    path = front.test.set_index("lam")
-    top, floor = path.loc[0.0, DEFAULT_MEASURE], path[f"{DEFAULT_MEASURE}_floor"].mean()
+    path = front.rows(DEFAULT_MEASURE).set_index("lam")
+    top, floor = path.loc[0.0, "value"], path["floor"].mean()
     return {
         "data": name,
         "splits": plan.n_splits,
         "opening": lam,
         "trained": lam in plan.lams,
-        "opening_at": round((top - path.loc[lam, DEFAULT_MEASURE]) / (top - floor), 4),
+        "opening_at": round((top - path.loc[lam, "value"]) / (top - floor), 4),
     }
 
 

@@ -11,8 +11,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -34,6 +35,18 @@ VERDICT = "verdict"
 Cell: TypeAlias = tuple[str, str]
 Array = NDArray[np.float64]
 _NAMES = ["measure", "column"]
+
+
+class Figure(NamedTuple):
+    """Figures of one row, as :data:`FIGURES` says; NaN where there is none."""
+
+    value: float
+    floor: float = math.nan
+    floor_q95: float = math.nan
+    edge: float = math.nan
+    p: float = math.nan
+    by: float = math.nan
+    se: float = math.nan
 
 
 def tidy(models: pd.DataFrame, cells: Sequence[Cell], values: Array) -> pd.DataFrame:
@@ -102,6 +115,16 @@ def _columns(cells: Sequence[Cell], figures: Mapping[str, Array]) -> Iterator[tu
 def of_sensitive(table: pd.DataFrame, column: str) -> pd.DataFrame:
     """Return the rows of errors, and those of measures of one sensitive column alone."""
     return table[(table["column"] == column) | table["measure"].isin(ERRORS)]
+
+
+def of_measure(table: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """Return the rows of one measure, one a model, in the models' order."""
+    return table[table["measure"] == measure].reset_index(drop=True)
+
+
+def figures_of(rows: pd.DataFrame) -> Iterator[Figure]:
+    """Yield the figures of each row of a summary."""
+    return map(Figure._make, rows[[*FIGURES]].itertuples(index=False, name=None))
 
 
 def summarise_splits(table: pd.DataFrame, *, test_to_train: float | None = None) -> pd.DataFrame:

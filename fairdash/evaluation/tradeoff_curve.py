@@ -21,7 +21,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.evaluation.assess import DEFAULT_MEASURES, Judge
-from fairdash.evaluation.figures import EDGE, FLOOR, FLOOR_Q95, VALUE, VERDICT, Cell, P, tidy, untidy
+from fairdash.evaluation.figures import (
+    EDGE,
+    FLOOR,
+    FLOOR_Q95,
+    VALUE,
+    VERDICT,
+    Cell,
+    P,
+    of_measure,
+    tidy,
+    untidy,
+)
 from fairdash.evaluation.verdict import VERDICT_AT, Nulls, verdict_on
 from fairdash.jobs.steps import Found, Unit, at_once, turns
 from fairdash.training.losses import LOSSES, Loss
@@ -271,9 +282,9 @@ def least_error(path: pd.DataFrame, measure: str, *, at_most: float, error: str 
     Parameters
     ----------
     path
-        Validation rows' means over the splits: columns ``method``, ``lam``, `error` and `measure`.
+        Validation rows' means over the splits, as :func:`fairdash.evaluation.summarise_splits` gives them.
     """
-    return _best(path, limited=measure, limit=at_most, wanted=error)
+    return _best(of_measure(path, measure), of_measure(path, error), limit=at_most)
 
 
 def least_dependence(path: pd.DataFrame, measure: str, *, growth: float, error: str = "mse") -> Choice:
@@ -281,8 +292,9 @@ def least_dependence(path: pd.DataFrame, measure: str, *, growth: float, error: 
 
     λ = 0 always qualifies where `growth` is 0 or more.
     """
-    standard = path.loc[path["lam"] == 0, error].iloc[0]
-    return _best(path, limited=error, limit=standard * (1 + growth), wanted=measure)
+    errors = of_measure(path, error)
+    standard = errors.loc[errors["lam"] == 0, "value"].iloc[0]
+    return _best(errors, of_measure(path, measure), limit=standard * (1 + growth))
 
 
 def knee(path: pd.DataFrame, measure: str, *, error: str = "mse") -> Choice:
@@ -292,8 +304,10 @@ def knee(path: pd.DataFrame, measure: str, *, error: str = "mse") -> Choice:
     haystack". Where no stop lies below the line there is no knee: the standard model is given, and
     False.
     """
-    usable = path.dropna(subset=[error, measure])
-    errors, values = (usable[column].to_numpy(dtype=float) for column in (error, measure))
+    tables = [of_measure(path, each) for each in (error, measure)]
+    is_known = tables[0]["value"].notna() & tables[1]["value"].notna()
+    usable = tables[0][is_known]
+    errors, values = (table["value"][is_known].to_numpy(dtype=float) for table in tables)
     accurate, fair = errors.argmin(), values.argmin()
     x = (values - values[fair]) / ((values[accurate] - values[fair]) or 1.0)
     y = (errors - errors[accurate]) / ((errors[fair] - errors[accurate]) or 1.0)
@@ -304,11 +318,13 @@ def knee(path: pd.DataFrame, measure: str, *, error: str = "mse") -> Choice:
     return _at(usable, best, reached=True)
 
 
-def _best(path: pd.DataFrame, *, limited: str, limit: float, wanted: str) -> Choice:
-    within = path[path[limited] <= limit]
-    if within.empty:
-        return _at(path, int(path[limited].to_numpy(dtype=float).argmin()), reached=False)
-    return _at(within, int(within[wanted].to_numpy(dtype=float).argmin()), reached=True)
+def _best(limited: pd.DataFrame, wanted: pd.DataFrame, *, limit: float) -> Choice:
+    """Return the point with the least of what is wanted within the limit, or else the least of the other."""
+    is_within = limited["value"] <= limit
+    if not is_within.any():
+        return _at(limited, int(limited["value"].to_numpy(dtype=float).argmin()), reached=False)
+    within = wanted[is_within]
+    return _at(within, int(within["value"].to_numpy(dtype=float).argmin()), reached=True)
 
 
 def _at(path: pd.DataFrame, place: int, *, reached: bool) -> Choice:

@@ -185,17 +185,12 @@ def verdict_on(values: Sequence[NDArray[np.float64]]) -> Verdict:
     return Verdict(p_value, by, value, edge)
 
 
-def verdict_of(row: pd.Series) -> float:
-    """Return the p-value of the verdict in a row of a wide frame; NaN where none was tested."""
-    return float(row.get(f"{VERDICT}_p", np.nan))
-
-
 def is_link(p_value: float) -> bool:
     """Return whether a verdict shows a link, at 5 %; the mean of equal numbers may be rounded."""
     return p_value <= ALPHA + _ROUNDING
 
 
-def told_apart(path: pd.DataFrame, measure: str) -> NDArray[np.bool_]:
+def told_apart(path: pd.DataFrame) -> NDArray[np.bool_]:
     """Mark the points of one method's path through which a line may go, as noise can tell them apart.
 
     From the standard model on, a trained point is marked if its dependence is lower than that of the last
@@ -206,10 +201,10 @@ def told_apart(path: pd.DataFrame, measure: str) -> NDArray[np.bool_]:
     Parameters
     ----------
     path
-        Means over the splits, in the order of λ: columns ``share``, `measure` and its ``_se``, ``_floor`` and
-        ``_edge``.
+        Means of a measure over the splits, in the order of λ: columns ``share``, ``value``, ``se``, ``floor``
+        and ``edge``.
     """
-    columns = (path[f"{measure}{end}"].to_numpy(dtype=float) for end in ("", "_se", "_floor", "_edge"))
+    columns = (path[figure].to_numpy(dtype=float) for figure in ("value", "se", "floor", "edge"))
     value, se, floor, edge = (np.nan_to_num(each) for each in columns)
     trained = np.flatnonzero(path["share"] == 0)
     marked, last = np.zeros(len(path), dtype=bool), trained[0]

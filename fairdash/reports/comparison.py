@@ -22,8 +22,9 @@ from fairdash.evaluation import (
     trained_points,
     transfers_by_group,
 )
+from fairdash.evaluation.figures import VERDICT
 from fairdash.evaluation.result import SweepResult
-from fairdash.evaluation.verdict import is_link, verdict_of
+from fairdash.evaluation.verdict import is_link
 from fairdash.reports.fronts import Front, fronts_of, parse_point, point_of
 from fairdash.runs.store import Run
 from fairdash.training.crossvalidation import tuned_settings
@@ -186,23 +187,23 @@ class Comparison:
         differ = not (self.a.is_standard or self.b.is_standard) and self.a.method != self.b.method
         return point.title if differ else point.name
 
-    def mean(self, figure: str, point: ModelKey) -> float:
-        """Return a figure's mean over the splits, on test rows."""
-        return float(self.front.row(point)[figure])
+    def mean(self, measure: str, point: ModelKey) -> float:
+        """Return a measure's mean over the splits, on test rows."""
+        return self.front.figure(measure, point).value
 
-    def shown(self, figure: str, point: ModelKey) -> str:
-        """Return a figure's mean with the digits that its standard error supports."""
-        row = self.front.row(point)
-        return number(float(row[figure]), error=float(row[f"{figure}_se"]))
+    def shown(self, measure: str, point: ModelKey) -> str:
+        """Return a measure's mean with the digits that its standard error supports."""
+        figure = self.front.figure(measure, point)
+        return number(figure.value, error=figure.se)
 
     @property
     def is_of_one_point(self) -> bool:
         """Return whether A and B are the same model."""
         return self.a == self.b or (self.a.is_standard and self.b.is_standard)
 
-    def edge(self, point: ModelKey, measure: str | None = None) -> float:
+    def edge(self, point: ModelKey) -> float:
         """Return the largest mean without a link at 5 %; see :mod:`fairdash.evaluation.verdict`."""
-        return self.mean(f"{measure or self.measure}_edge", point)
+        return self.front.figure(self.measure, point).edge
 
     def has_link(self, point: ModelKey) -> bool:
         """Return the verdict: whether one test of several measures detects a link with the sensitive column.
@@ -216,25 +217,24 @@ class Comparison:
 
     def verdict_p(self, point: ModelKey) -> float:
         """Return the p-value of the omnibus test; NaN where there was none."""
-        return verdict_of(self.front.row(point))
+        return self.front.figure(VERDICT, point).p
 
     def found_by(self, point: ModelKey) -> FoundBy | None:
         """Return the test's measure with the strongest evidence; None without a test."""
-        row = self.front.row(point)
-        place = float(row.get("verdict_by", np.nan))
-        if np.isnan(place):
+        verdict = self.front.figure(VERDICT, point)
+        if np.isnan(verdict.by):
             return None
-        component = list(COMPONENTS.values())[int(place)]
+        component = list(COMPONENTS.values())[int(verdict.by)]
         called = component.called.format(u=f"the {self.objective_seen.audited}", v=self.sensitive_called)
         if self.classes_called and not called.startswith("the sum"):
             called = f"the square of {called}, summed over the classes,"
-        return FoundBy(called, float(row["verdict_value"]), float(row["verdict_edge"]))
+        return FoundBy(called, verdict.value, verdict.edge)
 
     @property
     def noise_begins(self) -> ModelKey | None:
         """First trained point of B's method at which neither verdict nor measure in view finds a link."""
         front, method = self.front, self.b.method
-        own = trained_points(front.test, standard_of=method)
+        own = trained_points(front.rows(self.measure), standard_of=method)
         lams = own.loc[own["method"] == method, "lam"].sort_values()
         points = (ModelKey(method, lam) for lam in lams)
         within = (each for each in points if self.mean(self.measure, each) <= self.edge(each))

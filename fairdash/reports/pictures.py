@@ -16,7 +16,7 @@ from fairdash.figures.labels import Label
 from fairdash.figures.theme import OTHERS, Theme
 from fairdash.reports import words
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import UNKNOWN, WHOLE_BARYCENTRE, Front
+from fairdash.reports.fronts import UNKNOWN, Front, least_error_of
 from fairdash.training.methods import THE_STANDARD, ModelKey
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.utils.text import counted, label, number
@@ -103,7 +103,7 @@ def _place(comparison: Comparison, point: ModelKey) -> tuple[float, float]:
 
 def _mark(comparison: Comparison, point: ModelKey, text: str, colour: str, symbol: str) -> Label:
     x, y = _place(comparison, point)
-    is_hollow = bool(comparison.front.row(point)["share"])
+    is_hollow = not comparison.curve_point(point).is_trained
     return Label(x=x, y=y, text=text, colour=colour, symbol=symbol, is_hollow=is_hollow)
 
 
@@ -113,8 +113,7 @@ def _front_without_marks(front: Front, *, unit: str, **view: Any) -> Mapping[str
     if key not in front.drawn:
         least_error = UNKNOWN
         if front.error_shown == "rmse" and not math.isnan(front.least_error[0]):
-            whole = front.references.query(WHOLE_BARYCENTRE).iloc[0]
-            least_error = float(whole["rmse"]), float(whole["rmse_se"])
+            least_error = least_error_of(front.references, "rmse")
         figure = front_without_marks(
             front.test,
             front.single,

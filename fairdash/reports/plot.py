@@ -14,7 +14,7 @@ import pandas as pd
 
 from fairdash.dependence.grouping import as_groups
 from fairdash.errors import OptionError
-from fairdash.evaluation import group_averages, of_sensitive, summarise_splits, wide
+from fairdash.evaluation import group_averages, of_sensitive, summarise_splits
 from fairdash.evaluation.figures import ERRORS
 from fairdash.figures import data as data_figures
 from fairdash.figures.theme import theme_of
@@ -91,7 +91,7 @@ def front(
     if references is not None:
         own = references.figures[references.figures["part"] == "test"]
         own = of_sensitive(own, first if sensitive is None else sensitive)
-        prices = wide(summarise_splits(own, test_to_train=result.test_to_train))
+        prices = summarise_splits(own, test_to_train=result.test_to_train)
     benchmarks = seen_front.baselines if dataset is not None else seen_front.baselines.iloc[:0]
     drawn = replace(seen_front, references=prices, baselines=benchmarks, least_error=UNKNOWN)
     measured = {id: id for id in drawn.measures}

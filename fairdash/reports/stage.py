@@ -19,7 +19,7 @@ from fairdash.figures.theme import Theme, escaped
 from fairdash.reports import pictures, words
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.strength import shows_nothing
-from fairdash.training.methods import THE_STANDARD, ModelKey
+from fairdash.training.methods import ModelKey
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.utils.text import number, percent, span, with_unit
 
@@ -56,15 +56,14 @@ def stops_of(comparison: Comparison) -> Stops:
     method, front = comparison.b.method, comparison.front
     there = set(front.test.loc[front.test["method"] == method, "lam"])
     stops = points_of_plan(comparison.plan, method)
-    kept = [each if each.lam in there else THE_STANDARD for each in stops]
+    points = tuple(each if each.lam in there else ModelKey(method, 0.0) for each in stops)
     profiles: list[Array] = []
     moved: list[float] = []
-    for (low, high), between in groupby(kept, key=lambda each: (each.low, each.high)):
+    for (low, high), between in groupby(points, key=lambda each: (each.low, each.high)):
         shares = np.array([each.share for each in between])
         found = _between(comparison, ModelKey(method, low), ModelKey(method, high), shares)
         profiles.extend(np.stack(found[:3], axis=1))
         moved.extend(found[3])
-    points = tuple(ModelKey(method, each.lam) for each in kept)
     cards = [
         four_numbers(replace(comparison, b=point), mean_change=change)
         for point, change in zip(points, moved, strict=True)
@@ -127,7 +126,7 @@ def four_numbers(comparison: Comparison, *, mean_change: float | None = None) ->
             "FairQuant",
             with_unit(comparison.shown("fairquant", comparison.b), comparison.unit),
             "noise floor "
-            f"{with_unit(number(comparison.mean('fairquant_floor', comparison.b)), comparison.unit)}",
+            f"{with_unit(number(comparison.front.figure('fairquant', comparison.b).floor), comparison.unit)}",
             "Mean distance between the averages of 50 equal-sized groups of the sensitive attribute and "
             "the overall average (fewer groups with ties or few rows). It misses groups that differ in "
             "spread but not in average.",
@@ -279,10 +278,9 @@ def _moving_front(
     else:
         text = f"<b>{escaped(f'chosen: {comparison.b.name}')}</b>"
         part = next(k for k, each in enumerate(notes) if each["text"] == text)
-    rows = [comparison.front.row(each) for each in stops.points]
-    figures = (comparison.measure, comparison.front.error_shown)
-    x, y = (np.array([float(row[name]) for row in rows]) for name in figures)
-    hollow = [bool(row["share"]) for row in rows]
+    measures = (comparison.measure, comparison.front.error_shown)
+    x, y = (np.array([comparison.mean(each, point) for point in stops.points]) for each in measures)
+    hollow = [not point.is_trained for point in stops.points]
     edges = np.array([comparison.edge(each) for each in stops.points])
     return spec, [
         {

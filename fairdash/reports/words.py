@@ -9,6 +9,7 @@ from types import MappingProxyType
 from fairdash.dependence import REGISTRY
 from fairdash.dependence.registry import WAYS
 from fairdash.evaluation.confirmation import Confirmation
+from fairdash.evaluation.figures import of_measure
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.strength import rows_that_would, shows_nothing
 from fairdash.training.methods import THE_STANDARD, ModelKey
@@ -181,12 +182,12 @@ def both_objectives(comparison: Comparison) -> str:
     symbol = REGISTRY[comparison.measure].symbol
     parts = []
     for objective, front in comparison.fronts.items():
-        standard = float(front.row(ModelKey(comparison.b.method, 0.0))[comparison.measure])
-        row = front.row(comparison.b)
-        value, edge = float(row[comparison.measure]), float(row[f"{comparison.measure}_edge"])
+        standard = front.figure(comparison.measure, ModelKey(comparison.b.method, 0.0)).value
+        own = front.figure(comparison.measure, comparison.b)
+        value = own.value
         step = "falls" if value < standard else "grows"
         moves = f"{step} from {number(standard)} to" if number(value) != number(standard) else "stays at"
-        floor = " (within the noise floor)" if value <= edge else ""
+        floor = " (within the noise floor)" if value <= own.edge else ""
         parts.append(f"{symbol} of the {OBJECTIVES[objective].audited} {moves} {number(value)}{floor}")
     return f"From the standard model to {comparison.called(comparison.b)}: " + ", ".join(parts) + "."
 
@@ -195,7 +196,7 @@ def of_choice(comparison: Comparison, point: ModelKey, goal: str, *, is_reached:
     """Sentence about the point found for a goal on validation rows, and its figures on test rows."""
     measure = comparison.measure
     symbol = REGISTRY[measure].symbol
-    rows = comparison.front.validation
+    rows = of_measure(comparison.front.validation, measure)
     own = rows[(rows["method"] == point.method) & (rows["lam"] == point.lam)].iloc[0]
     begin = (
         f"For {goal}: {point.title}"
@@ -204,7 +205,7 @@ def of_choice(comparison: Comparison, point: ModelKey, goal: str, *, is_reached:
     )
     return (
         f"{begin}. On test rows {symbol} is {comparison.shown(measure, point)}, and on validation rows "
-        f"{number(float(own[measure]))}. Compared with the standard model, "
+        f"{number(float(own['value']))}. Compared with the standard model, "
         f"{error_between(comparison, THE_STANDARD, point)}."
     )
 

@@ -14,6 +14,7 @@ from fairdash.figures.groups import spread_figure, transfers_figure
 from fairdash.figures.theme import LIGHT, escaped
 from fairdash.training.splits import random_splits
 from fairdash.utils.text import span
+from tests.figures.rows import rows_of
 
 EVIL = '<img src=x onerror="alert(1)"><a href="javascript:alert(1)">x</a>'
 NAMES = {"a_name": "standard model", "b_name": "λ = 1", "sensitive": "age (years)", "subtitle": "n"}
@@ -44,6 +45,10 @@ def path(shift=0.0):
         [pd.DataFrame(own).assign(method="hgr_nn"), pd.DataFrame(other).assign(method="pearson")]
     )
     return frame.assign(hgr_kde_floor=0.1, hgr_kde_edge=0.15 + shift)
+
+
+def tidied(both):
+    return {objective: rows_of(frame, "mse", "hgr_kde") for objective, frame in both.items()}
 
 
 @pytest.fixture
@@ -101,7 +106,7 @@ def test_a_constant_model_is_one_line(noise, other):
 
 
 def test_both_panels_show_one_path_and_mark_the_same_model(both):
-    figure = objectives_figure(both, chosen_lam=0.5, error_title="Error", subtitle="n", **OF_HGR)
+    figure = objectives_figure(tidied(both), chosen_lam=0.5, error_title="Error", subtitle="n", **OF_HGR)
     traces = {trace.name: trace for trace in figure.data}
     for audited, frame in zip(("predictions", "residuals"), both.values(), strict=True):
         own = frame[frame["method"] == "hgr_nn"]
@@ -123,7 +128,7 @@ def test_names_never_become_html(moved, spreads, both):
     for figure in (
         transfers_figure(moved, unit=EVIL, theme=LIGHT, **names),
         spread_figure(*spreads, audited="prediction", level=EVIL, theme=LIGHT, **names),
-        objectives_figure(both, chosen_lam=1, error_title=EVIL, subtitle=EVIL, **OF_HGR),
+        objectives_figure(tidied(both), chosen_lam=1, error_title=EVIL, subtitle=EVIL, **OF_HGR),
     ):
         text = json.dumps(figure.to_dict(), default=str)
         assert "<img" not in text

@@ -26,14 +26,18 @@ from fairdash.training.methods import METHODS
 from fairdash.training.splits import random_splits
 from fairdash.utils.safe_csv import safe_csv
 from tests.assessment.test_assessment import _assessed
+from tests.figures.rows import rows_of
 from tests.ui.conftest import numbers
 
 
 def front_figure(test, single, *, marks, error, measure, theme, references=None, **words):
     """The front with marks: λ of the fair path to what is written beside it."""
+    of = {error, measure, "mse"}
+    words["baselines"] = rows_of(words.get("baselines"), *of)
     figure = front_without_marks(
-        test, single, error=error, measure=measure, theme=theme, references=references, **words
-    )
+        rows_of(test, *of), rows_of(single, *of), error=error, measure=measure, theme=theme,
+        references=rows_of(references, *of), **words,
+    )  # fmt: skip
     rows = test.set_index("lam")
     labels = [
         Label(x=rows.loc[lam, measure], y=rows.loc[lam, error], text=text, colour="#000000", symbol="circle")

@@ -10,6 +10,7 @@ import pytest
 
 from fairdash.figures.front import RunPath, runs_front_figure
 from fairdash.figures.theme import LIGHT
+from tests.figures.rows import rows_of
 from tests.figures.test_comparing import EVIL
 
 VIEW = {
@@ -32,15 +33,15 @@ def path(shift: float, *methods: str) -> pd.DataFrame:
 
 def test_every_method_of_every_run_has_a_line_points_and_a_name_of_its_own() -> None:
     runs = [
-        RunPath(letter="A", title=EVIL, test=path(0.0, "hgr_nn", "pearson")),
-        RunPath(letter="B", title="later", test=path(0.05, "hgr_nn")),
+        RunPath(letter="A", title=EVIL, test=rows_of(path(0.0, "hgr_nn", "pearson"), "mse", "hgr_kde")),
+        RunPath(letter="B", title="later", test=rows_of(path(0.05, "hgr_nn"), "mse", "hgr_kde")),
     ]
     figure = runs_front_figure(runs, theme=LIGHT, **VIEW)
     lines = [each for each in figure.data if each.mode == "lines"]
     points = [each for each in figure.data if each.mode == "markers"]
     assert [len(each.x) for each in lines] == [4, 4, 4]
     assert [len(each.x) for each in points] == [3, 3, 3]
-    np.testing.assert_array_equal(points[2].y, runs[1].test.query("share == 0")["mse"])
+    np.testing.assert_array_equal(points[2].y, path(0.05, "hgr_nn").query("share == 0")["mse"])
     looks = {(each.marker.color, each.marker.symbol) for each in points}
     assert len(looks) == len({colour for colour, _ in looks}) == 3
     assert [each.name for each in points] == [

@@ -8,7 +8,7 @@ import pytest
 
 from fairdash.__main__ import main
 from fairdash.errors import OptionError
-from fairdash.evaluation import DEFAULT_MEASURE
+from fairdash.evaluation import DEFAULT_MEASURE, wide
 from fairdash.figures.theme import theme_of
 from fairdash.reports import pictures, tables
 from fairdash.reports.comparison import parse_comparison
@@ -84,7 +84,7 @@ def test_the_table_of_references_says_what_independence_costs_at_least_and_what_
     found = parse_comparison(run)
     table = tables.references(found)
     front = found.front
-    (whole,) = front.references.query("method == 'barycentre' and lam == 1").itertuples()
+    (whole,) = wide(front.references).query("method == 'barycentre' and lam == 1").itertuples()
     assert front.least_error == (whole.mse, whole.mse_se)
     assert front.price[0] == pytest.approx(found.result.price.mean())
     assert "independent of Age have an error of at least" in table.note

@@ -11,7 +11,7 @@ import pytest
 
 from fairdash.data.source import CatalogueSource, save_source
 from fairdash.dependence import REGISTRY, measure
-from fairdash.evaluation import DEFAULT_MEASURE, knee, told_apart
+from fairdash.evaluation import DEFAULT_MEASURE, knee, told_apart, wide
 from fairdash.figures.front import NOISE_NOTE
 from fairdash.jobs.steps import at_once
 from fairdash.reports.comparison import Comparison
@@ -70,9 +70,9 @@ def test_the_answer_fits_the_figures(finished_run):
         found = compared(finished_run, lam)
         answer = said(at)
         assert f"λ = {lam:g}" in answer
-        row = found.front.row(found.b)
-        assert ("no link is found" in answer) == (row["verdict_p"] > 0.05)
-        assert f"joint test of several measures: p = {row['verdict_p']:.2g}" in answer
+        p_value = found.verdict_p(found.b)
+        assert ("no link is found" in answer) == (p_value > 0.05)
+        assert f"joint test of several measures: p = {p_value:.2g}" in answer
         old, new = (number(found.mean("rmse", point)) for point in (found.a, found.b))
         assert f"from {old} € to {new} €" in answer
         assert who_pays(found) in answer
@@ -104,9 +104,10 @@ def test_the_front_draws_the_paths_figures(finished_run):
     found = compared(finished_run, 1.0)
     traces = {trace["name"]: trace for trace in charts(at)["<b>What fairness costs</b>"]["data"]}
     path = traces["Fair HGR network: path"]
-    apart = found.front.test[told_apart(found.front.test, DEFAULT_MEASURE)]
-    assert np.allclose(numbers(path["x"]), apart[DEFAULT_MEASURE])
-    assert np.allclose(numbers(path["y"]), apart["rmse"])
+    rows, errors = (found.front.rows(each) for each in (DEFAULT_MEASURE, "rmse"))
+    apart = told_apart(rows)
+    assert np.allclose(numbers(path["x"]), rows["value"][apart])
+    assert np.allclose(numbers(path["y"]), errors["value"][apart])
     chosen = traces["chosen: λ = 1"]
     assert numbers(chosen["y"])[0] == pytest.approx(found.mean("rmse", found.b))
     noise, drawn = found.noise_begins, charts(at)["<b>What fairness costs</b>"]["layout"]["annotations"]
@@ -114,7 +115,7 @@ def test_the_front_draws_the_paths_figures(finished_run):
     assert notes == (
         [] if noise is None else [(found.mean(DEFAULT_MEASURE, noise), found.mean("rmse", noise))]
     )
-    references = found.front.references
+    references = wide(found.front.references)
     curve = traces["Reference (uses s): Wasserstein barycentre"]
     assert np.allclose(numbers(curve["y"]), references[references["method"] == "barycentre"]["rmse"])
 
@@ -201,7 +202,7 @@ def test_a_point_is_chosen_on_validation_rows_and_reported_on_test_rows(finished
     text = re.sub(r"\\(.)", r"\1", "\n".join(each.value for each in at.markdown))
     lam = float(re.search(r"λ = ([\d.]+)\. On test rows", text)[1])
     found = compared(finished_run, 1.0)
-    validation = found.front.validation.set_index("lam")
+    validation = wide(found.front.validation).set_index("lam")
     if wish == "Dependence at most …":
         limit = at.number_input(key='tradeoff.comparison limit "hgr_spline" "demographic_parity"').value
         within = validation[validation[DEFAULT_MEASURE] <= limit]
