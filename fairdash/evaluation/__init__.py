@@ -20,7 +20,6 @@ from fairdash.evaluation.result import (
     gain_over_mean,
 )
 from fairdash.evaluation.tradeoff_curve import (
-    Choice,
     assess_curve,
     blend,
     curve_points,
@@ -38,7 +37,6 @@ from fairdash.evaluation.verdict import told_apart
 __all__ = [
     "DEFAULT_MEASURE",
     "DEFAULT_MEASURES",
-    "Choice",
     "Confirmation",
     "Gain",
     "SweepResult",

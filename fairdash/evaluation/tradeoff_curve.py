@@ -12,7 +12,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,7 @@ def curve_points(method: str, lams: Sequence[float], *, between: int | None = No
     return (*found, ModelKey(method, trained[-1]))
 
 
+@lru_cache(maxsize=32)
 def points_of_plan(plan: Sweep, method: str) -> tuple[ModelKey, ...]:
     """Return the points of a method's path in a plan: with blends, unless the plan is of tariffs."""
     return curve_points(method, plan.lams, between=0 if FAIR_TARIFF in plan.methods else None)
@@ -135,8 +136,8 @@ def assess_curve(
     judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
     methods = [method for method in members["method"].unique() if method != STANDARD]
     trained, cells, values = untidy(frame)
-    verdicts_at = [k for k, (measure, _) in enumerate(cells) if measure == VERDICT]
-    is_tested = not np.isnan(values[:, verdicts_at, P]).all()
+    is_verdict = np.array([measure == VERDICT for measure, _ in cells])
+    is_tested = not np.isnan(values[:, is_verdict, P]).all()
     shuffled: dict[tuple[int, int], Nulls] | None = {} if is_tested else None
 
     def way_of(done: int, method: str) -> Found:
@@ -166,6 +167,7 @@ def assess_curve(
                     of_blends, _ = judge.figures(blended, splits[j], part, split_number=j, n_permutations=0)
                     here[is_blend, :, VALUE] = of_blends[:, :, VALUE]
                     here[is_blend, :, P:] = np.nan
+                    here[np.outer(is_blend, is_verdict)] = np.nan
                 stops.append(way.assign(split=j, part=part, diverged=False, n=len(splits[j].parts[part])))
                 figures.append(here)
             if progress is not None:
@@ -238,9 +240,6 @@ class _BlendVerdicts:
     def write(self, path: pd.DataFrame, cells: Sequence[Cell], values: NDArray[np.float64]) -> None:
         """Write the verdicts of what was taken in into the values (K, M, F) of the method's path."""
         blends = ((path["share"] > 0) & (path["part"] == "test")).to_numpy()
-        for m, cell in enumerate(cells):
-            if any(of == cell for of, _ in self._of_stops):
-                values[blends, m] = np.nan
         for (cell, stop), of_splits in self._of_stops.items():
             at = np.flatnonzero(blends & (path["lam"] == stop).to_numpy())
             values[at[:, None], cells.index(cell), VERDICT_AT] = verdict_on(of_splits)

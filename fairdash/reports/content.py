@@ -110,7 +110,7 @@ def of_points(comparison: Comparison) -> list[str]:
     """Describe A and B."""
     lines = []
     for letter, point in (("A", comparison.a), ("B", comparison.b)):
-        kind = "trained" if comparison.curve_point(point).is_trained else _blend(comparison, point)
+        kind = "trained" if comparison.curve_point(point).is_trained else blended(comparison, point)
         lines.append(
             f"{letter}: {named(point)}." if point.is_standard else f"{letter}: {point.title}, {kind}."
         )
@@ -133,7 +133,7 @@ def unsaid(comparison: Comparison) -> list[str]:
         "The run had one split. Another split would give different figures.": n_splits == 1,
         f"The models were trained for {OBJECTIVES[comparison.plan.objective].title.lower()}. Models trained "
         f"for {seen.title.lower()} would differ.": comparison.objective != comparison.plan.objective,
-        f"This point is {_blend(comparison, point)}. A model trained at λ = {point.lam:g} would differ.": (
+        f"This point is {blended(comparison, point)}. A model trained at λ = {point.lam:g} would differ.": (
             not comparison.curve_point(point).is_trained
         ),
         apart_in_words(point.method, len(attributes_of(comparison.result.sensitive))): True,
@@ -262,7 +262,8 @@ def limits(comparison: Comparison) -> list[str]:
     return [sentence for sentence, holds in sentences.items() if holds]
 
 
-def _blend(comparison: Comparison, point: ModelKey) -> str:
+def blended(comparison: Comparison, point: ModelKey) -> str:
+    """Return what a point blends: shares of two trained models."""
     place = comparison.curve_point(point)
     rest = "the standard model" if place.low == 0 else f"the one at λ = {place.low:g}"
     share = percent(place.share, decimals=0)

@@ -172,12 +172,12 @@ class Front:
     def methods(self) -> list[str]:
         return list(self.test["method"].unique())
 
-    @property
+    @cached_property
     def error_of_mean(self) -> float:
         """Error of the training average on the test rows; NaN if not known."""
         return self._of_mean(self.error)
 
-    @property
+    @cached_property
     def rmse_of_mean(self) -> float:
         """Root mean squared error of the training average, in the target's unit; NaN for another loss."""
         return self._of_mean("rmse") if self.error == "mse" else math.nan

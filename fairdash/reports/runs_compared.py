@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from fairdash.dependence import REGISTRY
+from fairdash.evaluation import trained_points
 from fairdash.evaluation.figures import VERDICT
 from fairdash.evaluation.result import SweepResult
 from fairdash.reports.fronts import Front
@@ -76,11 +77,8 @@ def table_of(runs: Sequence[ComparedRun], fronts: Sequence[Front], *, measure: s
     parts = []
     symbol = REGISTRY[measure].symbol
     for run, front in zip(runs, fronts, strict=True):
-        every = [front.rows(each) for each in (front.error, measure)]
-        stops = every[0]
-        # The standard model begins every method's path.
-        shown = (stops["share"] == 0) & ~((stops["lam"] == 0) & stops.duplicated("lam"))
-        rows, own = (each[shown] for each in every)
+        every = (front.rows(each) for each in (front.error, measure))
+        rows, own = (trained_points(each, standard_of=front.methods[0]) for each in every)
         points = [ModelKey(method, lam) for method, lam in zip(rows["method"], rows["lam"], strict=True)]
         parts.append(
             pd.DataFrame(

@@ -98,8 +98,7 @@ def trained_weights(comparison: Comparison) -> pd.DataFrame:
     table = trained_points(front.test, standard_of=front.methods[0])
     errors, own = (of_measure(table, each) for each in (front.error, comparison.measure))
     shown = table[table["measure"].isin([front.error, *front.measures, VERDICT])]
-    kept = ["method", "lam", "n_splits", "measure", "column", "value", "se", "floor", "edge", "p"]
-    shown = wide(shown[kept])
+    shown = wide(shown.drop(columns=["low", "high", "share", "part", "floor_q95", "by"]))
     shown["method"] = np.where(shown["lam"] == 0, STANDARD, shown["method"])
     shown.insert(3, "not beaten by another", pareto_efficient(errors["value"], own["value"]))
     return shown.sort_values(["method", "lam"], kind="stable").reset_index(drop=True)

@@ -25,6 +25,7 @@ from fairdash.evaluation import (
 )
 from fairdash.training.methods import ModelKey
 from fairdash.training.splits import random_splits
+from tests.figures.rows import rows_of
 from tests.training.test_sweep import small_dataset
 
 LAMS = (0.5, 2.0)
@@ -132,9 +133,9 @@ def test_the_hypervolume_is_the_area_that_the_points_win(found):
 
 
 def _front(error, dependence):
-    return pd.DataFrame(
-        {"method": "hgr_nn", "lam": np.arange(len(error), dtype=float), "mse": error, "m": dependence}
-    )
+    lams = np.arange(len(error), dtype=float)
+    front = pd.DataFrame({"method": "hgr_nn", "lam": lams, "mse": error, "m": dependence})
+    return rows_of(front, "mse", "m")
 
 
 def test_the_point_that_was_asked_for():
@@ -147,18 +148,18 @@ def test_the_point_that_was_asked_for():
 
 
 def _path(dependence, se, share=0.0):
-    return pd.DataFrame({"share": share, "m": dependence, "m_se": se, "m_floor": 0.1, "m_edge": 0.15})
+    return pd.DataFrame({"share": share, "value": dependence, "se": se, "floor": 0.1, "edge": 0.15})
 
 
 def test_a_line_goes_through_what_noise_tells_apart_and_through_nothing_else():
     # A blend, a fall within noise, a rise, a fall, its blend, and a fall below the edge; then noise.
     path = _path([0.6, 0.5, 0.57, 0.62, 0.3, 0.2, 0.1, 0.09], 0.01, [0, 0.5, 0, 0, 0, 0.5, 0, 0])
-    assert np.flatnonzero(told_apart(path, "m")).tolist() == [0, 4, 5, 6]
+    assert np.flatnonzero(told_apart(path)).tolist() == [0, 4, 5, 6]
     # One split: the floor's width alone is known. Errors that reach further leave no line.
-    assert told_apart(_path([0.6, 0.58, 0.5], np.nan), "m").tolist() == [True, False, True]
-    assert told_apart(_path([0.6, 0.58, 0.5], 0.05), "m").tolist() == [True, False, False]
+    assert told_apart(_path([0.6, 0.58, 0.5], np.nan)).tolist() == [True, False, True]
+    assert told_apart(_path([0.6, 0.58, 0.5], 0.05)).tolist() == [True, False, False]
     rng = np.random.default_rng(0)
-    lines = [told_apart(_path(rng.normal(0.1, 0.03, 8), 0.03), "m").sum() > 1 for _ in range(500)]
+    lines = [told_apart(_path(rng.normal(0.1, 0.03, 8), 0.03)).sum() > 1 for _ in range(500)]
     assert np.mean(lines) < 0.15, "under independence a path is noise"
 
 

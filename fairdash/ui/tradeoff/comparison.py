@@ -214,11 +214,8 @@ def show_pictures(comparison: Comparison, run: Run) -> None:
 
 def _show_place(comparison: Comparison) -> None:
     """Description of the chosen point, if it is not a trained model."""
-    curve_point = comparison.curve_point(comparison.b)
-    if not curve_point.is_trained:
-        share = f"{curve_point.share:.0%} of the model at λ = {curve_point.high:g}"
-        rest = "the standard model" if curve_point.low == 0 else f"the one at λ = {curve_point.low:g}"
-        st.caption(f"The chosen point is a blend (hollow mark) of {share} and {rest}.")
+    if not comparison.curve_point(comparison.b).is_trained:
+        st.caption(f"The chosen point is {content.blended(comparison, comparison.b)} (hollow mark).")
     if comparison.is_worse_than_both_ends():
         st.warning(
             "This blend shows more dependence than both neighbouring trained models. Choose one of them "
