@@ -34,7 +34,7 @@ def test_what_is_not_named_is_as_the_page_has_it(run):
 def test_points_are_found_by_their_names(run):
     found = parse_comparison(run, method="hgr_nn", lam=4, against="hgr_nn:0.5", measure="fairquant")
     assert (found.a, found.b) == (ModelKey("hgr_nn", 0.5), ModelKey("hgr_nn", 4.0))
-    between = parse_comparison(run).front.test["lam"].iloc[15]
+    between = parse_comparison(run).front.rows("mse")["lam"].iloc[15]
     assert parse_comparison(run, lam=float(f"{between:g}")).b.lam == between
 
 
