@@ -276,7 +276,7 @@ def show_take_away(comparison: Comparison, run: Run) -> None:
         )
     tables: tuple[tuple[str, str, Callable[[], pd.DataFrame]], ...] = (
         ("The whole path (CSV)", "path", lambda: comparison.front.test),
-        ("All figures (CSV)", "figures", lambda: comparison.result.frame),
+        ("All figures (CSV)", "figures", lambda: comparison.result.frames[comparison.result.objective]),
         ("Test predictions (CSV)", "predictions", lambda: comparison.scored()),
     )
     for column, (label, name, table) in zip(st.columns(3), tables, strict=True):
