@@ -25,8 +25,9 @@ import torch
 from numpy.typing import NDArray
 
 import fairdash as fd
-from fairdash.evaluation import CurvePoint, assess_predictions, blend, corrected_standard_error, curve_points
+from fairdash.evaluation import assess_predictions, blend, corrected_standard_error, curve_points, wide
 from fairdash.training.defaults import LAMS
+from fairdash.training.methods import ModelKey
 from fairdash.training.sweep import STANDARD
 
 RESULTS = Path(__file__).parent / "results"
@@ -45,7 +46,7 @@ class Figures:
         return Figures(self.mse[rows], self.excess[rows])
 
 
-def chosen(every: tuple[CurvePoint, ...]) -> list[CurvePoint]:
+def chosen(every: tuple[ModelKey, ...]) -> list[ModelKey]:
     """Ten blends, evenly along the slider: each pair of neighbours has one, at different shares."""
     between = [stop for stop in every if not stop.is_trained]
     places = (np.arange(N_TRAINED_BETWEEN) + 0.5) * len(between) / N_TRAINED_BETWEEN
@@ -55,7 +56,7 @@ def chosen(every: tuple[CurvePoint, ...]) -> list[CurvePoint]:
 def study(name: str, method: str, n_splits: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The ten λ, a row each, and all stops of the slider, a row each."""
     dataset = fd.load_dataset(name)
-    every = curve_points(LAMS)
+    every = curve_points(method, LAMS)
     asked = chosen(every)
     result = fd.sweep(
         dataset,
@@ -89,13 +90,15 @@ def study(name: str, method: str, n_splits: int) -> tuple[pd.DataFrame, pd.DataF
             "diverged": False,
         }
     )
-    frame = assess_predictions(
-        dataset,
-        np.stack(models),
-        members,
-        result.splits,
-        objective=result.sweep.objective,
-        measures=(MEASURE,),
+    frame = wide(
+        assess_predictions(
+            dataset,
+            np.stack(models),
+            members,
+            result.splits,
+            objective=result.sweep.objective,
+            measures=(MEASURE,),
+        )
     )
     test = frame[frame["part"] == "test"]
     excess = test[MEASURE] - test[f"{MEASURE}_floor"]
@@ -124,7 +127,7 @@ def study(name: str, method: str, n_splits: int) -> tuple[pd.DataFrame, pd.DataF
     return pd.DataFrame(rows), pd.DataFrame(all_stops)
 
 
-def _place(stop: CurvePoint) -> dict[str, object]:
+def _place(stop: ModelKey) -> dict[str, object]:
     return {"lam": stop.lam, "low": stop.low, "high": stop.high, "share": round(stop.share, 6)}
 
 
@@ -152,9 +155,9 @@ def _at_the_same_lam(slider: Figures, trained: Figures, at: int, k: int, ratio: 
 def _matched(
     slider: Figures,
     trained: Figures,
-    every: tuple[CurvePoint, ...],
+    every: tuple[ModelKey, ...],
     at: dict[float, int],
-    stop: CurvePoint,
+    stop: ModelKey,
     k: int,
     ratio: float,
 ) -> dict[str, float]:
@@ -185,7 +188,7 @@ def _matched(
 
 
 def _above_both_ends(
-    slider: Figures, at: dict[float, int], stop: CurvePoint, k: int, ratio: float
+    slider: Figures, at: dict[float, int], stop: ModelKey, k: int, ratio: float
 ) -> dict[str, float]:
     """By how much a blend's excess stands above that of its more dependent end, and in how many splits.
 

@@ -22,7 +22,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.data.fetch import find_folder
 from fairdash.data.published import CLAIMS
 from fairdash.data.roles import Roles
-from fairdash.evaluation import summarise_splits
+from fairdash.evaluation import summarise_splits, wide
 from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.tariff import FAIR_TARIFF
 from fairdash.training.defaults import LAMS
@@ -71,8 +71,10 @@ def main() -> None:
         settings=TrainingSettings(loss="poisson", balance=True),
     )
     result = execute_sweep(policies(options.rows), plan)
-    figures = pd.concat([result.frame.query("part == 'test'"), result.baselines[plan.objective]])
-    table = summarise_splits(figures, test_to_train=result.test_to_train)
+    figures = pd.concat(
+        [result.frames[plan.objective].query("part == 'test'"), result.baselines[plan.objective]]
+    )
+    table = wide(summarise_splits(figures, test_to_train=result.test_to_train))
     table = table[["method", "lam", "deviance", "deviance_se", *MEASURES]].reset_index(drop=True)
     tariffs = table[table["method"] == FAIR_TARIFF].sort_values("hgr_spline")
     networks = table["method"] == "hgr_spline"

@@ -18,7 +18,7 @@ import pandas as pd
 from sklearn.linear_model import RidgeCV
 
 import fairdash as fd
-from fairdash.evaluation import summarise_splits
+from fairdash.evaluation import summarise_splits, wide
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.splits import Split, random_splits
 
@@ -55,7 +55,7 @@ def main() -> None:
         device="cpu",
     )
     ridge = ridge_errors(dataset, random_splits(dataset.n_rows, n_splits=options.splits, random_state=0))
-    summary = summarise_splits(result.frame)
+    summary = wide(summarise_splits(result.frames[result.objective]))
     test = summary[summary["part"] == "test"]
     columns = ["method", "lam", "n_splits", "mse", "mse_se", "hgr_kde", "hgr_kde_se", "hgr_kde_floor"]
     table = test[columns].assign(excess=test["hgr_kde"] - test["hgr_kde_floor"])

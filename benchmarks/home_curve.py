@@ -62,22 +62,22 @@ def curve() -> dict[str, Any]:
     """λ, averages by age with their interval, error in €, dependence, edge and verdict of each stop."""
     from fairdash.evaluation.execute_sweep import execute_sweep
     from fairdash.reports.comparison import Comparison
-    from fairdash.reports.fronts import THE_STANDARD, Point, fronts_of
+    from fairdash.reports.fronts import fronts_of
     from fairdash.reports.stage import stops_of
+    from fairdash.training.methods import THE_STANDARD, ModelKey
 
     dataset, plan = household_run()
     result = execute_sweep(dataset, plan)
     fronts = fronts_of(result, sensitive="Age")
     found = Comparison(
         title="", plan=plan, result=result, fronts=fronts, objective=plan.objective, measure="hgr_spline",
-        a=THE_STANDARD, b=Point("hgr_spline", 1.0),
+        a=THE_STANDARD, b=ModelKey("hgr_spline", 1.0),
     )  # fmt: skip
     stops = stops_of(found)
-    rows = [found.front.row(each) for each in stops.points]
     groups = found.profile(THE_STANDARD)
 
     def of_front(name: str) -> list[float]:
-        return [round(float(row[name]), 5) for row in rows]
+        return [round(found.mean(name, each), 5) for each in stops.points]
 
     return {
         "lam": [float(each) for each in stops.lams],

@@ -19,8 +19,7 @@ import pandas as pd
 import fairdash as fd
 from benchmarks.household_run import household_run
 from benchmarks.paper.figures import Players, standardised
-from fairdash.evaluation import DEFAULT_MEASURE, assess_predictions, summarise_splits
-from fairdash.evaluation.verdict import EDGE
+from fairdash.evaluation import DEFAULT_MEASURE, assess_predictions, summarise_splits, wide
 from fairdash.nets import StackedAdam
 from fairdash.simulations.lesson import (
     AGES,
@@ -75,7 +74,7 @@ def payers(objectives: Sequence[str] = OBJECTIVES, lams: Sequence[float] = LAMS)
             data, trained.predictions, trained.members, trained.splits, objective=objective,
             measures=(DEFAULT_MEASURE,), random_state=plan.random_state,
         )  # fmt: skip
-        found = summarise_splits(frame).query("part == 'test'").set_index("lam").sort_index()
+        found = wide(summarise_splits(frame)).query("part == 'test'").set_index("lam").sort_index()
         of_average = np.mean(
             [np.sqrt(np.mean((cost[each.test] - cost[each.train].mean()) ** 2)) for each in trained.splits]
         )
@@ -84,7 +83,7 @@ def payers(objectives: Sequence[str] = OBJECTIVES, lams: Sequence[float] = LAMS)
             own = found.loc[lam]
             names = {"rmse": "rmse", "hgr": DEFAULT_MEASURE}
             values = {f"{name}{end}": own[f"{of}{end}"] for name, of in names.items() for end in ("", "_se")}
-            edge = {"edge": own[f"{DEFAULT_MEASURE}{EDGE}"], "rmse_of_average": of_average}
+            edge = {"edge": own[f"{DEFAULT_MEASURE}_edge"], "rmse_of_average": of_average}
             points.append(one | values | edge)
             test = [(k, trained.splits[split].test) for k, split in members["split"].items()]
             years = np.concatenate([age[rows] for _, rows in test])

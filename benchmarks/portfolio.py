@@ -42,7 +42,7 @@ from benchmarks.postprocessor import crossing, dataset_of, with_interval
 from benchmarks.tariff_rivals import tables
 from fairdash.data.building import build_dataset
 from fairdash.data.dataset import Dataset
-from fairdash.evaluation import DEFAULT_MEASURE
+from fairdash.evaluation import DEFAULT_MEASURE, wide
 from fairdash.evaluation.assess import assess_predictions
 from fairdash.evaluation.execute_sweep import execute_sweep, with_lams_found
 from fairdash.reports.fronts import Front
@@ -102,17 +102,19 @@ def models_of(dataset: Dataset, plan: Sweep) -> pd.DataFrame:
     trained = train_sweep(dataset, plan)
     seconds = time.process_time() - begun
     loss = plan.settings.loss_function
-    frame = assess_predictions(
-        dataset,
-        trained.predictions,
-        trained.members,
-        trained.splits,
-        objective=plan.objective,
-        loss=loss,
-        measures=(DEFAULT_MEASURE,),
-        random_state=plan.random_state,
-        n_permutations=PERMUTATIONS,
-        parts=("test",),
+    frame = wide(
+        assess_predictions(
+            dataset,
+            trained.predictions,
+            trained.members,
+            trained.splits,
+            objective=plan.objective,
+            loss=loss,
+            measures=(DEFAULT_MEASURE,),
+            random_state=plan.random_state,
+            n_permutations=PERMUTATIONS,
+            parts=("test",),
+        )
     )
     names = {
         "deviance" if loss.power else "mse": "error",
@@ -178,14 +180,14 @@ def opening_of(name: str) -> dict[str, object]:
     plan = result.sweep
     front = Front.of(result, objective=plan.objective, sensitive=dataset.roles.sensitive[0])
     lam = front.opening
-    path = front.test.set_index("lam")
-    top, floor = path.loc[0.0, DEFAULT_MEASURE], path[f"{DEFAULT_MEASURE}_floor"].mean()
+    path = front.rows(DEFAULT_MEASURE).set_index("lam")
+    top, floor = path.loc[0.0, "value"], path["floor"].mean()
     return {
         "data": name,
         "splits": plan.n_splits,
         "opening": lam,
         "trained": lam in plan.lams,
-        "opening_at": round((top - path.loc[lam, DEFAULT_MEASURE]) / (top - floor), 4),
+        "opening_at": round((top - path.loc[lam, "value"]) / (top - floor), 4),
     }
 
 

@@ -38,7 +38,7 @@ import fairdash as fd
 from benchmarks import parts
 from benchmarks.tariff_rivals import Table, tables
 from fairdash.data.dataset import Dataset
-from fairdash.evaluation import DEFAULT_MEASURE
+from fairdash.evaluation import DEFAULT_MEASURE, wide
 from fairdash.evaluation.assess import assess_predictions
 from fairdash.evaluation.execute_sweep import tariffs_of_plan
 from fairdash.tariff.repaired import repaired_prices
@@ -130,16 +130,18 @@ def paths(dataset: Dataset, n_splits: int, first: int) -> pd.DataFrame:
             members.append(pd.DataFrame([{"method": method, "lam": t, "split": j, "diverged": False}]))
             predictions.append(price[None])
     every = pd.concat([each[["method", "lam", "split", "diverged"]] for each in members], ignore_index=True)
-    frame = assess_predictions(
-        dataset,
-        np.concatenate(predictions),
-        every,
-        splits,
-        loss=loss,
-        measures=(DEFAULT_MEASURE,),
-        n_permutations=0,
-        parts=("test",),
-        objective="demographic_parity",
+    frame = wide(
+        assess_predictions(
+            dataset,
+            np.concatenate(predictions),
+            every,
+            splits,
+            loss=loss,
+            measures=(DEFAULT_MEASURE,),
+            n_permutations=0,
+            parts=("test",),
+            objective="demographic_parity",
+        )
     )
     error = "deviance" if loss.power else "mse"
     frame = frame.rename(columns={error: "error", DEFAULT_MEASURE: "dependence"})

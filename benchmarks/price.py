@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 import fairdash as fd
-from fairdash.evaluation import summarise_splits
+from fairdash.evaluation import summarise_splits, wide
 from fairdash.reports.fronts import Estimate, mean_over_splits
 
 RESULTS = Path(__file__).parent / "results"
@@ -108,7 +108,7 @@ def estimates(dataset: fd.Dataset, *, n_splits: int, seed: int) -> tuple[Estimat
     )
     split = result.splits[0]
     ratio = len(split.test) / len(split.train)
-    means = summarise_splits(result.frame)
+    means = wide(summarise_splits(result.frames[result.objective]))
     (least,) = means[(means["method"] == "barycentre") & (means["part"] == "test")].itertuples()
     return mean_over_splits(result.price, test_to_train=ratio), (least.mse, least.mse_se)
 

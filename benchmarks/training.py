@@ -26,7 +26,7 @@ import torch
 from scipy.stats import spearmanr
 
 import fairdash as fd
-from fairdash.evaluation import summarise_splits
+from fairdash.evaluation import summarise_splits, wide
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD, Sweep, train_sweep
@@ -107,7 +107,7 @@ def means(
         measures=MEASURES,
         device="cpu",
     )
-    table = summarise_splits(result.frame)
+    table = wide(summarise_splits(result.frames[result.objective]))
     for name in MEASURES:
         table[f"{name}_excess"] = table[name] - table[f"{name}_floor"]
     return table
@@ -172,7 +172,7 @@ def monotone(names: list[str]) -> pd.DataFrame:
                 measures=SCORED,
                 device="cpu",
             )
-            table = summarise_splits(result.frame)
+            table = wide(summarise_splits(result.frames[result.objective]))
             test = table[table["part"] == "test"]
             for measure in SCORED:
                 above = test[test[measure] > test[f"{measure}_floor_q95"]]

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from fairdash.data.dataset import Dataset
-from fairdash.evaluation import assess_predictions
+from fairdash.evaluation import assess_predictions, wide
 from fairdash.training.splits import random_splits
 
 RESULTS = Path(__file__).parent / "results"
@@ -48,14 +48,16 @@ def simulated(rho: float, group: int, measures: Sequence[str] = MEASURES) -> pd.
             "diverged": False,
         }
     )
-    return assess_predictions(
-        dataset,
-        np.tile(u, (N_SPLITS, 1)),
-        members,
-        random_splits(ROWS, n_splits=N_SPLITS, random_state=group),
-        objective="demographic_parity",
-        measures=measures,
-        random_state=group,
+    return wide(
+        assess_predictions(
+            dataset,
+            np.tile(u, (N_SPLITS, 1)),
+            members,
+            random_splits(ROWS, n_splits=N_SPLITS, random_state=group),
+            objective="demographic_parity",
+            measures=measures,
+            random_state=group,
+        )
     )
 
 

@@ -164,7 +164,9 @@ def confirm(
     times = len(read_confirmations(opened))
     verdict = {"p_value": found.p_value, "finds_link": found.finds_link, "is_first": found.is_first}
     said = of_opening(found, times=times)
-    say(to_plain(found) | verdict | {"opened": times}, said, as_json=as_json)
+    about = to_plain(found) | {"method": found.point.method, "lam": found.point.lam} | verdict
+    del about["point"]
+    say(about | {"opened": times}, said, as_json=as_json)
 
 
 @runs.command

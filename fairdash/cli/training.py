@@ -24,7 +24,7 @@ from fairdash.data.roles import Roles
 from fairdash.data.suggestion import NAMES_POLICIES, suggest_roles
 from fairdash.data.suspects import find_suspects
 from fairdash.errors import DataError, Fix, OptionError, Problem
-from fairdash.evaluation import SweepResult, summarise_splits
+from fairdash.evaluation import SweepResult, summarise_splits, wide
 from fairdash.training.defaults import default_settings
 from fairdash.training.search import SearchResult
 from fairdash.training.settings import TrainingSettings
@@ -300,9 +300,8 @@ def sweep(
 
 
 def _table(result: SweepResult) -> Iterator[str]:
-    summary = summarise_splits(result.frame)
-    shown = [c for c in summary.columns if c != "part" and not c.endswith(("_se", "_q95"))]
-    test = summary.loc[summary["part"] == "test", shown]
+    summary = summarise_splits(result.frames[result.objective])
+    test = wide(summary[summary["part"] == "test"].drop(columns=["part", "se", "floor_q95"]))
     yield f"Test rows, {SPLITS[result.sweep.split].mean_of(result.sweep.n_splits)} ({result.device}):"
     yield from _lines(test)
     yield from result.notes

@@ -1,8 +1,9 @@
 """Evaluate predictions in tidy frames: accuracy, dependence beside its floor, and who pays."""
 
-from fairdash.evaluation.assess import DEFAULT_MEASURE, DEFAULT_MEASURES, assess_predictions, of_sensitive
+from fairdash.evaluation.assess import DEFAULT_MEASURE, DEFAULT_MEASURES, assess_predictions
 from fairdash.evaluation.capping import cap_cost
 from fairdash.evaluation.confirmation import Confirmation, confirm_point
+from fairdash.evaluation.figures import of_sensitive, summarise_splits, wide
 from fairdash.evaluation.quantile_profile import (
     blended_profiles,
     common_grid,
@@ -17,11 +18,8 @@ from fairdash.evaluation.result import (
     SweepResult,
     corrected_standard_error,
     gain_over_mean,
-    summarise_splits,
 )
 from fairdash.evaluation.tradeoff_curve import (
-    Choice,
-    CurvePoint,
     assess_curve,
     blend,
     curve_points,
@@ -39,9 +37,7 @@ from fairdash.evaluation.verdict import told_apart
 __all__ = [
     "DEFAULT_MEASURE",
     "DEFAULT_MEASURES",
-    "Choice",
     "Confirmation",
-    "CurvePoint",
     "Gain",
     "SweepResult",
     "assess_curve",
@@ -70,4 +66,5 @@ __all__ = [
     "told_apart",
     "trained_points",
     "transfers_by_group",
+    "wide",
 ]

@@ -1,4 +1,4 @@
-"""Assess predictions in a tidy frame: one row per model and part, one column per measure, with floors."""
+"""Assess predictions in a tidy table: one row per model, part, measure and sensitive column, with floors."""
 
 from __future__ import annotations
 
@@ -24,17 +24,8 @@ from fairdash.dependence.omnibus import (
 )
 from fairdash.dependence.omnibus_functions import Side
 from fairdash.dependence.registry import Measure
-from fairdash.evaluation.verdict import (
-    ALPHA,
-    EDGE,
-    FOUND_BY,
-    P_VALUE,
-    VALUE,
-    VERDICT,
-    Nulls,
-    part_permutations,
-    with_verdict,
-)
+from fairdash.evaluation.figures import FIGURES, FLOOR_Q95, VALUE, VERDICT, Cell, tidy, untidy
+from fairdash.evaluation.verdict import ALPHA, Nulls, add_verdicts, part_permutations
 from fairdash.jobs.steps import Found, Unit, at_once, turns
 from fairdash.training.feature_encoder import TargetScale
 from fairdash.training.losses import LOSSES, Loss
@@ -104,7 +95,7 @@ def assess_predictions(
     objective
         What must not depend on the sensitive columns: ``"demographic_parity"`` or ``"equalized_residuals"``.
     loss
-        Adds the column ``deviance`` unless it is squared error.
+        Adds the measure ``deviance`` unless it is squared error.
     measures
         Ids in :data:`fairdash.dependence.REGISTRY`; floors are of the same statistic as values.
     n_permutations
@@ -118,23 +109,21 @@ def assess_predictions(
 
     Returns
     -------
-    DataFrame, one row a model and part
-        ``method``, ``lam``, ``split``, ``part`` ("train", "validation" or "test"), ``diverged``, ``n`` rows;
-        ``mse``: mean squared error divided by that of the training rows' average on the same rows (0 is
-        perfect, 1 is what the average reaches); ``rmse`` in the target's units; ``deviance`` likewise,
-        divided by the average's; and for each measure ``id``, ``id_floor`` (mean of the same
-        estimator with the sensitive column permuted) and ``id_floor_q95`` (its 95 % quantile), both of this
-        one split; ``id_edge`` and ``id_p``, the test of the mean over all splits
-        (:func:`fairdash.evaluation.verdict.with_verdict`), alike in all of them; and ``verdict_p``, that of
-        one test of several measures, whatever `measures` are, with ``verdict_by``, ``verdict_value`` and
-        ``verdict_edge`` of the one that shows a link best
+    DataFrame, one row a model, part, measure and sensitive column
+        ``method``, ``lam``, ``split``, ``part`` ("train", "validation" or "test"), ``diverged``, ``n`` rows,
+        ``measure``, ``column``, and the figures of :data:`fairdash.evaluation.figures.FIGURES` but the
+        standard error. Errors are of no column: ``mse``, mean squared error divided by that of the training
+        rows' average on the same rows (0 is perfect, 1 is what the average reaches); ``rmse`` in the target's
+        units; ``deviance`` divided by the average's. Floors are of this one split. Edge and p are the test of
+        the mean over all splits (:func:`fairdash.evaluation.verdict.add_verdicts`), alike in all of them.
+        ``verdict`` is one test of several measures, whatever `measures` are
         (:class:`fairdash.evaluation.verdict.Verdict`). All of these are of test rows, NaN elsewhere: training
         rows have been fitted to, their figures flatter the model, and validation rows are for choices between
-        models.
+        models. :func:`fairdash.evaluation.wide` gives a row a model and part.
 
-        With several sensitive columns ``id[column]`` stands for each of them, and ``id`` for all together
-        where the measure takes several; see :func:`of_sensitive`. Verdicts are of one column each,
-        ``verdict[column]_p`` and so on; those of one attribute's classes are one test of all classes at once.
+        With several sensitive columns a measure has a row for each, and one without a column for all together
+        if it takes several. Verdicts are of one column each; those of one attribute's classes are one test of
+        all classes at once.
 
         Predictions that are constant but for rounding have dependence 0. Where a sensitive column has one
         value in all rows of a part, dependence on it is undefined: NaN, and left out of means over splits.
@@ -154,41 +143,34 @@ def assess_predictions(
         for done, part in enumerate(wanted):
             count = n_permutations if part == "test" else 0
             tested = judge.tested(predictions[of_split], splits[j], part) if count else {}
-            figures, null = judge.figures(
+            values, null = judge.figures(
                 predictions[of_split], splits[j], part, split_number=j, n_permutations=count
             )
-            own = members[of_split]
-            # At once: a column after the other takes longer than to measure some of them.
-            found[part] = pd.concat([own, pd.DataFrame({"part": part, **figures}, index=own.index)], axis=1)
-            null = null | tested
-            found |= {f"{part} {title}": values for title, values in null.items()}
+            own = members[of_split].reset_index(names="model").assign(part=part, n=len(splits[j].parts[part]))
+            found[part] = tidy(own, judge.cells, values)
+            found |= {f"{part} {judge.cells.index(cell)}": each for cell, each in (null | tested).items()}
             if progress is not None:
                 progress((j + (done + 1) / len(wanted)) / len(splits))
         return found
 
-    frames = []
     nulls: dict[tuple[int, str], Nulls] = {}
-    tests: dict[tuple[int, str], Nulls] = {}
     founds: dict[int, Found] = {}
     for j in turns(unit, len(splits)):
         founds[j] = unit(str(j), partial(figures_of, j))
         if progress is not None:
             progress(len(founds) / len(splits))
-    for j, split in enumerate(splits):
-        found = founds[j]
-        for part in (part for part in split.parts if part in parts):
-            frames.append(found[part])
-            for titles, kept in ((judge.columns, nulls), (judge.verdicts, tests)):
-                own = {title: found[f"{part} {title}"] for title in titles if f"{part} {title}" in found}
-                if own:
-                    kept[j, part] = own
-    order = ["method", "lam", "split", "part", "diverged"]
-    # The nulls have the models in the order of the frames.
-    table = with_verdict(
-        pd.concat(frames).reset_index(names="model"), nulls, signed=judge.signed, tests=tests
-    )
-    table = table.sort_values("model", kind="stable").drop(columns="model").reset_index(drop=True)
-    return table[[*order, *(column for column in table.columns if column not in order)]]
+    there = [(j, part) for j, split in enumerate(splits) for part in split.parts if part in parts]
+    for j, part in there:
+        of_cells = {cell: f"{part} {k}" for k, cell in enumerate(judge.cells)}
+        if null := {cell: founds[j][name] for cell, name in of_cells.items() if name in founds[j]}:
+            nulls[j, part] = null
+    # The nulls have the models in the order of the tables.
+    models, cells, values = untidy(pd.concat([founds[j][part] for j, part in there], ignore_index=True))
+    add_verdicts(models, cells, values, nulls, signed=judge.signed)
+    order = np.argsort(models["model"].to_numpy(), kind="stable")
+    keys = ["method", "lam", "split", "part", "diverged"]
+    models = models[[*keys, *(column for column in models if column not in (*keys, "model"))]]
+    return tidy(models.iloc[order], cells, values[order])
 
 
 class Judge:
@@ -213,11 +195,12 @@ class Judge:
         self.weight = np.ones(len(self.y)) if dataset.weight is None else dataset.weight.to_numpy()
         self.groups = as_groups(dataset.groups, len(self.y))
         self.columns = _columns(measures, list(self.sensitive.columns))
-        self.signed = {title for title, (measure, _) in self.columns.items() if measure.signed}
+        self.signed = {cell for cell, (measure, _) in self.columns.items() if measure.signed}
         self._drawn: dict[str, tuple[bytes, NDArray[np.intp]]] = {}
-        names = list(self.sensitive.columns)
-        #: The verdicts' names in the frame, less the end, to the sensitive columns that they are of.
-        self.verdicts = {f"{VERDICT}[{name}]" if len(names) > 1 else VERDICT: name for name in names}
+        errors = ("mse", "rmse", "deviance")[: 3 if loss.power else 2]
+        verdicts = ((VERDICT, str(name)) for name in self.sensitive.columns)
+        #: What each model has figures of.
+        self.cells: list[Cell] = [*((error, "") for error in errors), *self.columns, *verdicts]
         self._attributes = attributes_of(self.sensitive)
 
     def figures(
@@ -228,10 +211,10 @@ class Judge:
         *,
         split_number: int,
         n_permutations: int,
-    ) -> tuple[dict[str, Any], Nulls]:
-        """Return a map of columns to K values, for `predictions` (K, n) in one part of a split.
+    ) -> tuple[NDArray[np.float64], Nulls]:
+        """Return the figures of each cell, (K, M, F), for `predictions` (K, n) in one part of a split.
 
-        And its values under independence. The split's number chooses the rows that are drawn from a large
+        And their values under independence. The split's number chooses the rows that are drawn from a large
         part; the permutations are the same for all splits. Without permutations the floors are NaN.
         """
         rows, train, y, weight = split.parts[part], split.train, self.y, self.weight
@@ -240,19 +223,20 @@ class Judge:
             for k in range(len(predictions))
         ]
         relative = {"rows": rows, "train": train}
-        columns = {
-            "n": len(rows),
-            "mse": LOSSES["squared_error"].relative_of_many(y, predictions, weight, **relative),
-            "rmse": np.sqrt(squared),
-        }
+        mse = LOSSES["squared_error"].relative_of_many(y, predictions, weight, **relative)
+        errors = [mse, np.sqrt(squared)]
         if self.loss.power:
-            columns["deviance"] = self.loss.relative_of_many(y, predictions, weight, **relative)
+            errors.append(self.loss.relative_of_many(y, predictions, weight, **relative))
+        values = np.full((len(predictions), len(self.cells), len(FIGURES) - 1), np.nan)
+        values[:, : len(errors), VALUE] = np.array(errors, dtype=float).T
         if len(rows) > MOST_ROWS:
             draw = rng_of(Stream.MEASURED_ROWS, self.random_state, split_number)
             rows = draw.choice(rows, MOST_ROWS, replace=False)
         u = self._audited(predictions, split, rows)
         dependence, nulls = self._dependence(u, rows, n_permutations=n_permutations)
-        return columns | dependence, nulls
+        for cell, each in dependence.items():
+            values[:, self.cells.index(cell), : FLOOR_Q95 + 1] = np.transpose(each)
+        return values, nulls
 
     def tested(
         self, predictions: NDArray[np.float64], split: Split, part: str, *, permuted: bool = True
@@ -268,7 +252,7 @@ class Judge:
             rows = np.sort(rows[np.argsort(self._priority[rows])[:MOST_JUDGED_ROWS]])
         u = self._audited(predictions, split, rows)
         weight = self.weight[rows] if self.has_weight else None
-        of_column: Nulls = {}
+        of_column: dict[str, NDArray[np.float64]] = {}
         for name, columns in self._attributes.items():
             # The values of numbers, and the places of classes, whose order says nothing.
             s = self.sensitive[columns].to_numpy(dtype=float) @ np.arange(1.0, len(columns) + 1)
@@ -284,7 +268,7 @@ class Judge:
             if not varies(s[rows], weight):
                 values = np.full_like(values, np.nan)
             of_column |= dict.fromkeys(columns, values)
-        return {title: of_column[column] for title, column in self.verdicts.items()}
+        return {(VERDICT, column): values for column, values in of_column.items()}
 
     def _orders(
         self, name: str, s: NDArray[np.float64], rows: NDArray[np.int64], count: int
@@ -325,9 +309,9 @@ class Judge:
 
     def _dependence(
         self, u: NDArray[np.float64], rows: NDArray[np.int64], *, n_permutations: int
-    ) -> tuple[dict[str, NDArray[np.float64]], Nulls]:
-        """Each measure and its floor for K models, u (K, m): a column a measure and sensitive column."""
-        columns, nulls = {}, {}
+    ) -> tuple[dict[Cell, list[NDArray[np.float64]]], Nulls]:
+        """Each cell's value, floor and its 95 % quantile for K models, u (K, m), and its null values."""
+        figures, nulls = {}, {}
         weight = self.weight[rows] if self.has_weight else None
         groups = None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1]
         count = permutations_behind_floor(len(rows), n_permutations, has_weight=self.has_weight)
@@ -336,28 +320,26 @@ class Judge:
             column: self._orders(column, self.sensitive[column].to_numpy(dtype=float), rows, count)
             for column in (self.sensitive.columns if n_permutations else ())
         }
-        for title, (measure, chosen) in self.columns.items():
+        for cell, (measure, chosen) in self.columns.items():
             s = self.sensitive[chosen].to_numpy(dtype=float)[rows]
             v = np.broadcast_to(s, (len(u), *s.shape))
             own = weight if measure.accepts_weights else None
             pairs = Pairs.of(u, v, own, groups, measure=measure)
             estimator = Estimator(measure, random_state=self.random_state)
-            columns[title] = estimator.values(pairs)
+            unknown = np.full(len(u), np.nan)
             is_defined = varies(s.T, weight).any()
-            if not is_defined:
-                columns[title] = np.full(len(u), np.nan)
+            figures[cell] = [estimator.values(pairs) if is_defined else unknown, unknown, unknown]
             if not n_permutations:
-                columns[f"{title}_floor"] = columns[f"{title}_floor_q95"] = np.full(len(u), np.nan)
                 continue
             orders = permutations[chosen[0]]
             values = _null_of(estimator, pairs, orders)
             if not is_defined:
                 values = np.full_like(values, np.nan)
             sizes = np.abs(values) if measure.signed else values
-            columns[f"{title}_floor"] = sizes.mean(axis=-1).max(axis=0)
-            columns[f"{title}_floor_q95"] = np.quantile(sizes, 1 - ALPHA, axis=-1).max(axis=0)
-            nulls[title] = values
-        return columns, nulls
+            floors = sizes.mean(axis=-1), np.quantile(sizes, 1 - ALPHA, axis=-1)
+            figures[cell][1:] = [each.max(axis=0) for each in floors]
+            nulls[cell] = values
+        return figures, nulls
 
 
 def permutations_behind_floor(n_rows: int, most: int, *, has_weight: bool) -> int:
@@ -398,26 +380,13 @@ def _null_of(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -> ND
     return np.stack(ways)
 
 
-def of_sensitive(frame: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return the frame with `column` as the only sensitive one, under the measures' plain names.
-
-    A frame of one sensitive column comes back as it is.
-    """
-    marks = [f"[{column}]{end}" for end in ("", "_floor", "_floor_q95", EDGE, P_VALUE, FOUND_BY, VALUE)]
-    own = {name: name.replace(f"[{column}]", "") for name in frame.columns if name.endswith(tuple(marks))}
-    if not own:
-        return frame
-    others = [name for name in frame.columns if name not in own and ("[" in name or name in own.values())]
-    return frame.drop(columns=others).rename(columns=own)
-
-
-def _columns(measures: Sequence[str], sensitive: Sequence[str]) -> dict[str, tuple[Measure, list[str]]]:
-    """Column of the frame to its measure and the sensitive columns that it is of."""
-    columns = {}
+def _columns(measures: Sequence[str], sensitive: Sequence[str]) -> dict[Cell, tuple[Measure, list[str]]]:
+    """Each measure and sensitive column, or all together, to the measure and the columns that it is of."""
+    columns: dict[Cell, tuple[Measure, list[str]]] = {}
     for name in measures:
         measure = get_entry(REGISTRY, name, option="measure")
         for column in sensitive:
-            columns[f"{name}[{column}]" if len(sensitive) > 1 else name] = (measure, [column])
+            columns[name, column] = (measure, [column])
         if len(sensitive) > 1 and measure.multivariate:
-            columns[name] = (measure, list(sensitive))
+            columns[name, ""] = (measure, list(sensitive))
     return columns

@@ -14,6 +14,7 @@ from fairdash.dependence import quantile_groups
 from fairdash.dependence.grouping import as_groups
 from fairdash.errors import Checks, DataError
 from fairdash.evaluation.assess import DEFAULT_MEASURE, N_PERMUTATIONS, Judge
+from fairdash.evaluation.figures import FLOOR, VALUE
 from fairdash.evaluation.quantile_profile import quantile_profile
 from fairdash.evaluation.verdict import part_permutations
 from fairdash.tariff.cap import cap_premiums
@@ -102,8 +103,8 @@ def cap_cost(
     weight = np.ones(dataset.n_rows) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
     column = sensitive or str(dataset.sensitive.columns[0])
     judge = Judge(dataset, objective=objective, loss=loss, measures=(measure,), random_state=random_state)
-    title = f"{measure}[{column}]" if dataset.sensitive.shape[1] > 1 else measure
-    names = {"deviance" if loss.power else "mse": "error", title: "dependence", f"{title}_floor": "floor"}
+    cell, error = (measure, column), ("deviance" if loss.power else "mse", "")
+    places = {"error": (error, VALUE), "dependence": (cell, VALUE), "floor": (cell, FLOOR)}
     kept: dict[str, Array] = {BEFORE: predictions.copy(), AFTER: predictions.copy()}
     found_of: list[dict[str, Any]] = []
     for j, split in enumerate(splits):
@@ -114,14 +115,14 @@ def cap_cost(
         kept[AFTER][j, test] = capped.premiums
         both = np.stack([each[j] for each in kept.values()])
         figures, _ = judge.figures(both, split, "test", split_number=j, n_permutations=n_permutations)
-        for k, (name, each) in enumerate(kept.items()):
+        for k, (premiums, each) in enumerate(kept.items()):
             # What stands at an end is not beyond it.
             beyond = np.abs(each[j, test] / (brought * old) - 1) > max_change + 1e-9
-            found = {own: float(figures[figure][k]) for figure, own in names.items()}
+            found = {name: float(figures[k, judge.cells.index(of), at]) for name, (of, at) in places.items()}
             found |= {"changed": float(np.average(beyond, weights=w)), "brought": brought}
-            if name == AFTER:
+            if premiums == AFTER:
                 found |= {"level": capped.level, "at_lower": capped.at_lower, "at_upper": capped.at_upper}
-            found_of.append({"premiums": name} | found)
+            found_of.append({"premiums": premiums} | found)
     gaps = _gaps(dataset, kept, splits, column, objective, random_state)
     return pd.DataFrame(found_of).groupby("premiums", sort=False).mean().join(gaps)
 

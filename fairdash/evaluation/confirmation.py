@@ -16,7 +16,7 @@ from fairdash.evaluation.assess import DEFAULT_MEASURE
 from fairdash.evaluation.tradeoff_curve import blend, curve_points
 from fairdash.evaluation.verdict import ALPHA
 from fairdash.training.losses import LOSSES, Loss
-from fairdash.training.methods import FAIR_TARIFF, PATHS
+from fairdash.training.methods import PATHS, THE_STANDARD, ModelKey
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.split_kinds import SetAside
 from fairdash.training.sweep import STANDARD
@@ -61,7 +61,7 @@ class Confirmation:
     ----------
     number
         Of the opening: 1 for the first, the only one that confirms anything.
-    method, lam
+    point
         The point that was chosen.
     objective
         Id of what must not depend on the sensitive columns.
@@ -78,8 +78,7 @@ class Confirmation:
     """
 
     number: int
-    method: str
-    lam: float
+    point: ModelKey
     objective: str
     measure: str
     links: tuple[Link, ...]
@@ -108,10 +107,10 @@ class Confirmation:
         """Relative increase of the error over the standard model's; 0 if that error is 0."""
         return self.error / self.error_of_standard - 1 if self.error_of_standard > 0 else 0.0
 
-    def is_of(self, *, method: str, lam: float, objective: str) -> bool:
+    def is_of(self, point: ModelKey, *, objective: str) -> bool:
         """Return whether the result belongs to this point; λ = 0 is the standard model for every method."""
-        same = self.method == method or self.lam == lam == 0
-        return same and (self.lam, self.objective) == (lam, objective)
+        same = self.point == point or (self.point.is_standard and point.is_standard)
+        return same and self.objective == objective
 
 
 def confirm_point(
@@ -151,7 +150,7 @@ def confirm_point(
         A sensitive attribute has one value in these rows, which can't confirm anything then.
     """
     for each in before:
-        if each.is_of(method=method, lam=lam, objective=objective):
+        if each.is_of(ModelKey(method, lam), objective=objective):
             return each
     audit = get_entry(OBJECTIVES, objective, option="objective").audit
     predictions = _predictions(aside, method, lam)
@@ -194,8 +193,7 @@ def confirm_point(
 
     return Confirmation(
         number=len(before) + 1,
-        method=STANDARD if lam == 0 else method,
-        lam=lam,
+        point=THE_STANDARD if lam == 0 else ModelKey(method, lam),
         objective=objective,
         measure=measure,
         links=tuple(links),
@@ -216,8 +214,7 @@ def _predictions(aside: SetAside, method: str, lam: float) -> NDArray[np.float64
         if of in (method, STANDARD)
     }
     trained = members.loc[members["method"] == method, "lam"].tolist() if lam else []
-    between = 0 if method == FAIR_TARIFF else None
-    place = next((each for each in curve_points(trained, between=between) if each.lam == lam), None)
+    place = next((each for each in curve_points(method, trained) if each.lam == lam), None)
     if place is None or not {place.low, place.high} <= own.keys():
         raise OptionError.of(
             f"There is no point λ = {lam:g} of “{method}” to confirm",

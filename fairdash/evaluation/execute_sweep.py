@@ -249,7 +249,7 @@ def work_of_plan(
         plan.n_splits,
         training=None if of_tariffs else seconds_of(models, training_rows(n)),
         models=len(models) // plan.n_splits,
-        blends=sum(not each.is_trained for each in curve_points(plan.lams)) * (len(plan.methods) - 1),
+        blends=sum(each.share > 0 for each in curve_points(STANDARD, plan.lams)) * (len(plan.methods) - 1),
         orders=orders * (1 + has_weight),
         pilot=0.0 if method is None else seconds_of_pilot(plan.settings, training_rows(n), method=method),
         is_tuned=plan.tune,

@@ -4,57 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.evaluation.confirmation import Confirmation
+from fairdash.evaluation.figures import summarise_splits, wide
 from fairdash.training.losses import Loss
 from fairdash.training.models import TrainedModels
 from fairdash.training.splits import Split
 from fairdash.training.splits import corrected_standard_error as corrected_standard_error
 from fairdash.training.sweep import Sweep
-
-
-def summarise_splits(frame: pd.DataFrame, *, test_to_train: float | None = None) -> pd.DataFrame:
-    """Return means and corrected standard errors over the splits, by method, λ and part.
-
-    Parameters
-    ----------
-    frame
-        As :func:`fairdash.evaluation.assess_predictions` gives it. Models that diverged are left out.
-    test_to_train
-        Number of test rows divided by that of training rows; None if the frame has both parts.
-
-    Returns
-    -------
-    DataFrame
-        One row a ``method``, ``lam``, ``part``; ``n_splits``; for every figure its mean and, as
-        ``<figure>_se``, the Nadeau–Bengio standard error (NaN with a single split). Splits in which a figure
-        is undefined are left out of both.
-    """
-    keys = ["method", "lam", "part"]
-    whole = frame[~frame["diverged"]]
-    figures = [c for c in frame.columns if c not in (*keys, "split", "diverged", "n", "best_epoch")]
-    if test_to_train is None:
-        rows = frame.groupby("part")["n"].mean()
-        test_to_train = rows["test"] / rows["train"]
-    groups = whole.groupby(keys, sort=False)
-    means = groups[figures].mean()
-    counts = groups.size()
-    variances = groups[figures].var(ddof=1)
-    # All columns at once: one after the other as Series this took longer than to draw them.
-    of_rows = groups[figures].count().to_numpy().clip(min=1)
-    errors = pd.DataFrame(
-        corrected_standard_error(variances.to_numpy(), n_splits=of_rows, test_to_train=test_to_train),
-        index=variances.index,
-        columns=variances.columns,
-    )
-    table = means.join(errors.add_suffix("_se"))
-    table.insert(0, "n_splits", counts)
-    return table.reset_index()
-
 
 #: Chance of saying that a model of no use has learned something.
 ALPHA = 0.05
@@ -144,11 +106,11 @@ class SweepResult(TrainedModels):
     sweep
         Executed plan.
     frames
-        Map of objectives to the figures of every trained model, one row per model and part, with the columns
-        of :func:`fairdash.evaluation.assess_predictions`. Models trained for one objective are assessed under
-        both.
+        Map of objectives to the figures of every trained model, one row per model, part, measure and
+        sensitive column, as returned by :func:`fairdash.evaluation.assess_predictions`. Models trained for
+        one objective are assessed under both.
     paths
-        Map of objectives to the figures of every point on the curve, as returned by
+        Map of objectives to the figures of every point on the curve, likewise, as returned by
         :func:`fairdash.evaluation.assess_curve`.
     target
         Target of the predicted rows, (n,).
@@ -220,19 +182,16 @@ class SweepResult(TrainedModels):
         """Id of the objective of training."""
         return self.sweep.objective
 
-    @property
+    @cached_property
     def frame(self) -> pd.DataFrame:
-        """Figures of every trained model under the objective of training."""
-        return self.frames[self.objective]
+        """Figures of every trained model under the objective of training: a row a model and part."""
+        return wide(self.frames[self.objective])
 
     def _repr_html_(self) -> str:
         """Show the models' test figures, averaged over the splits, in a notebook."""
-        means = summarise_splits(self.frame, test_to_train=self.test_to_train)
-        shown: str = (
-            means[means["part"] == "test"]
-            .dropna(axis=1, how="all")
-            .to_html(index=False, float_format="{:.4g}".format)
-        )
+        means = summarise_splits(self.frames[self.objective], test_to_train=self.test_to_train)
+        test = wide(means[means["part"] == "test"]).dropna(axis=1, how="all")
+        shown: str = test.to_html(index=False, float_format="{:.4g}".format)
         return shown
 
     @property
@@ -247,8 +206,8 @@ class ReferenceResult:
 
     Parameters
     ----------
-    frame
-        As :func:`fairdash.evaluation.assess_predictions` gives it; ``method`` is an id of
+    figures
+        As :func:`fairdash.evaluation.assess_predictions` gives them; ``method`` is an id of
         :data:`fairdash.training.references.REFERENCES` and ``lam`` a strength from 0 to 1.
     predictions, members, splits
         As in :class:`fairdash.SweepResult`; the splits are those of a sweep with the same seed.
@@ -258,8 +217,13 @@ class ReferenceResult:
         :func:`fairdash.training.references.trained.train_references`.
     """
 
-    frame: pd.DataFrame
+    figures: pd.DataFrame
     predictions: NDArray[np.float64]
     members: pd.DataFrame
     splits: tuple[Split, ...]
     price: NDArray[np.float64]
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """The figures, a row a price and part."""
+        return wide(self.figures)

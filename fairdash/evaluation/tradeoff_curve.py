@@ -1,9 +1,9 @@
 """Trade-off curve from the standard model to the fairest, through trained models and blends between them.
 
->>> [point.lam for point in curve_points([1.0, 4.0], between=1)]
+>>> [point.lam for point in curve_points("hgr_nn", [1.0, 4.0], between=1)]
 [0.0, 0.5, 1.0, 2.0, 4.0]
->>> curve_points([1.0, 4.0], between=1)[3]
-CurvePoint(lam=2.0, low=1.0, high=4.0, share=0.5)
+>>> curve_points("hgr_nn", [1.0, 4.0], between=1)[3]
+ModelKey(method='hgr_nn', lam=2.0, low=1.0, high=4.0, share=0.5)
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -21,19 +21,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.evaluation.assess import DEFAULT_MEASURES, Judge
-from fairdash.evaluation.verdict import (
+from fairdash.evaluation.figures import (
     EDGE,
-    FOUND_BY,
-    P_VALUE,
+    FLOOR,
+    FLOOR_Q95,
     VALUE,
-    VERDICT_ENDS,
-    Nulls,
-    Verdict,
-    verdict_on,
+    VERDICT,
+    Cell,
+    P,
+    of_measure,
+    tidy,
+    untidy,
 )
+from fairdash.evaluation.verdict import VERDICT_AT, Nulls, verdict_on
 from fairdash.jobs.steps import Found, Unit, at_once, turns
 from fairdash.training.losses import LOSSES, Loss
-from fairdash.training.methods import FAIR_TARIFF
+from fairdash.training.methods import FAIR_TARIFF, ModelKey
 from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD, Sweep
 
@@ -41,64 +44,40 @@ PARTS = ("validation", "test")
 #: Stops of the slider, at most about so many; as many between any two trained weights.
 MOST_STOPS = 45
 MOST_BETWEEN = 4
+#: Figures of a blend that lie between its neighbours'.
+_BETWEEN = [FLOOR, FLOOR_Q95, EDGE]
 
 
-@dataclass(frozen=True)
-class CurvePoint:
-    """Point on the curve from the standard model to the fairest one.
-
-    Parameters
-    ----------
-    lam
-        Its weight λ ≥ 0: that of a trained model, or the name of a blend of its two neighbours.
-    low, high
-        The trained weights around it, `low` ≤ `high`; 0 is the standard model.
-    share
-        Share of `high` in the blend, 0 to below 1; 0 at a trained weight.
-    """
-
-    lam: float
-    low: float
-    high: float
-    share: float
-
-    @property
-    def is_trained(self) -> bool:
-        """Return whether a model was trained at this exact weight."""
-        return self.share == 0
-
-
-def curve_points(lams: Sequence[float], *, between: int | None = None) -> tuple[CurvePoint, ...]:
-    """Return all points of the curve, from the standard model at 0 through the trained weights.
+def curve_points(method: str, lams: Sequence[float], *, between: int | None = None) -> tuple[ModelKey, ...]:
+    """Return all points of a method's curve, from the standard model at 0 through the trained weights.
 
     Parameters
     ----------
     lams
         Trained weights λ ≥ 0, in any order.
     between
-        Blends between two trained weights; by default up to 4, fewer with many weights. Their λ are even
-        on a logarithmic scale, from 0 to the first one on a linear one.
+        Blends between two trained weights; by default none for tariffs, whose blends have no relativities to
+        be filed, and else up to 4, fewer with many weights. Their λ are even on a logarithmic scale, from 0
+        to the first one on a linear one.
     """
     trained = sorted({0.0, *lams})
     if between is None:
-        between = int(np.clip(MOST_STOPS // max(len(trained) - 1, 1) - 1, 0, MOST_BETWEEN))
+        most = int(np.clip(MOST_STOPS // max(len(trained) - 1, 1) - 1, 0, MOST_BETWEEN))
+        between = 0 if method == FAIR_TARIFF else most
     found = []
     for low, high in itertools.pairwise(trained):
-        found.append(CurvePoint(low, low, low, 0.0))
+        found.append(ModelKey(method, low))
         for k in range(1, between + 1):
             share = k / (between + 1)
             lam = low * (high / low) ** share if low > 0 else high * share
-            found.append(CurvePoint(_short(lam, low, high), low, high, share))
-    found.append(CurvePoint(trained[-1], trained[-1], trained[-1], 0.0))
-    return tuple(found)
+            found.append(ModelKey(method, _short(lam, low, high), low=low, high=high, share=share))
+    return (*found, ModelKey(method, trained[-1]))
 
 
-def points_of_plan(plan: Sweep) -> tuple[CurvePoint, ...]:
-    """Return the points of a plan's front: its weights, and blends between networks' weights.
-
-    A blend of two tariffs is none: it has no relativities to be filed.
-    """
-    return curve_points(plan.lams, between=0 if FAIR_TARIFF in plan.methods else None)
+@lru_cache(maxsize=32)
+def points_of_plan(plan: Sweep, method: str) -> tuple[ModelKey, ...]:
+    """Return the points of a method's path in a plan: with blends, unless the plan is of tariffs."""
+    return curve_points(method, plan.lams, between=0 if FAIR_TARIFF in plan.methods else None)
 
 
 def blend(
@@ -145,60 +124,57 @@ def assess_curve(
 
     Returns
     -------
-    DataFrame, one row a method, stop, split and part
-        ``method``, ``lam``, ``low``, ``high``, ``share`` (see :class:`CurvePoint`),
+    DataFrame, one row a method, stop, split, part, measure and sensitive column
+        ``method``, ``lam``, ``low``, ``high``, ``share`` (see :class:`fairdash.training.methods.ModelKey`),
         ``split``, ``part`` ("validation" or "test"), ``diverged`` (False: stops beside a model that diverged
-        are left out) and the figures of `frame`. At a trained weight these are the frame's own; those of a
-        blend are computed from its predictions, but its floors and edge lie between its neighbours', by its
-        share, and it has no p-values (NaN) but that of the verdict: its own values stand among those that
-        the standard model's shuffles give, since what independence gives to ranks hardly depends on whose
-        ranks they are. λ = 0 stands in every method's path and is the standard model.
+        are left out), ``n``, and measures and figures as in `frame`. At a trained weight these are the
+        frame's own; those of a blend are computed from its predictions, but its floors and edge lie between
+        its neighbours', by its share, and it has no p-values (NaN) but that of the verdict: its own values
+        stand among those that the standard model's shuffles give, since what independence gives to ranks
+        hardly depends on whose ranks they are. λ = 0 stands in every method's path and is the standard model.
     """
     judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
     methods = [method for method in members["method"].unique() if method != STANDARD]
-    shuffled: dict[tuple[int, int], Nulls] | None = (
-        {} if f"{next(iter(judge.verdicts))}{P_VALUE}" in frame else None
-    )
+    trained, cells, values = untidy(frame)
+    is_verdict = np.array([measure == VERDICT for measure, _ in cells])
+    is_tested = not np.isnan(values[:, is_verdict, P]).all()
+    shuffled: dict[tuple[int, int], Nulls] | None = {} if is_tested else None
 
     def way_of(done: int, method: str) -> Found:
-        tables = []
+        stops, figures = [], []
         verdicts = _BlendVerdicts(judge, predictions, splits, shuffled)
         for j in range(len(splits)):
             of_split = members[(members["split"] == j) & members["method"].isin([STANDARD, method])]
             lams = of_split.loc[of_split["method"] == method, "lam"]
-            between = 0 if method == FAIR_TARIFF else None
-            way = pd.DataFrame(curve_points(lams.tolist(), between=between))
+            way = pd.DataFrame(curve_points(method, lams.tolist()))
             place = _places(of_split, method, j)
             way = way[way["low"].isin(place) & way["high"].isin(place)]
-            is_blend = way["share"].to_numpy() > 0
+            share = way["share"].to_numpy()
+            is_blend = share > 0
             blends = way[is_blend]
             low, high = ([place[lam] for lam in blends[end]] for end in ("low", "high"))
-            blended: Any = _Blends(predictions, low, high, blends["share"].to_numpy())
+            blended: Any = _Blends(predictions, low, high, share[is_blend])
             verdicts.read(blended, blends["lam"].tolist(), j, place[min(place)])
             for part in PARTS:
                 if part not in splits[j].parts:
                     continue
-                trained = _of_trained(frame, of_split, j, part)
-                at_low, at_high = (trained.index.get_indexer(pd.Index(way[end])) for end in ("low", "high"))
-                own: dict[str, Any] = {}
+                own = trained[(trained["split"] == j) & (trained["part"] == part)]
+                rows = _places(own, method, j)
+                at_low, at_high = (values[[rows[lam] for lam in way[end]]] for end in ("low", "high"))
+                here = at_low.copy()
+                here[:, :, _BETWEEN] = blend(at_low, at_high, share[:, None, None])[:, :, _BETWEEN]
                 if is_blend.any():
-                    own, _ = judge.figures(blended, splits[j], part, split_number=j, n_permutations=0)
-                figures: dict[str, Any] = {}
-                for name, column in trained.items():
-                    values = column.to_numpy(dtype=float)
-                    figures[str(name)] = here = values[at_low]
-                    if str(name).endswith(("_floor", "_floor_q95", EDGE)):
-                        figures[str(name)] = blend(here, values[at_high], way["share"].to_numpy())
-                    elif str(name).endswith((P_VALUE, FOUND_BY, VALUE)):
-                        here[is_blend] = np.nan
-                    elif own:
-                        here[is_blend] = own[str(name)]
-                # At once: of many sensitive columns a column after the other is slow.
-                figures = {"method": method, "split": j, "part": part, "diverged": False, **figures}
-                tables.append(pd.concat([way, pd.DataFrame(figures, index=way.index)], axis=1))
+                    of_blends, _ = judge.figures(blended, splits[j], part, split_number=j, n_permutations=0)
+                    here[is_blend, :, VALUE] = of_blends[:, :, VALUE]
+                    here[is_blend, :, P:] = np.nan
+                    here[np.outer(is_blend, is_verdict)] = np.nan
+                stops.append(way.assign(split=j, part=part, diverged=False, n=len(splits[j].parts[part])))
+                figures.append(here)
             if progress is not None:
                 progress((done + (j + 1) / len(splits)) / len(methods))
-        return {"way": verdicts.beside(pd.concat(tables, ignore_index=True))}
+        found, path = np.concatenate(figures), pd.concat(stops, ignore_index=True)
+        verdicts.write(path, cells, found)
+        return {"way": tidy(path, cells, found)}
 
     ways: dict[int, pd.DataFrame] = {}
     for k in turns(unit, len(methods)):
@@ -206,11 +182,10 @@ def assess_curve(
         if progress is not None:
             progress(len(ways) / len(methods))
     tables = [ways[k] for k in sorted(ways)]
-    order = ["method", "lam", "low", "high", "share", "split", "part", "diverged"]
     if not tables:
-        return pd.DataFrame(columns=order)
-    table = pd.concat(tables, ignore_index=True)
-    return table[[*order, *(column for column in table.columns if column not in order)]]
+        stops = ["method", "lam", "low", "high", "share", "split", "part", "diverged", "n"]
+        return tidy(pd.DataFrame(columns=stops), cells, values[:0])
+    return pd.concat(tables, ignore_index=True)
 
 
 @dataclass(frozen=True)
@@ -244,7 +219,7 @@ class _BlendVerdicts:
     ) -> None:
         """`shuffled` keeps what was read of a split's model's shuffles; without it there are no verdicts."""
         self._judge, self._predictions, self._splits, self._shuffled = judge, predictions, splits, shuffled
-        self._of_stops: dict[tuple[str, float], list[NDArray[np.float64]]] = defaultdict(list)
+        self._of_stops: dict[tuple[Cell, float], list[NDArray[np.float64]]] = defaultdict(list)
 
     def read(self, blended: Any, stops: Sequence[float], j: int, model: int) -> None:
         """Take in the blends (K, n) of split j, whose λ are `stops`; the shuffles are those of `model`."""
@@ -254,40 +229,32 @@ class _BlendVerdicts:
             own = self._predictions[[model]]
             self._shuffled[j, model] = self._judge.tested(own, self._splits[j], "test")
         at_hand = self._judge.tested(blended, self._splits[j], "test", permuted=False)
-        for title, values in at_hand.items():
-            null = self._shuffled[j, model][title][:, :, 0, 1:]
+        for cell, values in at_hand.items():
+            null = self._shuffled[j, model][cell][:, :, 0, 1:]
             if np.isnan(null).any():
                 # The sensitive column has one value in these rows.
                 continue
             for k, stop in enumerate(stops):
-                self._of_stops[title, stop].append(np.concatenate([values[:, :, k], null], axis=-1))
+                self._of_stops[cell, stop].append(np.concatenate([values[:, :, k], null], axis=-1))
 
-    def beside(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Return the method's table with the verdicts of what was taken in."""
-        found: dict[str, dict[float, Verdict]] = defaultdict(dict)
-        for (title, stop), of_splits in self._of_stops.items():
-            found[title][stop] = verdict_on(of_splits)
-        blends = ((table["share"] > 0) & (table["part"] == "test")).to_numpy()
-        for title, by_stop in found.items():
-            unknown = (np.nan,) * len(VERDICT_ENDS)
-            of_rows = [by_stop.get(stop, unknown) for stop in table.loc[blends, "lam"]]
-            for end, each in zip(VERDICT_ENDS, zip(*of_rows, strict=True), strict=True):
-                values = table[f"{title}{end}"].to_numpy(dtype=float, copy=True)
-                values[blends] = each
-                table[f"{title}{end}"] = values
-        return table
+    def write(self, path: pd.DataFrame, cells: Sequence[Cell], values: NDArray[np.float64]) -> None:
+        """Write the verdicts of what was taken in into the values (K, M, F) of the method's path."""
+        blends = ((path["share"] > 0) & (path["part"] == "test")).to_numpy()
+        for (cell, stop), of_splits in self._of_stops.items():
+            at = np.flatnonzero(blends & (path["lam"] == stop).to_numpy())
+            values[at[:, None], cells.index(cell), VERDICT_AT] = verdict_on(of_splits)
 
 
 def curve_predictions(
-    predictions: NDArray[np.float64], members: pd.DataFrame, method: str, curve_point: CurvePoint
+    predictions: NDArray[np.float64], members: pd.DataFrame, point: ModelKey
 ) -> dict[int, NDArray[np.float64]]:
     """Return a map of splits to predictions (n,) at a point, without splits where a neighbour diverged."""
     found = {}
     for split in np.unique(members["split"]):
-        place = _places(members, method, split)
-        if curve_point.low in place and curve_point.high in place:
-            low, high = predictions[place[curve_point.low]], predictions[place[curve_point.high]]
-            found[int(split)] = blend(low, high, curve_point.share) if curve_point.share else low
+        place = _places(members, point.method, split)
+        if point.low in place and point.high in place:
+            low, high = predictions[place[point.low]], predictions[place[point.high]]
+            found[int(split)] = blend(low, high, point.share) if point.share else low
     return found
 
 
@@ -303,41 +270,20 @@ def _places(members: pd.DataFrame, method: str, split: int) -> dict[float, int]:
     return places
 
 
-def _of_trained(frame: pd.DataFrame, of_split: pd.DataFrame, split: int, part: str) -> pd.DataFrame:
-    """Return the frame's figures in one part of a split by λ, the standard model's at 0."""
-    rows = frame[(frame["split"] == split) & (frame["part"] == part)]
-    rows = rows[rows["method"].isin(of_split["method"])]
-    by_lam = rows.sort_values("method", key=lambda names: names != STANDARD, kind="stable")
-    by_lam = by_lam.drop_duplicates("lam").set_index("lam")
-    return by_lam.drop(columns=["method", "split", "part", "diverged", "best_epoch"], errors="ignore")
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Point selected on the curve.
-
-    Parameters
-    ----------
-    method, lam
-        The stop of a path.
-    reached
-        Whether it meets what was asked for; if not, it is the stop that comes closest.
-    """
-
-    method: str
-    lam: float
-    reached: bool
+Choice = tuple[ModelKey, bool]
 
 
 def least_error(path: pd.DataFrame, measure: str, *, at_most: float, error: str = "mse") -> Choice:
     """Return the most accurate point with dependence at most `at_most`, or else the least dependent one.
 
+    And whether it has at most that.
+
     Parameters
     ----------
     path
-        Validation rows' means over the splits: columns ``method``, ``lam``, `error` and `measure`.
+        Validation rows' means over the splits, as :func:`fairdash.evaluation.summarise_splits` gives them.
     """
-    return _best(path, limited=measure, limit=at_most, wanted=error)
+    return _best(of_measure(path, measure), of_measure(path, error), limit=at_most)
 
 
 def least_dependence(path: pd.DataFrame, measure: str, *, growth: float, error: str = "mse") -> Choice:
@@ -345,38 +291,43 @@ def least_dependence(path: pd.DataFrame, measure: str, *, growth: float, error: 
 
     λ = 0 always qualifies where `growth` is 0 or more.
     """
-    standard = path.loc[path["lam"] == 0, error].iloc[0]
-    return _best(path, limited=error, limit=standard * (1 + growth), wanted=measure)
+    errors = of_measure(path, error)
+    standard = errors.loc[errors["lam"] == 0, "value"].iloc[0]
+    return _best(errors, of_measure(path, measure), limit=standard * (1 + growth))
 
 
 def knee(path: pd.DataFrame, measure: str, *, error: str = "mse") -> Choice:
     """Return the point furthest below the line between the most accurate and the least dependent one.
 
     Both axes count from 0 to 1 between those two. Satopää et al. (2011), "Finding a 'kneedle' in a
-    haystack". `reached` is False where no stop lies below the line: there is no knee then, and the
-    standard model is given.
+    haystack". Where no stop lies below the line there is no knee: the standard model is given, and
+    False.
     """
-    usable = path.dropna(subset=[error, measure])
-    errors, values = (usable[column].to_numpy(dtype=float) for column in (error, measure))
+    tables = [of_measure(path, each) for each in (error, measure)]
+    is_known = tables[0]["value"].notna() & tables[1]["value"].notna()
+    usable = tables[0][is_known]
+    errors, values = (table["value"][is_known].to_numpy(dtype=float) for table in tables)
     accurate, fair = errors.argmin(), values.argmin()
     x = (values - values[fair]) / ((values[accurate] - values[fair]) or 1.0)
     y = (errors - errors[accurate]) / ((errors[fair] - errors[accurate]) or 1.0)
     below = 1 - x - y
     best = int(below.argmax())
     if below[best] <= 1e-9:
-        return Choice(str(usable["method"].iloc[best]), 0.0, False)
+        return ModelKey(str(usable["method"].iloc[best]), 0.0), False
     return _at(usable, best, reached=True)
 
 
-def _best(path: pd.DataFrame, *, limited: str, limit: float, wanted: str) -> Choice:
-    within = path[path[limited] <= limit]
-    if within.empty:
-        return _at(path, int(path[limited].to_numpy(dtype=float).argmin()), reached=False)
-    return _at(within, int(within[wanted].to_numpy(dtype=float).argmin()), reached=True)
+def _best(limited: pd.DataFrame, wanted: pd.DataFrame, *, limit: float) -> Choice:
+    """Return the point with the least of what is wanted within the limit, or else the least of the other."""
+    is_within = limited["value"] <= limit
+    if not is_within.any():
+        return _at(limited, int(limited["value"].to_numpy(dtype=float).argmin()), reached=False)
+    within = wanted[is_within]
+    return _at(within, int(within["value"].to_numpy(dtype=float).argmin()), reached=True)
 
 
 def _at(path: pd.DataFrame, place: int, *, reached: bool) -> Choice:
-    return Choice(str(path["method"].iloc[place]), float(path["lam"].iloc[place]), reached)
+    return ModelKey(str(path["method"].iloc[place]), float(path["lam"].iloc[place])), reached
 
 
 def trained_points(paths: pd.DataFrame, *, standard_of: str) -> pd.DataFrame:

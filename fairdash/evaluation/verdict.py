@@ -1,6 +1,6 @@
 """Verdict from one test: do all splits together show more dependence than expected by chance?
 
-The verdict, ``verdict_p``, is one test of several quick measures (:mod:`fairdash.dependence.omnibus`), each
+The verdict is one test of several quick measures (:mod:`fairdash.dependence.omnibus`), each
 averaged over the splits. In addition, every measure in a figure has its own test and an edge from its null
 distribution.
 
@@ -29,17 +29,10 @@ from fairdash.dependence.classical import Z
 from fairdash.dependence.grouping import Blocks, by_rank
 from fairdash.dependence.omnibus import ALPHA as ALPHA
 from fairdash.dependence.omnibus import least_p
+from fairdash.evaluation.figures import BY, EDGE, VALUE, VERDICT, Cell, P
 
-#: What stands behind a measure's column: the edge of the null distribution of the mean over splits, and the
-#: p-value of that mean.
-EDGE, P_VALUE = "_edge", "_p"
-#: What stands before :data:`P_VALUE` in the column of the verdict; and before it, with several sensitive
-#: columns, the name of one in brackets.
-VERDICT = "verdict"
-#: What stands behind :data:`VERDICT` in the columns of the measure that shows a link best: its place among
-#: :data:`fairdash.dependence.omnibus.COMPONENTS`, and its mean over the splits; then :data:`EDGE`.
-FOUND_BY, VALUE = "_by", "_value"
-VERDICT_ENDS = (P_VALUE, FOUND_BY, VALUE, EDGE)
+#: Places of the fields of :class:`Verdict` among the figures of a row.
+VERDICT_AT = [P, BY, VALUE, EDGE]
 _ROUNDING = 1e-9
 
 
@@ -89,81 +82,62 @@ def part_permutations(
     return found
 
 
-#: What a stack of models reads in one part of one split under independence: column of a measure to its null
-#: values, (W, K, B). W = 2 with weights, which stay with u or move with s, 1 without; K models; B
+#: What a stack of models reads in one part of one split under independence: a measure and its column to its
+#: null values, (W, K, B). W = 2 with weights, which stay with u or move with s, 1 without; K models; B
 #: permutations of the whole table, the same in every split.
-Nulls = dict[str, NDArray[np.float64]]
+Nulls = dict[Cell, NDArray[np.float64]]
 
 
-def with_verdict(
-    frame: pd.DataFrame,
+def add_verdicts(
+    models: pd.DataFrame,
+    cells: Sequence[Cell],
+    values: NDArray[np.float64],
     nulls: Mapping[tuple[int, str], Nulls],
     *,
-    signed: Collection[str],
-    tests: Mapping[tuple[int, str], Nulls],
-) -> pd.DataFrame:
-    """Add the verdict to the frame, and the test of each measure's mean over the splits.
+    signed: Collection[Cell],
+) -> None:
+    """Write the verdict, and the test of each measure's mean over the splits, into the values.
 
     Parameters
     ----------
-    frame
-        One row a model and part, as :func:`fairdash.evaluation.assess_predictions` makes it; in each split
-        and part the models stand in the order of the nulls.
+    models, cells, values
+        As :func:`fairdash.evaluation.figures.tidy` takes them; in each split and part the models stand in the
+        order of the nulls.
     nulls
-        Split and part to the values under independence; parts without permutations are left out.
+        Split and part to the values under independence; parts without permutations are left out. Of the
+        verdict, what its measures say of each order of each sensitive column, (W, M, K, B + 1), as
+        :func:`fairdash.dependence.omnibus.permuted_values` gives it.
     signed
-        The columns whose sign is a direction: the size of the mean is what is tested.
-    tests
-        Split and part to what the measures of the verdict say of each order of each sensitive column,
-        (W, M, K, B + 1), as :func:`fairdash.dependence.omnibus.permuted_values` gives it.
+        The cells whose sign is a direction: the size of the mean is what is tested.
 
-    Returns
-    -------
-    DataFrame
-        With ``<column>_edge``, the largest mean over the splits that is no link at 5 %, and ``<column>_p``,
-        the permutation p-value of the mean; alike in all splits of a method, weight and part. With weights
-        each is the larger of two, see :meth:`fairdash.dependence.api.Estimator.null`. Models that diverged
-        are left out of the means. NaN where there are no permutations. And :data:`VERDICT` with
-        :data:`VERDICT_ENDS`, see :class:`Verdict`.
+    Notes
+    -----
+    The edge is the largest mean over the splits that is no link at 5 %, and p the permutation p-value of the
+    mean; they are alike in all splits of a method, weight and part. With weights each is the larger of two,
+    see :meth:`fairdash.dependence.api.Estimator.null`. Models that diverged are left out of the means. NaN
+    where there are no permutations.
     """
-    columns = list(dict.fromkeys(column for each in nulls.values() for column in each))
-    verdicts = list(dict.fromkeys(title for each in tests.values() for title in each))
-    names = [f"{column}{end}" for column in columns for end in (EDGE, P_VALUE)]
-    found = {
-        name: np.full(len(frame), np.nan)
-        for name in [*names, *(f"{each}{end}" for each in verdicts for end in VERDICT_ENDS)]
-    }
-    parts = frame.groupby(["split", "part"], sort=False)
-    place = parts.cumcount().to_numpy()
-    for _, group in frame.groupby(["method", "lam", "part"], sort=False):
-        members = [
-            (place[i], key)
-            for i, key, diverged in zip(
-                group.index, zip(group["split"], group["part"], strict=True), group["diverged"], strict=True
-            )
-            if key in nulls and not diverged
-        ]
-        if not members:
-            continue
-        whole, at = group[~group["diverged"]], frame.index.get_indexer(group.index)
-        for column in columns:
+    place = models.groupby(["split", "part"], sort=False).cumcount().to_numpy()
+    groups = models.groupby(["method", "lam", "part"], sort=False).indices.values()
+    for at in map(np.asarray, groups):
+        own = models.iloc[at]
+        keys = list(zip(own["split"], own["part"], strict=True))
+        kept = np.flatnonzero(
+            [key in nulls and not gone for key, gone in zip(keys, own["diverged"], strict=True)]
+        )
+        members = [(place[at[i]], keys[i]) for i in kept]
+        for m, cell in enumerate(cells if members else ()):
             # A column of one value in a part's rows has no dependence there.
-            values = _defined([nulls[key][column][:, k] for k, key in members])
-            if not values:
+            found = _defined([nulls[key][cell][..., k, :] for k, key in members if cell in nulls[key]])
+            if not found:
                 continue
-            permuted, value = np.mean(values, axis=0), float(whole[column].mean())
-            if column in signed:
+            if cell[0] == VERDICT:
+                values[at[:, None], m, VERDICT_AT] = verdict_on(found)
+                continue
+            permuted, value = np.mean(found, axis=0), float(np.nanmean(values[at[kept], m, VALUE]))
+            if cell in signed:
                 value, permuted = abs(value), np.abs(permuted)
-            edge, p_value = edge_and_p(value, permuted)
-            found[f"{column}{EDGE}"][at], found[f"{column}{P_VALUE}"][at] = edge, p_value
-        for title in verdicts:
-            values = _defined([tests[key][title][:, :, k] for k, key in members])
-            if not values:
-                continue
-            verdict = verdict_on(values)
-            for end, value in zip(VERDICT_ENDS, verdict, strict=True):
-                found[f"{title}{end}"][at] = value
-    return pd.concat([frame, pd.DataFrame(found, index=frame.index)], axis=1)
+            values[at[:, None], m, [EDGE, P]] = edge_and_p(value, permuted)
 
 
 def _defined(values: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
@@ -171,7 +145,7 @@ def _defined(values: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]
 
 
 class Verdict(NamedTuple):
-    """Omnibus test of measures averaged over the splits; the columns of :data:`VERDICT_ENDS`.
+    """Omnibus test of measures averaged over the splits; its figures stand at :data:`VERDICT_AT`.
 
     Attributes
     ----------
@@ -211,17 +185,12 @@ def verdict_on(values: Sequence[NDArray[np.float64]]) -> Verdict:
     return Verdict(p_value, by, value, edge)
 
 
-def verdict_of(row: pd.Series) -> float:
-    """Return the p-value of the verdict in a row of a frame; NaN where none was tested."""
-    return float(row.get(f"{VERDICT}{P_VALUE}", np.nan))
-
-
 def is_link(p_value: float) -> bool:
     """Return whether a verdict shows a link, at 5 %; the mean of equal numbers may be rounded."""
     return p_value <= ALPHA + _ROUNDING
 
 
-def told_apart(path: pd.DataFrame, measure: str) -> NDArray[np.bool_]:
+def told_apart(path: pd.DataFrame) -> NDArray[np.bool_]:
     """Mark the points of one method's path through which a line may go, as noise can tell them apart.
 
     From the standard model on, a trained point is marked if its dependence is lower than that of the last
@@ -232,10 +201,10 @@ def told_apart(path: pd.DataFrame, measure: str) -> NDArray[np.bool_]:
     Parameters
     ----------
     path
-        Means over the splits, in the order of λ: columns ``share``, `measure` and its ``_se``, ``_floor`` and
-        ``_edge``.
+        Means of a measure over the splits, in the order of λ: columns ``share``, ``value``, ``se``, ``floor``
+        and ``edge``.
     """
-    columns = (path[f"{measure}{end}"].to_numpy(dtype=float) for end in ("", "_se", "_floor", EDGE))
+    columns = (path[figure].to_numpy(dtype=float) for figure in ("value", "se", "floor", "edge"))
     value, se, floor, edge = (np.nan_to_num(each) for each in columns)
     trained = np.flatnonzero(path["share"] == 0)
     marked, last = np.zeros(len(path), dtype=bool), trained[0]

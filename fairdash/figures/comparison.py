@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
 from fairdash.dependence import REGISTRY, LearnedFunctions
-from fairdash.figures.front import errors_in_words
+from fairdash.figures.front import on_axes
 from fairdash.figures.parts import Values, bold, dots, floor_rect, line, note
 from fairdash.figures.theme import Theme, escaped, faded, new_figure
 from fairdash.training.objectives import OBJECTIVES
@@ -124,12 +125,13 @@ def objectives_figure(
     """
     words: Values = {"title": "Both objectives side by side", "subtitle": subtitle, "x": "", "y": error_title}
     figure = new_figure(**words, theme=theme)
-    for k, (objective, frame) in enumerate(test.items()):
+    place = partial(on_axes, error=error, measure=measure, unit=unit, of_average=of_average)
+    paths = {objective: place(frame) for objective, frame in test.items()}
+    for k, (objective, frame) in enumerate(paths.items()):
         own = method if method in set(frame["method"]) else frame["method"].iloc[0]
         path = frame[frame["method"] == own].sort_values("lam")
-        path = path.assign(said=errors_in_words(path, error, unit, of_average))
-        _panel(figure, path, k, len(test), OBJECTIVES[objective].audited, measure, error, chosen_lam, theme)
-    errors = pd.concat([frame[error] for frame in test.values()])
+        _panel(figure, path, k, len(test), OBJECTIVES[objective].audited, measure, chosen_lam, theme)
+    errors = pd.concat([frame["y"] for frame in paths.values()])
     room = 0.12 * (float(errors.max() - errors.min()) or 1.0)
     return figure.update_yaxes(range=[float(errors.min()) - room, float(errors.max()) + room / 2])
 
@@ -141,7 +143,6 @@ def _panel(
     count: int,
     audited: str,
     measure: str,
-    error: str,
     chosen_lam: float,
     theme: Theme,
 ) -> None:
@@ -154,7 +155,7 @@ def _panel(
         shared = {"anchor": axes["xaxis"], "matches": "y", "showticklabels": False, "title": {"text": ""}}
         figure.layout[f"xaxis{number}"] = figure.layout.xaxis.to_plotly_json() | {"anchor": axes["yaxis"]}
         figure.layout[f"yaxis{number}"] = figure.layout.yaxis.to_plotly_json() | shared
-    low, high = min(float(path[measure].min()), 0.0), float(path[measure].max())
+    low, high = min(float(path["x"].min()), 0.0), float(path["x"].max())
     room = 0.06 * ((high - low) or 1.0)
     figure.layout[f"xaxis{number}"].update(
         domain=[k / count + (0.03 if k else 0), (k + 1) / count - (0 if k else 0.03)],
@@ -164,13 +165,13 @@ def _panel(
     )
     chosen, standard = path[path["lam"] == chosen_lam], path[path["lam"] == 0]
     if len(chosen):
-        edge = float(chosen[f"{measure}_edge"].iloc[0])
+        edge = float(chosen["edge"].iloc[0])
         figure.add_shape(floor_rect(low - room, edge, theme, panel=number))
         upright: Values = {"textangle": -90, "xanchor": "left", "yanchor": "bottom"}
         inside: Values = {"x": max(low, 0.0), "y": 0.02, "xref": on["xref"], "yref": f"{on['yref']} domain"}
         figure.add_annotation(note("noise floor", colour=theme.quiet, size=11, **inside, **upright))
     look: Values = {"name": f"{audited}s: blends", "colour": theme.chosen, "width": 2, "hover": ""}
-    figure.add_trace(line(path[measure], path[error], **look, **axes))
+    figure.add_trace(line(path["x"], path["y"], **look, **axes))
     for rows, colour, symbol, size, label in (
         (path[(path["share"] == 0) & (path["lam"] > 0)], theme.chosen, "circle", 8, "trained"),
         (standard, theme.standard, "diamond", 15, "standard"),
@@ -178,14 +179,14 @@ def _panel(
     ):
         is_large = size > 8
         points = dots(
-            rows[measure],
-            rows[error],
+            rows["x"],
+            rows["y"],
             name=f"{audited}s: {label}",
             colour=colour if is_large else faded(colour, 0.75),
             symbol=symbol,
             size=size,
             marker={"line": {"width": 1.5 if is_large else 0, "color": theme.veil}},
-            customdata=rows[["lam", f"{measure}_floor", f"{measure}_edge", "said"]].to_numpy(),
+            customdata=rows[["lam", "floor", "edge", "said"]].to_numpy(),
             hover=f"<b>λ = %{{customdata[0]:g}}</b><br>dependence of {audited}s %{{x:.3f}}"
             "<br>independence: %{customdata[1]:.3f} on average, 95 % below %{customdata[2]:.3f}"
             "<br>error %{customdata[3]}",
@@ -193,7 +194,7 @@ def _panel(
         )
         figure.add_trace(points)
         if is_large and len(rows):
-            x, y = float(rows[measure].iloc[0]), float(rows[error].iloc[0])
+            x, y = float(rows["x"].iloc[0]), float(rows["y"].iloc[0])
             # Towards the middle of the panel, the standard model's below it.
             is_right, is_standard = x > (low + high) / 2, symbol == "diamond"
             beside = {

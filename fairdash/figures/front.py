@@ -12,6 +12,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from fairdash.evaluation import pareto_efficient, told_apart, trained_points
+from fairdash.evaluation.figures import of_measure
 from fairdash.figures.labels import HEIGHT, WIDTHS, Axes, Box, Label, placed, shares
 from fairdash.figures.parts import Values, dots, errors, floor_rect, line, line_across, note
 from fairdash.figures.theme import OTHERS, REFERENCE, Theme, escaped, faded, figure_of, new_figure
@@ -71,7 +72,7 @@ def front_without_marks(
     test, single
         Means over the splits and single splits of :func:`fairdash.evaluation.assess_curve`, test rows.
     error, error_title, measure, measure_title
-        Columns along y and x, and their axis titles. The error is "rmse", in `unit`, or a share of the
+        Measures along y and x, and their axis titles. The error is "rmse", in `unit`, or a share of the
         average's.
     method
         The method in view: drawn in full, with standard errors and single splits.
@@ -90,13 +91,15 @@ def front_without_marks(
     figure = new_figure(
         title="What fairness costs", subtitle=subtitle, x=measure_title, y=error_title, theme=theme
     )
-    on_axes = partial(_on_axes, error=error, measure=measure, unit=unit, of_average=of_average)
+    place = partial(on_axes, error=error, measure=measure, unit=unit, of_average=of_average)
     trained = trained_points(test, standard_of=method)
-    best = pareto_efficient(trained["mse" if error == "rmse" else error], trained[measure])
-    trained, test, single = on_axes(trained).assign(best=best), on_axes(test), on_axes(single)
+    told = (of_measure(trained, each) for each in ("mse" if error == "rmse" else error, measure))
+    best = pareto_efficient(*(each["value"] for each in told))
+    trained, test, single = map(place, (trained, test, single))
+    trained = trained.assign(best=best)
     splits = single[(single["method"] == method) & (single["share"] == 0)]
     own = test[test["method"] == method]
-    besides = [on_axes(each) for each in (references, baselines) if each is not None and error in each]
+    besides = [place(each) for each in (references, baselines) if each is not None and len(each)]
     heights = pd.concat([each["y"] for each in (test, *_ends_of_bars(own))])
     axes = fit_axes(figure, pd.concat([each["x"] for each in (test, *besides)]), heights)
     words = _names_of_paths(test, theme)
@@ -199,7 +202,7 @@ def runs_front_figure(
     labels: list[Label] = []
     shown: list[pd.DataFrame] = []
     for k, (run, rows) in enumerate(paths):
-        own = _on_axes(rows.sort_values("lam"), error, measure, unit, run.of_average)
+        own = on_axes(rows.sort_values("lam", kind="stable"), error, measure, unit, run.of_average)
         name = f"{run.letter}: {PATHS[str(own['method'].iloc[0])].title}"
         look: Values = {"symbol": symbols[k % len(symbols)], "dash": dashes[k % len(dashes)]}
         look |= {"name": escaped(name), "colour": colours[k % len(colours)], "theme": theme}
@@ -211,25 +214,24 @@ def runs_front_figure(
     axes = fit_axes(figure, table["x"], pd.concat([each["y"] for each in _ends_of_bars(table)]))
     notes = _written(labels, axes=axes, points=table[["x", "y"]].to_numpy(dtype=float), theme=theme)
     # Left of the least of all edges no run finds a link.
-    floor = floor_rect(0, float(table[f"{measure}_edge"].min()), theme)
+    floor = floor_rect(0, float(table["edge"].min()), theme)
     return figure.update_layout(shapes=[floor], annotations=notes)
 
 
-def _on_axes(
+def on_axes(
     frame: pd.DataFrame, error: str, measure: str, unit: str = "", of_average: float = math.nan
 ) -> pd.DataFrame:
-    """The frame with x and y, their standard errors, floor and edge of x, and the error in words."""
-    named = {"x": measure, "y": error, "x_se": f"{measure}_se", "y_se": f"{error}_se"}
-    named |= {"x_floor": f"{measure}_floor", "x_edge": f"{measure}_edge"}
-    found = frame.assign(**{name: frame[column] for name, column in named.items() if column in frame})
-    return found.assign(said=errors_in_words(frame, error, unit, of_average))
+    """One row a model: a measure's figures, x and y, the error's standard error, and the error in words."""
+    across, errors = (of_measure(frame, each) for each in (measure, error))
+    found = across.assign(x=across["value"], y=errors["value"], y_se=errors.get("se", math.nan))
+    return found.assign(said=errors_in_words(found["y"], found["y_se"], unit, of_average))
 
 
-def errors_in_words(frame: pd.DataFrame, error: str, unit: str, of_average: float) -> list[str]:
-    """Return each row's error with its standard error and unit, and as a share of the average's error."""
+def errors_in_words(errors: pd.Series, se: pd.Series, unit: str, of_average: float) -> list[str]:
+    """Return each error with its standard error and unit, and as a share of the average's error."""
     said = []
-    for y, se in zip(frame[error], frame.get(f"{error}_se", frame[error] * math.nan), strict=True):
-        beside = f" ± {number(se)}" if math.isfinite(se) else ""
+    for y, own in zip(errors, se, strict=True):
+        beside = f" ± {number(own)}" if math.isfinite(own) else ""
         share = f" ({percent(y / of_average)} of the average's)" if of_average > 0 else ""
         said.append(f"{escaped(with_unit(number(y) + beside, unit))}{share}")
     return said
@@ -276,7 +278,7 @@ def _path(
     about: str = "",
 ) -> list[dict[str, Any]]:
     """A line through points that noise tells apart, the best trained points, and those beaten."""
-    path, width = path[told_apart(path, "x")], 2.5 if with_errors else 1.5
+    path, width = path[told_apart(path)], 2.5 if with_errors else 1.5
     traces = [
         line(path["x"], path["y"], name=f"{name}: path", colour=colour, width=width, dash=dash, hover="")
     ]
@@ -287,13 +289,13 @@ def _path(
         look: Values = {"colour": fill or colour, "symbol": symbol, "size": 9 if with_errors else 7}
         look |= {"marker": {"line": {"width": 1, "color": colour if fill else theme.text}}}
         for axis in ("x", "y") if with_errors else ():
-            bar, faint = rows[f"{axis}_se"].fillna(0.0), faded(colour, 0.35)
+            bar, faint = rows["se" if axis == "x" else "y_se"].fillna(0.0), faded(colour, 0.35)
             look[f"error_{axis}"] = errors(bar, colour=faint, thickness=1, width=0)
         points = dots(
             rows["x"],
             rows["y"],
             name=f"{name}{end}",
-            customdata=_told(rows, "lam", "n_splits", "x_floor", "x_se"),
+            customdata=_told(rows, "lam", "n_splits", "floor", "se"),
             hover=f"<b>{name}, λ = %{{customdata[1]:g}}</b>{about}{end}<br>mean of %{{customdata[2]}} splits"
             "<br>dependence %{x:.3f} ± %{customdata[4]:.3f} (floor %{customdata[3]:.3f})"
             "<br>error %{customdata[0]}",

@@ -37,7 +37,7 @@ LONG, QUICK, STUDIES = LANES = ("long", "quick", "studies")
 #: The one workflow: arguments are a job's place and which part of it.
 WORKFLOW = "carry_out"
 #: What a unit is: a change that makes older units useless changes this, and older jobs stay where they are.
-VERSION = "2"
+VERSION = "3"
 #: How often a lane's process looks for work, in seconds: a look takes milliseconds, at rest too.
 POLL = {LONG: 0.5, QUICK: 0.15, STUDIES: 0.3}
 

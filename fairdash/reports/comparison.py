@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from fairdash.dependence.omnibus import COMPONENTS
 from fairdash.errors import OptionError
 from fairdash.evaluation import (
-    CurvePoint,
     common_grid,
     curve_predictions,
     densities,
@@ -23,11 +22,13 @@ from fairdash.evaluation import (
     trained_points,
     transfers_by_group,
 )
+from fairdash.evaluation.figures import VERDICT
 from fairdash.evaluation.result import SweepResult
-from fairdash.evaluation.verdict import EDGE, FOUND_BY, VALUE, VERDICT, is_link, verdict_of
-from fairdash.reports.fronts import Front, Point, fronts_of, parse_point, point_of
+from fairdash.evaluation.verdict import is_link
+from fairdash.reports.fronts import Front, fronts_of, parse_point, point_of
 from fairdash.runs.store import Run
 from fairdash.training.crossvalidation import tuned_settings
+from fairdash.training.methods import THE_STANDARD, ModelKey
 from fairdash.training.objectives import OBJECTIVES, Objective
 from fairdash.training.split_kinds import SPLITS
 from fairdash.training.sweep import STANDARD, Sweep
@@ -75,8 +76,8 @@ class Comparison:
     fronts: Mapping[str, Front]
     objective: str
     measure: str
-    a: Point
-    b: Point
+    a: ModelKey
+    b: ModelKey
 
     @property
     def front(self) -> Front:
@@ -144,7 +145,7 @@ class Comparison:
         return label(self.sensitive_called, self.sensitive_unit)
 
     @property
-    def points(self) -> tuple[Point, ...]:
+    def points(self) -> tuple[ModelKey, ...]:
         """Points A and B; one point if they are the same model."""
         return (self.a,) if self.is_of_one_point else (self.a, self.b)
 
@@ -181,30 +182,30 @@ class Comparison:
     def s(self) -> Array:
         return self.result.sensitive[self.sensitive].to_numpy(dtype=float)
 
-    def called(self, point: Point) -> str:
+    def called(self, point: ModelKey) -> str:
         """Return the short name of A or B, with its method if the methods differ."""
         differ = not (self.a.is_standard or self.b.is_standard) and self.a.method != self.b.method
         return point.title if differ else point.name
 
-    def mean(self, figure: str, point: Point) -> float:
-        """Return a figure's mean over the splits, on test rows."""
-        return float(self.front.row(point)[figure])
+    def mean(self, measure: str, point: ModelKey) -> float:
+        """Return a measure's mean over the splits, on test rows."""
+        return self.front.figure(measure, point).value
 
-    def shown(self, figure: str, point: Point) -> str:
-        """Return a figure's mean with the digits that its standard error supports."""
-        row = self.front.row(point)
-        return number(float(row[figure]), error=float(row[f"{figure}_se"]))
+    def shown(self, measure: str, point: ModelKey) -> str:
+        """Return a measure's mean with the digits that its standard error supports."""
+        figure = self.front.figure(measure, point)
+        return number(figure.value, error=figure.se)
 
     @property
     def is_of_one_point(self) -> bool:
         """Return whether A and B are the same model."""
         return self.a == self.b or (self.a.is_standard and self.b.is_standard)
 
-    def edge(self, point: Point, measure: str | None = None) -> float:
+    def edge(self, point: ModelKey) -> float:
         """Return the largest mean without a link at 5 %; see :mod:`fairdash.evaluation.verdict`."""
-        return self.mean(f"{measure or self.measure}{EDGE}", point)
+        return self.front.figure(self.measure, point).edge
 
-    def has_link(self, point: Point) -> bool:
+    def has_link(self, point: ModelKey) -> bool:
         """Return the verdict: whether one test of several measures detects a link with the sensitive column.
 
         Where there was no test, the measure in view decides.
@@ -214,57 +215,55 @@ class Comparison:
             return self.mean(self.measure, point) > self.edge(point)
         return is_link(p_value)
 
-    def verdict_p(self, point: Point) -> float:
+    def verdict_p(self, point: ModelKey) -> float:
         """Return the p-value of the omnibus test; NaN where there was none."""
-        return verdict_of(self.front.row(point))
+        return self.front.figure(VERDICT, point).p
 
-    def found_by(self, point: Point) -> FoundBy | None:
+    def found_by(self, point: ModelKey) -> FoundBy | None:
         """Return the test's measure with the strongest evidence; None without a test."""
-        row = self.front.row(point)
-        place = float(row.get(f"{VERDICT}{FOUND_BY}", np.nan))
-        if np.isnan(place):
+        verdict = self.front.figure(VERDICT, point)
+        if np.isnan(verdict.by):
             return None
-        component = list(COMPONENTS.values())[int(place)]
+        component = list(COMPONENTS.values())[int(verdict.by)]
         called = component.called.format(u=f"the {self.objective_seen.audited}", v=self.sensitive_called)
         if self.classes_called and not called.startswith("the sum"):
             called = f"the square of {called}, summed over the classes,"
-        return FoundBy(called, float(row[f"{VERDICT}{VALUE}"]), float(row[f"{VERDICT}{EDGE}"]))
+        return FoundBy(called, verdict.value, verdict.edge)
 
     @property
-    def noise_begins(self) -> Point | None:
+    def noise_begins(self) -> ModelKey | None:
         """First trained point of B's method at which neither verdict nor measure in view finds a link."""
         front, method = self.front, self.b.method
-        own = trained_points(front.test, standard_of=method)
+        own = trained_points(front.rows(self.measure), standard_of=method)
         lams = own.loc[own["method"] == method, "lam"].sort_values()
-        points = (Point(method, lam) for lam in lams)
+        points = (ModelKey(method, lam) for lam in lams)
         within = (each for each in points if self.mean(self.measure, each) <= self.edge(each))
         return next((each for each in within if not self.has_link(each)), None)
 
-    def error_in_words(self, point: Point) -> str:
+    def error_in_words(self, point: ModelKey) -> str:
         """Return the error in the target's unit where it is squared, else as a share of the average's."""
         if self.front.error != "mse":
             return self.shown(self.front.error, point)
         return with_unit(number(self.mean("rmse", point)), self.unit)
 
-    def curve_point(self, point: Point) -> CurvePoint:
+    def curve_point(self, point: ModelKey) -> ModelKey:
         """Return the trained weights between which a point lies."""
-        stops = points_of_plan(self.plan) if point.method in self.plan.methods else ()
-        found = [stop for stop in stops if stop.lam == point.lam]
-        return found[0] if found else CurvePoint(0.0, 0.0, 0.0, 0.0)
+        stops = points_of_plan(self.plan, point.method) if point.method in self.plan.methods else ()
+        return next((stop for stop in stops if stop == point), THE_STANDARD)
 
-    def predictions(self, point: Point) -> Mapping[int, Array]:
+    def predictions(self, point: ModelKey) -> Mapping[int, Array]:
         """Return a map of splits to a point's predictions (n,)."""
         if point not in self._predictions:
             self._predictions[point] = curve_predictions(
-                self.result.predictions, self.result.members, self._path_of(point), self.curve_point(point)
+                self.result.predictions, self.result.members, self.curve_point(point)
             )
         return self._predictions[point]
 
     @cached_property
-    def _predictions(self) -> dict[Point, Mapping[int, Array]]:
+    def _predictions(self) -> dict[ModelKey, Mapping[int, Array]]:
         return {}
 
-    def profile(self, point: Point, *, objective: str | None = None) -> pd.DataFrame:
+    def profile(self, point: ModelKey, *, objective: str | None = None) -> pd.DataFrame:
         """Return averages of predictions or residuals, by the objective, per quantile of the column."""
         key = point, objective or self.objective
         if key not in self._profiles:
@@ -272,10 +271,10 @@ class Comparison:
         return self._profiles[key]
 
     @cached_property
-    def _profiles(self) -> dict[tuple[Point, str], pd.DataFrame]:
+    def _profiles(self) -> dict[tuple[ModelKey, str], pd.DataFrame]:
         return {}
 
-    def _profile(self, point: Point, objective: str) -> pd.DataFrame:
+    def _profile(self, point: ModelKey, objective: str) -> pd.DataFrame:
         predictions = self.predictions(point)
         seen = OBJECTIVES[objective]
         values = seen.audit(np.stack(list(predictions.values())), self.result.target)
@@ -308,13 +307,13 @@ class Comparison:
             changes.append(np.average(np.abs(b[j][rows] - a[j][rows]), weights=weight))
         return float(np.mean(changes))
 
-    def spreads(self) -> dict[Point, pd.DataFrame]:
+    def spreads(self) -> dict[ModelKey, pd.DataFrame]:
         """Return densities by thirds of the column, for the objective, on the first split's test rows."""
         seen = {point: self.audited_of_first_split(point) for point in (self.a, self.b)}
         grid = common_grid(*(u for u, _ in seen.values()))
         return {point: densities(u, s, grid=grid) for point, (u, s) in seen.items()}
 
-    def audited_of_first_split(self, point: Point) -> tuple[Array, Array]:
+    def audited_of_first_split(self, point: ModelKey) -> tuple[Array, Array]:
         """Return U and s on the test rows of the first split with this point."""
         split, y_pred = next(iter(self.predictions(point).items()))
         rows = self.result.splits[split].test
@@ -362,17 +361,11 @@ class Comparison:
 
         More error it never has: see :func:`fairdash.evaluation.tradeoff_curve`.
         """
-        curve_point = self.curve_point(self.b)
-        if curve_point.is_trained:
+        blend = self.curve_point(self.b)
+        if blend.is_trained:
             return False
-        ends = [
-            self.mean(self.measure, Point(self.b.method, lam)) for lam in (curve_point.low, curve_point.high)
-        ]
-        return self.mean(self.measure, self.b) > max(ends)
-
-    def _path_of(self, point: Point) -> str:
-        """Return the method whose path holds the point: any one holds the standard model."""
-        return point.method if point.method in self.front.methods else self.front.methods[0]
+        ends = (ModelKey(blend.method, lam) for lam in (blend.low, blend.high))
+        return self.mean(self.measure, self.b) > max(self.mean(self.measure, end) for end in ends)
 
 
 def parse_comparison(

@@ -19,10 +19,9 @@ from fairdash.figures.blocks import Block
 from fairdash.figures.theme import Theme
 from fairdash.reports import pictures, tables, words
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import Point
 from fairdash.reports.words import named, nothing_learned, of_values
 from fairdash.training.device import TITLES
-from fairdash.training.methods import PATHS, apart_in_words
+from fairdash.training.methods import PATHS, ModelKey, apart_in_words
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.split_kinds import SPLITS
 from fairdash.utils.classes import attributes_of
@@ -111,7 +110,7 @@ def of_points(comparison: Comparison) -> list[str]:
     """Describe A and B."""
     lines = []
     for letter, point in (("A", comparison.a), ("B", comparison.b)):
-        kind = "trained" if comparison.curve_point(point).is_trained else _blend(comparison, point)
+        kind = "trained" if comparison.curve_point(point).is_trained else blended(comparison, point)
         lines.append(
             f"{letter}: {named(point)}." if point.is_standard else f"{letter}: {point.title}, {kind}."
         )
@@ -134,7 +133,7 @@ def unsaid(comparison: Comparison) -> list[str]:
         "The run had one split. Another split would give different figures.": n_splits == 1,
         f"The models were trained for {OBJECTIVES[comparison.plan.objective].title.lower()}. Models trained "
         f"for {seen.title.lower()} would differ.": comparison.objective != comparison.plan.objective,
-        f"This point is {_blend(comparison, point)}. A model trained at λ = {point.lam:g} would differ.": (
+        f"This point is {blended(comparison, point)}. A model trained at λ = {point.lam:g} would differ.": (
             not comparison.curve_point(point).is_trained
         ),
         apart_in_words(point.method, len(attributes_of(comparison.result.sensitive))): True,
@@ -263,7 +262,8 @@ def limits(comparison: Comparison) -> list[str]:
     return [sentence for sentence, holds in sentences.items() if holds]
 
 
-def _blend(comparison: Comparison, point: Point) -> str:
+def blended(comparison: Comparison, point: ModelKey) -> str:
+    """Return what a point blends: shares of two trained models."""
     place = comparison.curve_point(point)
     rest = "the standard model" if place.low == 0 else f"the one at λ = {place.low:g}"
     share = percent(place.share, decimals=0)

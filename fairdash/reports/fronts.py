@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -22,16 +22,16 @@ from fairdash.evaluation import (
     of_sensitive,
     summarise_splits,
 )
+from fairdash.evaluation.figures import Figure, figures_of, of_measure
 from fairdash.evaluation.quantile_profile import DEFAULT_GROUPS, LARGEST_NUMBER_OF_GROUPS
 from fairdash.evaluation.result import SweepResult
 from fairdash.training.baselines import MEAN, PRICE
-from fairdash.training.methods import FAIR_TARIFF, PATHS
+from fairdash.training.methods import FAIR_TARIFF, STANDARD, THE_STANDARD, ModelKey
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.sweep import STANDARD
 from fairdash.utils.registry import get_entry
 from fairdash.utils.text import label
 
-#: Column of a frame to what it is, as an axis title.
+#: Measure of error to what it is, as an axis title.
 ERROR_TITLES: Mapping[str, str] = MappingProxyType(
     {
         "mse": "Test error (MSE ÷ the average's)",
@@ -40,29 +40,6 @@ ERROR_TITLES: Mapping[str, str] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True)
-class Point:
-    """Point on a method's path; λ = 0 is the standard model, whatever the method."""
-
-    method: str
-    lam: float
-
-    @property
-    def is_standard(self) -> bool:
-        return self.lam == 0 or self.method == STANDARD
-
-    @property
-    def name(self) -> str:
-        """Short name for a chart's line."""
-        return "standard model" if self.is_standard else f"λ = {self.lam:g}"
-
-    @property
-    def title(self) -> str:
-        """Name that distinguishes methods."""
-        return self.name if self.is_standard else f"{PATHS[self.method].title}, λ = {self.lam:g}"
-
-
-THE_STANDARD = Point(STANDARD, 0.0)
 #: Points that are shown beside a price that exists.
 MOST = 3
 #: A number and its standard error, NaN where there is none.
@@ -79,34 +56,10 @@ def mean_over_splits(draws: NDArray[np.float64], *, test_to_train: float) -> Est
     return float(np.mean(draws)), error
 
 
-def _errors_of_average(baselines: pd.DataFrame) -> pd.DataFrame:
-    """Error of the training rows' average on each split's test rows, by split.
-
-    Columns ``mse`` and ``deviance``: 1, but in runs whose errors were divided by the average's error on the
-    training rows.
-    """
-    if baselines.empty:
-        return pd.DataFrame({error: pd.Series(dtype=float) for error in ERROR_TITLES})
-    own = baselines[(baselines["method"] == MEAN) & (baselines["part"] == "test")].set_index("split")
-    return pd.DataFrame({error: own.get(error, 1.0) for error in ERROR_TITLES}, index=own.index)
-
-
-def _against_average(figures: pd.DataFrame, of_average: pd.DataFrame) -> pd.DataFrame:
-    """Return the figures with test errors divided by the average's on the same rows."""
-    if figures.empty or of_average.empty:
-        return figures
-    test = figures["part"] == "test"
-    found = {}
-    for error in (each for each in ERROR_TITLES if each in figures):
-        units = figures["split"].map(of_average[error]).fillna(1.0)
-        found[error] = figures[error] / units.where(test & (units > 0), 1.0)
-    return figures.assign(**found)
-
-
-def _least_error(references: pd.DataFrame) -> Estimate:
-    """Error of the barycentre at full strength, from the references' means."""
-    whole = references.query(WHOLE_BARYCENTRE)
-    return (float(whole["mse"].iloc[0]), float(whole["mse_se"].iloc[0])) if len(whole) else UNKNOWN
+def least_error_of(references: pd.DataFrame, error: str) -> Estimate:
+    """Error of the barycentre at full strength, from the references' means; :data:`UNKNOWN` without one."""
+    whole = of_measure(references, error).query(WHOLE_BARYCENTRE)
+    return (float(whole["value"].iloc[0]), float(whole["se"].iloc[0])) if len(whole) else UNKNOWN
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +71,8 @@ class Front:
     objective, sensitive
         Id of the objective, and the sensitive column.
     test, validation
-        Means over the splits with standard errors, one row a method and stop; `validation` may be empty.
+        Means over the splits with standard errors, one row a method, stop and measure
+        (:func:`fairdash.evaluation.summarise_splits`); `validation` may be empty.
     single
         Test figures of every split.
     references
@@ -153,53 +107,50 @@ class Front:
     @classmethod
     def of(cls, result: SweepResult, *, objective: str, sensitive: str) -> Front:
         """Make a front from a run's result."""
-        baselines = of_sensitive(result.baselines.get(objective, pd.DataFrame()), sensitive)
-        of_average = _errors_of_average(baselines)
-        path = _against_average(of_sensitive(result.paths[objective], sensitive), of_average)
-        baselines = _against_average(baselines, of_average)
-        tariffs = baselines[baselines["method"] == FAIR_TARIFF] if len(baselines) else baselines
-        baselines = baselines[baselines["part"] == "test"] if len(baselines) else baselines
-        summary = summarise_splits(path, test_to_train=result.test_to_train)
+        summarise = partial(summarise_splits, test_to_train=result.test_to_train)
+        path = of_sensitive(result.paths[objective], sensitive)
+        baselines = of_sensitive(result.baselines.get(objective, path.iloc[:0]), sensitive)
+        summary = summarise(path)
         references, price = summary.iloc[:0], UNKNOWN
         if result.references is not None and not OBJECTIVES[objective].uses_target:
-            references = _against_average(result.references, of_average)
-            references = summarise_splits(references, test_to_train=result.test_to_train)
+            references = summarise(of_sensitive(result.references, sensitive))
             if result.price is not None:
-                units = of_average["mse"].reindex(range(len(result.price)), fill_value=1.0).to_numpy()
-                price = mean_over_splits(result.price / units, test_to_train=result.test_to_train)
+                price = mean_over_splits(result.price, test_to_train=result.test_to_train)
         s = result.sensitive[sensitive].to_numpy(dtype=float)
         parts = [split.test for split in result.splits]
         return cls(
             objective=objective,
             sensitive=sensitive,
-            test=summary[summary["part"] == "test"].reset_index(drop=True),
-            validation=summary[summary["part"] == "validation"].reset_index(drop=True),
-            single=path[path["part"] == "test"].reset_index(drop=True),
+            test=summary[summary["part"] == "test"],
+            validation=summary[summary["part"] == "validation"],
+            single=path[path["part"] == "test"],
             references=references,
             price=price,
-            least_error=UNKNOWN if math.isnan(price[0]) else _least_error(references),
-            baselines=summarise_splits(baselines, test_to_train=result.test_to_train)
-            if len(baselines)
-            else baselines,
-            tariffs=tariffs,
+            least_error=UNKNOWN if math.isnan(price[0]) else least_error_of(references, "mse"),
+            baselines=summarise(baselines[baselines["part"] == "test"]),
+            tariffs=baselines[baselines["method"] == FAIR_TARIFF],
             groups=merged_groups(s, parts, n_groups=LARGEST_NUMBER_OF_GROUPS),
             fifths=merged_groups(s, parts, n_groups=DEFAULT_GROUPS),
         )
 
+    @cached_property
+    def _measured(self) -> set[str]:
+        return set(self.test["measure"])
+
     @property
     def measures(self) -> list[str]:
         """Ids of the measures with figures."""
-        return [id for id in REGISTRY if id in self.test]
+        return [id for id in REGISTRY if id in self._measured]
 
     @property
     def default_measure(self) -> str:
         """Measure shown by default."""
-        return DEFAULT_MEASURE if DEFAULT_MEASURE in self.test else self.measures[0]
+        return DEFAULT_MEASURE if DEFAULT_MEASURE in self._measured else self.measures[0]
 
     @property
     def error(self) -> str:
-        """Column of the prediction error: the training loss."""
-        return "deviance" if "deviance" in self.test else "mse"
+        """Measure of the prediction error: the training loss."""
+        return "deviance" if "deviance" in self._measured else "mse"
 
     @property
     def error_title(self) -> str:
@@ -208,11 +159,11 @@ class Front:
 
     @property
     def error_shown(self) -> str:
-        """Column of the error in charts and sentences: in the target's unit where it is squared."""
+        """Measure of the error in charts and sentences: in the target's unit where it is squared."""
         return "rmse" if self.error == "mse" else self.error
 
     def axis_of_error(self, unit: str) -> dict[str, Any]:
-        """Column of the error in charts, its axis title and its unit."""
+        """Measure of the error in charts, its axis title and its unit."""
         if self.error != "mse":
             return {"error": self.error, "error_title": self.error_title, "unit": ""}
         return {"error": "rmse", "error_title": label("Test error, RMSE", unit), "unit": unit}
@@ -221,27 +172,40 @@ class Front:
     def methods(self) -> list[str]:
         return list(self.test["method"].unique())
 
-    @property
+    @cached_property
     def error_of_mean(self) -> float:
         """Error of the training average on the test rows; NaN if not known."""
-        if self.baselines.empty:
-            return float("nan")
-        return float(self.baselines.loc[self.baselines["method"] == MEAN, self.error].iloc[0])
+        return self._of_mean(self.error)
 
-    @property
+    @cached_property
     def rmse_of_mean(self) -> float:
         """Root mean squared error of the training average, in the target's unit; NaN for another loss."""
-        if self.baselines.empty or self.error != "mse":
-            return float("nan")
-        return float(self.baselines.loc[self.baselines["method"] == MEAN, "rmse"].iloc[0])
+        return self._of_mean("rmse") if self.error == "mse" else math.nan
 
-    def row(self, point: Point) -> pd.Series:
-        """Return the test figures of a point."""
+    def _of_mean(self, error: str) -> float:
+        own = of_measure(self.baselines, error)
+        return float(own.loc[own["method"] == MEAN, "value"].iloc[0]) if len(own) else math.nan
+
+    def rows(self, measure: str) -> pd.DataFrame:
+        """Return the test figures of a measure or error, one row a method and stop."""
+        if measure not in self._tables:
+            self._tables[measure] = of_measure(self.test, measure)
+        return self._tables[measure]
+
+    @cached_property
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return {}
+
+    def figure(self, measure: str, point: ModelKey) -> Figure:
+        """Return the test figures of a measure at a point; NaN if it was not measured."""
+        if measure not in self._measured:
+            return Figure(math.nan)
         # The standard model stands in every path.
-        place = self._places.get((point.method, point.lam), self._places.get((None, point.lam)))
-        if place is None:
-            raise IndexError(f"no figures at {point}")
-        return self.test.iloc[place]
+        found = self._figures.get((measure, point.method, point.lam))
+        found = found or self._figures.get((measure, None, point.lam))
+        if found is None:
+            raise IndexError(f"no {measure} at {point}")
+        return found
 
     @cached_property
     def opening(self) -> float:
@@ -254,15 +218,17 @@ class Front:
         """
         measure, method = self.default_measure, self.methods[0]
         if len(self.validation):
-            rows = self.validation[self.validation["method"] == method].sort_values("lam")
+            rows = of_measure(self.validation, measure)
+            rows = rows[rows["method"] == method].sort_values("lam")
             # Floors are of test rows alone, which are about as many.
-            top, floor = rows[measure].iloc[0], self.test[f"{measure}_floor"].mean()
+            top, floor = rows["value"].iloc[0], self.rows(measure)["floor"].mean()
             if top > floor:
-                gone = (top - rows[measure]) / (top - floor)
+                gone = (top - rows["value"]) / (top - floor)
                 is_middle = (rows["share"] == 0) & gone.between(1 / 3, 2 / 3)
                 stops = rows[is_middle] if is_middle.any() else rows
                 return float(stops["lam"].loc[(gone[stops.index] - 0.5).abs().idxmin()])
-        trained = self.test.loc[(self.test["method"] == method) & (self.test["share"] == 0), "lam"]
+        stops = self.rows(measure)
+        trained = stops.loc[(stops["method"] == method) & (stops["share"] == 0), "lam"]
         return float(trained.sort_values().iloc[len(trained) // 2])
 
     @cached_property
@@ -271,12 +237,13 @@ class Front:
         return {}
 
     @cached_property
-    def _places(self) -> dict[tuple[str | None, float], int]:
-        """Method and λ to the first row of theirs; no method stands for any."""
-        found: dict[tuple[str | None, float], int] = {}
-        for place, (method, lam) in enumerate(zip(self.test["method"], self.test["lam"], strict=True)):
-            found.setdefault((method, lam), place)
-            found.setdefault((None, lam), place)
+    def _figures(self) -> dict[tuple[str, str | None, float], Figure]:
+        """Measure, method and λ to the first figures of theirs; no method stands for any."""
+        found: dict[tuple[str, str | None, float], Figure] = {}
+        keys = zip(self.test["measure"], self.test["method"], self.test["lam"], strict=True)
+        for (measure, method, lam), figure in zip(keys, figures_of(self.test), strict=True):
+            found.setdefault((measure, method, lam), figure)
+            found.setdefault((measure, None, lam), figure)
         return found
 
 
@@ -285,7 +252,7 @@ def fronts_of(result: SweepResult, *, sensitive: str) -> dict[str, Front]:
     return {each: Front.of(result, objective=each, sensitive=sensitive) for each in result.paths}
 
 
-def parse_point(front: Front, text: str) -> Point:
+def parse_point(front: Front, text: str) -> ModelKey:
     """Parse ``"standard"``, or a method and a weight such as ``"hgr_nn:0.5"``, into a point.
 
     Raises
@@ -293,12 +260,12 @@ def parse_point(front: Front, text: str) -> Point:
     OptionError
         The front has no such point.
     """
-    method, _, lam = text.partition(":")
-    point = THE_STANDARD if text == STANDARD else point_of(front, method, _number(lam))
+    asked = ModelKey.parse(text)
+    point = asked if text == STANDARD else point_of(front, asked.method, asked.lam)
     return THE_STANDARD if point.is_standard else point
 
 
-def point_of(front: Front, method: str, lam: float) -> Point:
+def point_of(front: Front, method: str, lam: float) -> ModelKey:
     """Return the point of a method's path at this weight, of which six digits suffice.
 
     Raises
@@ -307,8 +274,9 @@ def point_of(front: Front, method: str, lam: float) -> Point:
         The front has no such point.
     """
     get_entry({id: id for id in front.methods}, method, option="method")
-    there = front.test.loc[front.test["method"] == method, "lam"]
-    found = [Point(method, float(each)) for each in there if f"{each:g}" == f"{lam:g}"]
+    stops = front.rows(front.error)
+    there = stops.loc[stops["method"] == method, "lam"]
+    found = [ModelKey(method, float(each)) for each in there if f"{each:g}" == f"{lam:g}"]
     if found:
         return found[0]
     nearest = sorted(there, key=lambda each: abs(each - lam))[:3]
@@ -317,17 +285,6 @@ def point_of(front: Front, method: str, lam: float) -> Point:
         f"The nearest are {', '.join(f'{each:g}' for each in sorted(nearest))}.",
         column="lam",
     )
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise OptionError.of(
-            f"“{text}” is not a weight",
-            "Name a method and a weight, such as hgr_nn:0.5, or standard.",
-            column="against",
-        ) from None
 
 
 def nearest_points(front: Front) -> pd.DataFrame:
@@ -341,14 +298,13 @@ def nearest_points(front: Front) -> pd.DataFrame:
         error and of dependence, the price's with them, are each 1 long. Where the run's data had no existing
         price, points from one end of the front to the other, in the order of λ.
     """
-    price = front.baselines[front.baselines["method"] == PRICE] if len(front.baselines) else front.baselines
-    table = pd.concat([price, front.test], ignore_index=True)
-    measure = front.default_measure
-    columns = {
-        **{"method": "method", "lam": "lam", front.error: "error", f"{front.error}_se": "error_se"},
-        **{measure: "dependence", f"{measure}_se": "dependence_se", f"{measure}_floor": "floor"},
-    }
-    table = table[list(columns)].rename(columns=columns)
+    price = front.baselines[front.baselines["method"] == PRICE]
+    error, own = (
+        pd.concat([of_measure(rows, each) for rows in (price, front.test) if len(rows)], ignore_index=True)
+        for each in (front.error, front.default_measure)
+    )
+    table = error[["method", "lam"]].assign(error=error["value"], error_se=error["se"])
+    table = table.assign(dependence=own["value"], dependence_se=own["se"], floor=own["floor"])
     if price.empty:
         ordered = table.sort_values("lam", kind="stable", ignore_index=True)
         return ordered.iloc[np.unique(np.linspace(0, len(ordered) - 1, MOST + 1).round().astype(int))]

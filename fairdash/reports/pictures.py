@@ -16,7 +16,8 @@ from fairdash.figures.labels import Label
 from fairdash.figures.theme import OTHERS, Theme
 from fairdash.reports import words
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import THE_STANDARD, UNKNOWN, WHOLE_BARYCENTRE, Front, Point
+from fairdash.reports.fronts import UNKNOWN, Front, least_error_of
+from fairdash.training.methods import THE_STANDARD, ModelKey
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.utils.text import counted, label, number
 
@@ -62,7 +63,7 @@ def front(comparison: Comparison, *, theme: Theme) -> Picture:
     """Return the front: all methods, prices beside them, noise floor and both points, with their figures."""
     front, symbol = comparison.front, REGISTRY[comparison.measure].symbol
     method = comparison.b.method if comparison.b.method in front.methods else front.methods[0]
-    noise = replace(comparison, b=Point(method, 0.0)).noise_begins
+    noise = replace(comparison, b=ModelKey(method, 0.0)).noise_begins
     base = _front_without_marks(
         front,
         measure=comparison.measure,
@@ -95,14 +96,14 @@ def front(comparison: Comparison, *, theme: Theme) -> Picture:
     return Picture("front", with_marks(base, marks, edge=edge, theme=theme), alt)
 
 
-def _place(comparison: Comparison, point: Point) -> tuple[float, float]:
+def _place(comparison: Comparison, point: ModelKey) -> tuple[float, float]:
     """Dependence and error of a point, as the front draws them."""
     return comparison.mean(comparison.measure, point), comparison.mean(comparison.front.error_shown, point)
 
 
-def _mark(comparison: Comparison, point: Point, text: str, colour: str, symbol: str) -> Label:
+def _mark(comparison: Comparison, point: ModelKey, text: str, colour: str, symbol: str) -> Label:
     x, y = _place(comparison, point)
-    is_hollow = bool(comparison.front.row(point)["share"])
+    is_hollow = not comparison.curve_point(point).is_trained
     return Label(x=x, y=y, text=text, colour=colour, symbol=symbol, is_hollow=is_hollow)
 
 
@@ -112,8 +113,7 @@ def _front_without_marks(front: Front, *, unit: str, **view: Any) -> Mapping[str
     if key not in front.drawn:
         least_error = UNKNOWN
         if front.error_shown == "rmse" and not math.isnan(front.least_error[0]):
-            whole = front.references.query(WHOLE_BARYCENTRE).iloc[0]
-            least_error = float(whole["rmse"]), float(whole["rmse_se"])
+            least_error = least_error_of(front.references, "rmse")
         figure = front_without_marks(
             front.test,
             front.single,

@@ -9,17 +9,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
-from fairdash.dependence import REGISTRY
 from fairdash.dependence.grouping import as_groups
 from fairdash.errors import OptionError
-from fairdash.evaluation import group_averages, summarise_splits
+from fairdash.evaluation import group_averages, of_sensitive, summarise_splits
+from fairdash.evaluation.figures import ERRORS
 from fairdash.figures import data as data_figures
 from fairdash.figures.theme import theme_of
 from fairdash.reports import pictures
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import THE_STANDARD, UNKNOWN, Point, fronts_of
+from fairdash.reports.fronts import UNKNOWN, fronts_of
+from fairdash.training.methods import THE_STANDARD, ModelKey
 from fairdash.training.sweep import STANDARD
 from fairdash.utils.registry import get_entry
 
@@ -75,8 +77,10 @@ def front(
             column="methods",
         )
     together = sensitive is None and len(result.sensitive.columns) > 1
-    if together and any(id in result.frame for id in REGISTRY):
-        frames, paths, baselines = map(_of_all_columns, (result.frames, result.paths, result.baselines))
+    first = str(result.sensitive.columns[0])
+    frames = _of_all_columns(result.frames, first)
+    if together and (frames[result.objective]["column"] == first).any():
+        paths, baselines = (_of_all_columns(each, first) for each in (result.paths, result.baselines))
         both = replace(result, frames=frames, paths=paths, baselines=baselines)
         seen = _compared(both, method, 0.0, None)
         seen_front = replace(seen.front, sensitive="the sensitive attribute")
@@ -85,7 +89,8 @@ def front(
         seen_front = seen.front
     prices = seen_front.references.iloc[:0]
     if references is not None:
-        own = references.frame[references.frame["part"] == "test"]
+        own = references.figures[references.figures["part"] == "test"]
+        own = of_sensitive(own, first if sensitive is None else sensitive)
         prices = summarise_splits(own, test_to_train=result.test_to_train)
     benchmarks = seen_front.baselines if dataset is not None else seen_front.baselines.iloc[:0]
     drawn = replace(seen_front, references=prices, baselines=benchmarks, least_error=UNKNOWN)
@@ -197,15 +202,17 @@ def _compared(
         objective=result.objective,
         measure=fronts[result.objective].default_measure,
         a=THE_STANDARD,
-        b=Point(method, get_entry(lams, chosen, option="lam")),
+        b=ModelKey(method, get_entry(lams, chosen, option="lam")),
     )
 
 
-def _of_all_columns(frames: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Return the figures of all sensitive columns together, without those of each."""
-    return {
-        name: frame.loc[:, ~frame.columns.str.contains("[", regex=False)] for name, frame in frames.items()
-    }
+def _of_all_columns(tables: Mapping[str, pd.DataFrame], name: str) -> dict[str, pd.DataFrame]:
+    """Return the figures of all sensitive columns together, as those of one of that name."""
+    found = {}
+    for objective, table in tables.items():
+        own = table[table["column"] == ""]
+        found[objective] = own.assign(column=np.where(own["measure"].isin(ERRORS), "", name))
+    return found
 
 
 def _sensitive(columns: Iterable[str], column: str | None) -> str:

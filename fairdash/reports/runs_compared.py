@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import pandas as pd
 
 from fairdash.dependence import REGISTRY
+from fairdash.evaluation import trained_points
+from fairdash.evaluation.figures import VERDICT
 from fairdash.evaluation.result import SweepResult
-from fairdash.evaluation.verdict import EDGE, verdict_of
 from fairdash.reports.fronts import Front
 from fairdash.runs.store import RunSpec
-from fairdash.training.methods import PATHS
+from fairdash.training.methods import PATHS, ModelKey
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD
 from fairdash.utils.text import few
@@ -76,26 +77,25 @@ def table_of(runs: Sequence[ComparedRun], fronts: Sequence[Front], *, measure: s
     parts = []
     symbol = REGISTRY[measure].symbol
     for run, front in zip(runs, fronts, strict=True):
-        rows = front.test[front.test["share"] == 0]
-        # The standard model begins every method's path.
-        rows = rows[~((rows["lam"] == 0) & rows.duplicated("lam"))]
+        every = (front.rows(each) for each in (front.error, measure))
+        rows, own = (trained_points(each, standard_of=front.methods[0]) for each in every)
+        points = [ModelKey(method, lam) for method, lam in zip(rows["method"], rows["lam"], strict=True)]
         parts.append(
             pd.DataFrame(
                 {
                     "Run": run.letter,
                     "Name": run.title,
                     "Method": [
-                        PATHS[STANDARD if lam == 0 else method].title
-                        for method, lam in zip(rows["method"], rows["lam"], strict=True)
+                        PATHS[STANDARD if point.is_standard else point.method].title for point in points
                     ],
                     "λ": rows["lam"].to_numpy(),
                     "Splits": rows["n_splits"].to_numpy(),
-                    "Test error": rows[front.error].to_numpy(),
-                    "± of error": rows[f"{front.error}_se"].to_numpy(),
-                    symbol: rows[measure].to_numpy(),
-                    f"± of {symbol}": rows[f"{measure}_se"].to_numpy(),
-                    "Independence below": rows[f"{measure}{EDGE}"].to_numpy(),
-                    "Link? p of one test": [verdict_of(row) for _, row in rows.iterrows()],
+                    "Test error": rows["value"].to_numpy(),
+                    "± of error": rows["se"].to_numpy(),
+                    symbol: own["value"].to_numpy(),
+                    f"± of {symbol}": own["se"].to_numpy(),
+                    "Independence below": own["edge"].to_numpy(),
+                    "Link? p of one test": [front.figure(VERDICT, point).p for point in points],
                 }
             )
         )

@@ -13,13 +13,13 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from fairdash.dependence import REGISTRY
-from fairdash.evaluation import CurvePoint, blended_profiles, points_of_plan
+from fairdash.evaluation import blended_profiles, points_of_plan
 from fairdash.figures.parts import lists, plain
 from fairdash.figures.theme import Theme, escaped
 from fairdash.reports import pictures, words
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import Point
 from fairdash.reports.strength import shows_nothing
+from fairdash.training.methods import ModelKey
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.utils.text import number, percent, span, with_unit
 
@@ -42,7 +42,7 @@ class Stops:
         (P, 4) what the four cards say, and what stands below it.
     """
 
-    points: tuple[Point, ...]
+    points: tuple[ModelKey, ...]
     lams: tuple[str, ...]
     mean: Array
     low: Array
@@ -55,16 +55,15 @@ def stops_of(comparison: Comparison) -> Stops:
     """Return all points of B's method, wherever B lies among them."""
     method, front = comparison.b.method, comparison.front
     there = set(front.test.loc[front.test["method"] == method, "lam"])
-    stops = points_of_plan(comparison.plan)
-    kept = [each if each.lam in there else CurvePoint(0.0, 0.0, 0.0, 0.0) for each in stops]
+    stops = points_of_plan(comparison.plan, method)
+    points = tuple(each if each.lam in there else ModelKey(method, 0.0) for each in stops)
     profiles: list[Array] = []
     moved: list[float] = []
-    for (low, high), between in groupby(kept, key=lambda each: (each.low, each.high)):
+    for (low, high), between in groupby(points, key=lambda each: (each.low, each.high)):
         shares = np.array([each.share for each in between])
-        found = _between(comparison, Point(method, low), Point(method, high), shares)
+        found = _between(comparison, ModelKey(method, low), ModelKey(method, high), shares)
         profiles.extend(np.stack(found[:3], axis=1))
         moved.extend(found[3])
-    points = tuple(Point(method, each.lam) for each in kept)
     cards = [
         four_numbers(replace(comparison, b=point), mean_change=change)
         for point, change in zip(points, moved, strict=True)
@@ -82,7 +81,7 @@ def stops_of(comparison: Comparison) -> Stops:
 
 
 def _between(
-    comparison: Comparison, low: Point, high: Point, shares: Array
+    comparison: Comparison, low: ModelKey, high: ModelKey, shares: Array
 ) -> tuple[Array, Array, Array, Array]:
     """Profiles of blends of two models, (P, G) each, and how far each moves predictions from A's, (P,)."""
     result, seen = comparison.result, comparison.objective_seen
@@ -127,7 +126,7 @@ def four_numbers(comparison: Comparison, *, mean_change: float | None = None) ->
             "FairQuant",
             with_unit(comparison.shown("fairquant", comparison.b), comparison.unit),
             "noise floor "
-            f"{with_unit(number(comparison.mean('fairquant_floor', comparison.b)), comparison.unit)}",
+            f"{with_unit(number(comparison.front.figure('fairquant', comparison.b).floor), comparison.unit)}",
             "Mean distance between the averages of 50 equal-sized groups of the sensitive attribute and "
             "the overall average (fewer groups with ties or few rows). It misses groups that differ in "
             "spread but not in average.",
@@ -279,10 +278,9 @@ def _moving_front(
     else:
         text = f"<b>{escaped(f'chosen: {comparison.b.name}')}</b>"
         part = next(k for k, each in enumerate(notes) if each["text"] == text)
-    rows = [comparison.front.row(each) for each in stops.points]
-    figures = (comparison.measure, comparison.front.error_shown)
-    x, y = (np.array([float(row[name]) for row in rows]) for name in figures)
-    hollow = [bool(row["share"]) for row in rows]
+    measures = (comparison.measure, comparison.front.error_shown)
+    x, y = (np.array([comparison.mean(each, point) for point in stops.points]) for each in measures)
+    hollow = [not point.is_trained for point in stops.points]
     edges = np.array([comparison.edge(each) for each in stops.points])
     return spec, [
         {

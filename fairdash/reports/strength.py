@@ -9,9 +9,11 @@ import numpy as np
 from fairdash.dependence import REGISTRY
 from fairdash.evaluation import least_error
 from fairdash.evaluation.assess import MOST_JUDGED_ROWS
+from fairdash.evaluation.figures import of_measure
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import THE_STANDARD, Point, mean_over_splits
+from fairdash.reports.fronts import mean_over_splits
 from fairdash.tariff import title_of
+from fairdash.training.methods import THE_STANDARD
 from fairdash.utils.text import number
 
 #: A gain or link is taken to show where its z is this.
@@ -79,25 +81,27 @@ def networks_and_tariffs(comparison: Comparison) -> str:
     tariffs = front.tariffs
     if error != "deviance" or tariffs.empty or front.validation.empty or tariffs["split"].nunique() < 2:
         return ""
-    on_validation = tariffs[tariffs["part"] == "validation"].groupby("lam")[measure].mean()
-    networks = front.validation[measure]
+    of_tariffs = of_measure(tariffs[tariffs["part"] == "validation"], measure)
+    on_validation = of_tariffs.groupby("lam")["value"].mean()
+    networks = of_measure(front.validation, measure)["value"]
     # Where both have models: halfway between the ends of what both reach.
     most, least = min(on_validation.max(), networks.max()), max(on_validation.min(), networks.min())
     middle = (most + least) / 2
     lam = float((on_validation - middle).abs().idxmin())
     symbol, limit = REGISTRY[measure].symbol, float(on_validation[lam])
-    choice = least_error(front.validation, measure, at_most=limit, error=error)
-    if not choice.reached:
+    point, is_reached = least_error(front.validation, measure, at_most=limit, error=error)
+    if not is_reached:
         return f"No network is as fair on validation rows as the {title_of(lam)} ({symbol} {number(limit)})."
-    test = tariffs[(tariffs["part"] == "test") & (tariffs["lam"] == lam)].set_index("split")
-    own = front.single[(front.single["method"] == choice.method) & (front.single["lam"] == choice.lam)]
-    own = own.set_index("split")
+    rows = (
+        tariffs[(tariffs["part"] == "test") & (tariffs["lam"] == lam)],
+        front.single[(front.single["method"] == point.method) & (front.single["lam"] == point.lam)],
+    )
+    test, own = (each.pivot(index="split", columns="measure", values="value") for each in rows)
     unit = float(test[error].mean())
     less = ((test[error] - own[error]) / unit).dropna().to_numpy()
     mean, se = mean_over_splits(less, test_to_train=comparison.result.test_to_train)
     reach = float(student.ppf(0.975, len(less) - 1)) * se
     wins = "wins" if mean > reach else "loses" if mean < -reach else "neither wins nor loses"
-    point = Point(choice.method, choice.lam)
     return (
         f"At equal dependence the best network {wins} against the tariff: its deviance is "
         f"{100 * abs(mean):.2f} % {'below' if mean >= 0 else 'above'} (95 % over {len(less)} splits: "

@@ -14,9 +14,10 @@ from fairdash.evaluation import (
     merged_groups,
     pareto_efficient,
     trained_points,
+    wide,
 )
+from fairdash.evaluation.figures import VERDICT, Figure, figures_of, of_measure
 from fairdash.evaluation.quantile_profile import MOST_ROWS
-from fairdash.evaluation.verdict import EDGE, P_VALUE, VERDICT
 from fairdash.figures.blocks import Table
 from fairdash.figures.comparison import MOST_FEATURES
 from fairdash.reports.comparison import Comparison
@@ -25,7 +26,7 @@ from fairdash.reports.words import named
 from fairdash.runs.log import Log
 from fairdash.tariff import FAIR_TARIFF, title_of
 from fairdash.training.baselines import BASELINES, PRICE
-from fairdash.training.methods import PATHS
+from fairdash.training.methods import PATHS, STANDARD
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.references import REFERENCES
 from fairdash.utils.text import number, p_value, percent, signed, span, with_unit
@@ -47,7 +48,7 @@ def measures(comparison: Comparison) -> Table:
     titles = {front.error: front.error_title} | {id: in_full(REGISTRY[id]) for id in front.measures}
     columns = {"Figure (test rows)": [*titles.values()]}
     for point in points:
-        columns |= _beside_floor(named(point), [(front.row(point), id) for id in titles], comparison)
+        columns |= _beside_floor(named(point), [(front.figure(id, point), id) for id in titles], comparison)
     frame = pd.DataFrame(columns)
     p_values = [comparison.verdict_p(point) for point in points]
     if np.isfinite(p_values).all():
@@ -72,10 +73,11 @@ def trained(comparison: Comparison, method: str) -> Table:
     """Tabulate a method's trained models, and which of them are dominated."""
     front = comparison.front
     others = trained_points(front.test, standard_of=method)
-    best = pareto_efficient(others[front.error], others[comparison.measure])
+    errors, own = (of_measure(others, each) for each in (front.error, comparison.measure))
+    best = pareto_efficient(errors["value"], own["value"])
     columns = {
-        "λ": [f"{lam:g}" if lam else "0: the standard model" for lam in others["lam"]],
-        "Splits": others["n_splits"].map("{:.0f}".format).to_list(),
+        "λ": [f"{lam:g}" if lam else "0: the standard model" for lam in errors["lam"]],
+        "Splits": errors["n_splits"].map("{:.0f}".format).to_list(),
         **_figures(others, _shown(comparison), comparison),
         "Beaten": np.where(best, "", "yes"),
     }
@@ -85,7 +87,7 @@ def trained(comparison: Comparison, method: str) -> Table:
     )
     return Table(
         f"{PATHS[method].title}: every trained weight",
-        pd.DataFrame(columns)[(others["method"] == method).to_numpy()],
+        pd.DataFrame(columns)[(errors["method"] == method).to_numpy()],
         note if method == front.methods[-1] else "",
     )
 
@@ -94,22 +96,21 @@ def trained_weights(comparison: Comparison) -> pd.DataFrame:
     """Tabulate every trained model's means over the splits, on test rows, as numbers."""
     front = comparison.front
     table = trained_points(front.test, standard_of=front.methods[0])
-    efficient = pareto_efficient(table[front.error], table[comparison.measure])
-    figures = [front.error, f"{front.error}_se"]
-    figures += [f"{id}{end}" for id in front.measures for end in ("", "_se", "_floor", EDGE, P_VALUE)]
-    figures += [name for name in (f"{VERDICT}{P_VALUE}",) if name in table]
-    shown = table[["method", "lam", "n_splits", *figures]].copy()
-    shown["method"] = np.where(table["lam"] == 0, "standard", table["method"])
-    shown.insert(3, "not beaten by another", efficient)
+    errors, own = (of_measure(table, each) for each in (front.error, comparison.measure))
+    shown = table[table["measure"].isin([front.error, *front.measures, VERDICT])]
+    shown = wide(shown.drop(columns=["low", "high", "share", "part", "floor_q95", "by"]))
+    shown["method"] = np.where(shown["lam"] == 0, STANDARD, shown["method"])
+    shown.insert(3, "not beaten by another", pareto_efficient(errors["value"], own["value"]))
     return shown.sort_values(["method", "lam"], kind="stable").reset_index(drop=True)
 
 
 def benchmarks(comparison: Comparison) -> Table:
     """Tabulate benchmarks beside the networks on the front, with error and dependence."""
     found = comparison.front.baselines
+    models = of_measure(found, comparison.front.error)
     names = [
         title_of(lam) if method == FAIR_TARIFF else BASELINES[method]
-        for method, lam in zip(found["method"], found["lam"], strict=True)
+        for method, lam in zip(models["method"], models["lam"], strict=True)
     ]
     # Whoever made the existing prediction may have used it.
     has_price = (found["method"] == PRICE).any()
@@ -125,10 +126,11 @@ def benchmarks(comparison: Comparison) -> Table:
 def references(comparison: Comparison) -> Table:
     """Tabulate error and dependence of prices that use the sensitive attribute."""
     front, found = comparison.front, comparison.front.references
-    called = {id: REFERENCES[id].title.partition(": ")[2] for id in found["method"].unique()}
+    models = of_measure(found, "mse")
+    called = {id: REFERENCES[id].title.partition(": ")[2] for id in models["method"].unique()}
     strengths = [
         percent(lam, decimals=0) if REFERENCES[method].is_curve else "–"
-        for method, lam in zip(found["method"], found["lam"], strict=True)
+        for method, lam in zip(models["method"], models["lam"], strict=True)
     ]
     figures = _figures(found, [comparison.measure], comparison, error="mse", title="MSE ÷ the average's")
     note = ""
@@ -141,7 +143,7 @@ def references(comparison: Comparison) -> Table:
     limits = " ".join(f"{name}: {REFERENCES[id].limits}" for id, name in called.items())
     return Table(
         "References that use the sensitive attribute",
-        pd.DataFrame({"Reference": found["method"].map(called), "Strength": strengths, **figures}),
+        pd.DataFrame({"Reference": models["method"].map(called), "Strength": strengths, **figures}),
         f"{_FLOORS}{note} {limits}",
     )
 
@@ -157,10 +159,11 @@ def hypervolumes(comparison: Comparison) -> Table:
         own = front.single[(front.single["method"] == method) & (front.single["share"] == 0)]
         shares = []
         for _, split in own.groupby("split"):
-            worst = float(split.loc[split["lam"] == 0, comparison.measure].iloc[0])
+            errors, values = (of_measure(split, each) for each in (front.error, comparison.measure))
+            worst = float(values.loc[values["lam"] == 0, "value"].iloc[0])
             if worst > 0:
                 corner = (1.0 + 1e-12, worst * (1 + 1e-12))
-                shares.append(hypervolume(split[front.error], split[comparison.measure], corner=corner))
+                shares.append(hypervolume(errors["value"], values["value"], corner=corner))
         ratio = comparison.result.test_to_train
         mean, error = mean_over_splits(np.array(shares), test_to_train=ratio) if shares else UNKNOWN
         rows.append([PATHS[method].title, number(mean, error=error), number(error), str(len(shares))])
@@ -251,7 +254,8 @@ def objectives(comparison: Comparison) -> Table:
     seen = [OBJECTIVES[objective] for objective in comparison.fronts]
     columns = {"Objective": [f"{each.title} ({each.audited}s)" for each in seen]}
     for point in comparison.points:
-        rows = [(front.row(point), comparison.measure) for front in comparison.fronts.values()]
+        figures = (front.figure(comparison.measure, point) for front in comparison.fronts.values())
+        rows = [(figure, comparison.measure) for figure in figures]
         columns |= _beside_floor(named(point), rows, comparison)
     symbol = REGISTRY[comparison.measure].symbol
     return Table(f"{symbol} under both objectives", pd.DataFrame(columns), _FLOORS)
@@ -304,40 +308,42 @@ def _figures(
     error: str | None = None,
     title: str = "Error",
 ) -> dict[str, list[str]]:
-    """Columns of the error and of measures beside their floors, a cell a row."""
-    each_row = [row for _, row in rows.iterrows()]
-    columns = {title: [_value(row, error or comparison.front.error, comparison) for row in each_row]}
+    """Columns of the error and of measures beside their floors, a cell a model."""
+    error = error or comparison.front.error
+    errors = figures_of(of_measure(rows, error))
+    columns = {title: [_value(figure, error, comparison) for figure in errors]}
     for id in ids:
-        columns |= _beside_floor(REGISTRY[id].symbol, [(row, id) for row in each_row], comparison)
+        own = [(figure, id) for figure in figures_of(of_measure(rows, id))]
+        columns |= _beside_floor(REGISTRY[id].symbol, own, comparison)
     return columns
 
 
 def _beside_floor(
-    title: str, cells: list[tuple[pd.Series, str]], comparison: Comparison
+    title: str, cells: list[tuple[Figure, str]], comparison: Comparison
 ) -> dict[str, list[str]]:
-    """Return a column of figures, each of a row, and one of their floors."""
+    """Return a column of figures, each of a measure, and one of their floors."""
     return {
-        title: [_value(row, figure, comparison) for row, figure in cells],
-        f"{title}: floor": [_floor(row, figure, comparison) for row, figure in cells],
+        title: [_value(figure, measure, comparison) for figure, measure in cells],
+        f"{title}: floor": [_floor(figure, measure, comparison) for figure, measure in cells],
     }
 
 
-def _value(row: pd.Series, figure: str, comparison: Comparison) -> str:
+def _value(figure: Figure, measure: str, comparison: Comparison) -> str:
     """Return a mean ± its standard error."""
-    return _with_unit(_estimate((float(row[figure]), float(row[f"{figure}_se"]))), figure, comparison)
+    return _with_unit(_estimate((figure.value, figure.se)), measure, comparison)
 
 
-def _floor(row: pd.Series, figure: str, comparison: Comparison) -> str:
+def _floor(figure: Figure, measure: str, comparison: Comparison) -> str:
     """Average and 95 % quantile of the floor, with the value's digits; an error has none."""
-    if f"{figure}_floor" not in row or not np.isfinite(row[f"{figure}_floor"]):
+    if not np.isfinite(figure.floor):
         return "–"
-    error = float(row[f"{figure}_se"])
-    mean, edge = (_rounded(float(row[f"{figure}{end}"]), error) for end in ("_floor", EDGE))
-    return _with_unit(f"{mean} ({edge})", figure, comparison)
+    mean, edge = (_rounded(each, figure.se) for each in (figure.floor, figure.edge))
+    return _with_unit(f"{mean} ({edge})", measure, comparison)
 
 
-def _with_unit(text: str, figure: str, comparison: Comparison) -> str:
-    return with_unit(text, comparison.unit) if figure.startswith("fairquant") else text
+def _with_unit(text: str, measure: str, comparison: Comparison) -> str:
+    has_unit = measure in REGISTRY and not REGISTRY[measure].scale_free
+    return with_unit(text, comparison.unit) if has_unit else text
 
 
 def _in_unit(comparison: Comparison) -> str:

@@ -8,12 +8,11 @@ from types import MappingProxyType
 
 from fairdash.dependence import REGISTRY
 from fairdash.dependence.registry import WAYS
-from fairdash.evaluation import Choice
 from fairdash.evaluation.confirmation import Confirmation
-from fairdash.evaluation.verdict import EDGE
+from fairdash.evaluation.figures import of_measure
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import THE_STANDARD, Point
 from fairdash.reports.strength import rows_that_would, shows_nothing
+from fairdash.training.methods import THE_STANDARD, ModelKey
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.utils.text import counted, error_change, number, p_value, signed, span, with_unit
 
@@ -32,7 +31,7 @@ def answer(comparison: Comparison) -> str:
     return " ".join(part for part in parts if part)
 
 
-def dependence(comparison: Comparison, point: Point | None = None) -> str:
+def dependence(comparison: Comparison, point: ModelKey | None = None) -> str:
     """Return a sentence about the dependence at a point, B by default.
 
     The claim is that of one test of several measures, averaged over the splits, at the 5 % level
@@ -60,7 +59,7 @@ def dependence(comparison: Comparison, point: Point | None = None) -> str:
     return f"{begin} {what} depends on {s} {than} {figures}."
 
 
-def _evidence(comparison: Comparison, point: Point) -> str:
+def _evidence(comparison: Comparison, point: ModelKey) -> str:
     """Return the test's p-value, and the value and edge of a measure that agrees with it, where there is one.
 
     That is the measure in view; where it does not show the link by itself, the one that does is named first.
@@ -126,7 +125,7 @@ def cost(comparison: Comparison) -> str:
     return f"{change[0].upper()}{change[1:]}{worthless}."
 
 
-def error_between(comparison: Comparison, a: Point, b: Point) -> str:
+def error_between(comparison: Comparison, a: ModelKey, b: ModelKey) -> str:
     """State the change of the test error between two points, in the target's unit or as a deviance."""
     front = comparison.front
     if front.error == "mse":
@@ -161,7 +160,7 @@ def who_pays(comparison: Comparison) -> str:
     return f"Predictions {' and '.join(parts)}." if parts else ""
 
 
-def named(point: Point) -> str:
+def named(point: ModelKey) -> str:
     """Name a point inside a sentence."""
     return "the standard model" if point.is_standard else point.title
 
@@ -183,31 +182,31 @@ def both_objectives(comparison: Comparison) -> str:
     symbol = REGISTRY[comparison.measure].symbol
     parts = []
     for objective, front in comparison.fronts.items():
-        standard = float(front.row(Point(comparison.b.method, 0.0))[comparison.measure])
-        row = front.row(comparison.b)
-        value, edge = float(row[comparison.measure]), float(row[f"{comparison.measure}{EDGE}"])
+        standard = front.figure(comparison.measure, ModelKey(comparison.b.method, 0.0)).value
+        own = front.figure(comparison.measure, comparison.b)
+        value = own.value
         step = "falls" if value < standard else "grows"
         moves = f"{step} from {number(standard)} to" if number(value) != number(standard) else "stays at"
-        floor = " (within the noise floor)" if value <= edge else ""
+        floor = " (within the noise floor)" if value <= own.edge else ""
         parts.append(f"{symbol} of the {OBJECTIVES[objective].audited} {moves} {number(value)}{floor}")
     return f"From the standard model to {comparison.called(comparison.b)}: " + ", ".join(parts) + "."
 
 
-def of_choice(comparison: Comparison, choice: Choice, goal: str) -> str:
+def of_choice(comparison: Comparison, point: ModelKey, goal: str, *, is_reached: bool) -> str:
     """Sentence about the point found for a goal on validation rows, and its figures on test rows."""
-    point, measure = Point(choice.method, choice.lam), comparison.measure
-    symbol = REGISTRY[comparison.measure].symbol
-    rows = comparison.front.validation
-    own = rows[(rows["method"] == choice.method) & (rows["lam"] == choice.lam)].iloc[0]
+    measure = comparison.measure
+    symbol = REGISTRY[measure].symbol
+    rows = of_measure(comparison.front.validation, measure)
+    own = rows[(rows["method"] == point.method) & (rows["lam"] == point.lam)].iloc[0]
     begin = (
         f"For {goal}: {point.title}"
-        if choice.reached
+        if is_reached
         else f"Not reached here: {goal}. The nearest is {point.title}"
     )
     return (
         f"{begin}. On test rows {symbol} is {comparison.shown(measure, point)}, and on validation rows "
-        f"{number(float(own[measure]))}. Compared with the standard model, "
-        f"{error_between(comparison, Point(choice.method, 0.0), point)}."
+        f"{number(float(own['value']))}. Compared with the standard model, "
+        f"{error_between(comparison, THE_STANDARD, point)}."
     )
 
 
@@ -217,7 +216,7 @@ def _short(value: float) -> str:
     return f"{value:,.{min(decimals, 10)}f}"
 
 
-def _the(comparison: Comparison, point: Point) -> str:
+def _the(comparison: Comparison, point: ModelKey) -> str:
     return "the standard model" if point.is_standard else comparison.called(point)
 
 
@@ -280,7 +279,7 @@ def of_opening(found: Confirmation, *, times: int, names: Mapping[str, str] = _N
     what = f"the {OBJECTIVES[found.objective].audited}"
     columns = " or ".join(names.get(link.column, link.column) for link in found.links)
     link = f"{'a' if found.finds_link else 'no'} link is found between {what} and {columns}"
-    where = f"On {counted(found.n, 'row')} set aside from the start, {named(Point(found.method, found.lam))}"
+    where = f"On {counted(found.n, 'row')} set aside from the start, {named(found.point)}"
     if found.is_first:
         verdict = "not confirmed" if found.finds_link else "confirmed"
         lines = [f"{where}: {verdict}, {link} (one test, p = {found.p_value:.2g})."]
@@ -350,6 +349,5 @@ def refit_includes(n: int) -> str:
 
 def opening_of(comparison: Comparison, openings: Sequence[Confirmation]) -> Confirmation | None:
     """Return the use of the holdout for the point in view; None if there is none."""
-    method, lam = comparison.b.method, 0.0 if comparison.b.is_standard else comparison.b.lam
-    own = (each for each in openings if each.is_of(method=method, lam=lam, objective=comparison.objective))
+    own = (each for each in openings if each.is_of(comparison.b, objective=comparison.objective))
     return next(own, None)

@@ -89,8 +89,8 @@ def confirm_run(
                 run.folder,
                 OPENED,
                 who=owner,
-                method=found.method,
-                weight=f"λ = {found.lam:g}",
+                method=found.point.method,
+                weight=f"λ = {found.point.lam:g}",
                 objective=found.objective,
                 times=found.number,
             )

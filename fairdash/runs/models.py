@@ -35,6 +35,7 @@ from fairdash.runs.log import read
 from fairdash.runs.store import Job, JobSpec
 from fairdash.storage import LOCAL
 from fairdash.tariff import FAIR_TARIFF
+from fairdash.training.methods import ModelKey
 from fairdash.training.sweep import Sweep
 
 if TYPE_CHECKING:
@@ -56,10 +57,8 @@ class ModelSpec(JobSpec):
         The sweep that it was found in: its settings, objective, seed and device are the refit's.
     run
         Id of the run that carried the sweep out.
-    method
-        Id in :data:`fairdash.training.methods.METHODS`, or of a tariff.
-    lam
-        Weight λ ≥ 0; it may lie between those of the plan.
+    point
+        Method and weight λ ≥ 0, which may lie between those of the plan.
     figures
         What the user was shown of this model, by name: numbers, texts, or None. They go into its card as
         estimates from the splits. Numbers that are not finite are kept as None.
@@ -69,8 +68,7 @@ class ModelSpec(JobSpec):
 
     plan: Sweep
     run: str
-    method: str
-    lam: float
+    point: ModelKey
     figures: Mapping[str, float | str | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -109,9 +107,9 @@ def refit(
 
     plan = spec.plan
     model = FairRegressor(
-        method=spec.method,
+        method=spec.point.method,
         objective=plan.objective,
-        lam=spec.lam,
+        lam=spec.point.lam,
         random_state=plan.random_state,
         device=plan.device,
         **asdict(plan.settings),
@@ -171,7 +169,7 @@ def refit_tariff(dataset: Dataset, spec: ModelSpec) -> tuple[FairTariff, list[st
     model = FairTariff(
         loss=settings.loss,
         tweedie_power=settings.tweedie_power,
-        lam=spec.lam,
+        lam=spec.point.lam,
         alpha=alpha,
         # As the run's own tariffs, whose figures stand beside it.
         smooth=0.0,
@@ -206,12 +204,12 @@ class ModelJob(Job[ModelSpec]):
         dataset = spec.load()
         log = [vars(event) for event in read(self.folder.parents[1] / "runs" / spec.run).events]
         more = {"log": log, "governance": kept_answers(owner=spec.owner)}
-        if spec.method == FAIR_TARIFF:
+        if spec.point.method == FAIR_TARIFF:
             tariff, notes = refit_tariff(dataset, spec)
             card = card_of_tariff(tariff, dataset, spec.plan, run=spec.run, figures=spec.figures, notes=notes)
             files = tariff_files(tariff, {**card, **more})
             if dataset.prediction is not None:
-                files[TESTED] = tested_premiums(dataset, spec.plan, spec.lam)
+                files[TESTED] = tested_premiums(dataset, spec.plan, spec.point.lam)
             return files
         model = refit(dataset, spec, on_step=lambda share: progress("training on all rows", share))
         card = card_of(model, dataset, spec.plan, run=spec.run, figures=spec.figures)
@@ -245,15 +243,15 @@ class ModelJob(Job[ModelSpec]):
         return self.read_file(BUNDLE)
 
 
-def create_model(source: DatasetSource, plan: Sweep, **asked: Any) -> ModelJob:
+def create_model(source: DatasetSource, plan: Sweep, *, method: str, lam: float, **asked: Any) -> ModelJob:
     """Create and queue a refit. Parameters as in :class:`ModelSpec`."""
-    return ModelJob.create(ModelSpec(source=source, plan=plan, **asked))
+    return ModelJob.create(ModelSpec(source=source, plan=plan, point=ModelKey(method, lam), **asked))
 
 
 def find_model(*, run: str, method: str, lam: float, owner: str = LOCAL) -> ModelJob | None:
     """Return the newest model that its owner requested at a point of a run; None if none is readable."""
 
     def is_it(spec: ModelSpec) -> bool:
-        return (spec.run, spec.method, spec.lam) == (run, method, lam)
+        return (spec.run, spec.point) == (run, ModelKey(method, lam))
 
     return newest(ModelJob, is_it, owner=owner)

@@ -7,9 +7,7 @@ pages and reports use.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import replace
-from types import MappingProxyType
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,7 @@ from fairdash.dependence import REGISTRY
 from fairdash.dependence.omnibus import COMPONENTS
 from fairdash.errors import FairdashError
 from fairdash.evaluation.confirmation import Confirmation
-from fairdash.evaluation.verdict import EDGE, FOUND_BY, P_VALUE, VERDICT, VERDICT_ENDS
+from fairdash.evaluation.figures import ERRORS, VALUE, VERDICT, Cell, untidy
 from fairdash.runs.confirmations import CONFIRMATIONS, OPENED
 from fairdash.runs.log import LOG, LOG_FILES, Event
 from fairdash.runs.result import CURVE_COLUMNS, CURVES, NONE, PARTS, PRICE, SET_ASIDE, About, plan_with_lams
@@ -58,9 +56,11 @@ _JUDGED = {
     "part": Column(kind=TEXT, among=PARTS),
     "diverged": Column(kind=FLAG),
     "n": Column(low=1),
-    "mse": Column(low=0, may_lack=True),
-    "rmse": Column(low=0, may_lack=True),
-    "deviance": Column(may_lack=True, is_needed=False),
+    "measure": Column(kind=TEXT, among={*ERRORS, *REGISTRY, VERDICT}),
+    "column": Column(kind=TEXT),
+    **dict.fromkeys(("value", "floor", "floor_q95", "edge"), Column(may_lack=True)),
+    "p": Column(low=0, high=1, may_lack=True),
+    "by": Column(low=0, high=len(COMPONENTS) - 1, may_lack=True),
 }
 _EPOCH = Column(kind=WHOLE, low=0, is_needed=False)
 #: Kind of table to what stands in its columns; of those that are judged, beside figures of measures.
@@ -86,7 +86,6 @@ _TABLES: Mapping[str, Mapping[str, Column]] = {
     },
     SET_ASIDE: {**_POINT, "diverged": Column(kind=FLAG)},
 }
-_ENDS = ("", "_floor", "_floor_q95", EDGE, P_VALUE)
 
 
 def check_run(files: Mapping[str, bytes], spec: RunSpec, status: RunStatus, *, look: str) -> None:
@@ -131,7 +130,6 @@ class _Result:
 
     def check(self) -> None:
         self.about = self._about(self._take("about.json"))
-        self.figures = _figures_of(self.about.sensitive)
         self.parts = self._rows(self._take("rows.safetensors"))
         members = self._table("members")
         try:
@@ -163,9 +161,9 @@ class _Result:
         self.left.discard(name)
         return self.files[name]
 
-    def _table(self, name: str, figures: Mapping[str, Column] = MappingProxyType({})) -> pd.DataFrame:
+    def _table(self, name: str) -> pd.DataFrame:
         """Return the table of a name such as ``frame-demographic_parity``."""
-        columns = {**figures, **_TABLES[name.partition("-")[0]]}
+        columns = _TABLES[name.partition("-")[0]]
         frame = read_table(self._take(f"{name}.parquet"), columns, most_rows=MOST_ROWS)
         if "split" in frame:
             require((frame["split"] < len(self.parts)).all(), "it names a split that is not there")
@@ -226,35 +224,35 @@ class _Result:
         self.n = n
         return counts
 
-    def _figures(self, name: str) -> pd.DataFrame:
-        """Return a table of figures of measures, all of a measure's or none."""
-        frame = self._table(name, self.figures)
-        there = [str(each) for each in frame]
-        plain = {each.removesuffix("_floor") for each in there if each.endswith("_floor")}
-        for each in plain:
-            require(all(f"{each}{end}" in frame for end in _ENDS[:3]), f"it has no value or edge of {each}")
-            has_test = [f"{each}{end}" in frame for end in _ENDS[3:]]
-            require(all(has_test) or not any(has_test), f"it has half a test of {each}")
-        several = len(self.about.sensitive) > 1
-        shown = [
-            {id for id in REGISTRY if (f"{id}[{column}]" if several else id) in plain}
-            for column in self.about.sensitive
-        ]
+    def _figures(self, name: str) -> tuple[pd.DataFrame, list[Cell]]:
+        """Return the models of a table of figures, a row a model and part, and what each has figures of."""
+        try:
+            frame, cells, values = untidy(self._table(name))
+        except ValueError as error:
+            raise SchemaError(str(error)) from error
+        of_column: dict[str, set[str]] = {}
+        for measure, column in cells:
+            of_column.setdefault(column, set()).add(measure)
+        errors = of_column.pop("", set()) - (REGISTRY.keys() if len(self.about.sensitive) > 1 else set())
+        require({"mse", "rmse"} <= errors <= {*ERRORS}, "an error is missing")
+        require(len({*cells}) == len(cells), "a measure appears twice")
+        first = next(iter(of_column.values()), set())
         require(
-            shown[0] and all(each == shown[0] for each in shown),
+            set(of_column) == set(self.about.sensitive) and all(each == first for each in of_column.values()),
             "its measures are missing or differ between columns",
         )
-        own = plain | _TABLES[name.partition("-")[0]].keys()
-        loose = [each for each in there if _value_of(each) not in own]
-        require(all(each.startswith(VERDICT) for each in loose), "it has a measure without its floor")
-        is_whole = ~frame["diverged"]
-        require(frame.loc[is_whole, ["mse", "rmse"]].notna().all(axis=None), "an error is missing")
+        require(first & REGISTRY.keys() and not first & {*ERRORS}, "its measures are missing")
+        whole, of_errors = (
+            ~frame["diverged"].to_numpy(),
+            [cells.index((each, "")) for each in ("mse", "rmse")],
+        )
+        require((values[whole][:, of_errors, VALUE] >= 0).all(), "an error is missing")
         for k, (split, part, n) in enumerate(zip(frame["split"], frame["part"], frame["n"], strict=True)):
             require(self.parts[split].get(part) == n, f"row {k} is not of as many rows as its part has")
-        return frame
+        return frame, cells
 
     def _frame(self, name: str) -> None:
-        frame = self._figures(name)
+        frame, self.cells = self._figures(name)
         # A look at tariffs does not measure what they were fitted to.
         hasty = FAIR_TARIFF in self.plan.methods and "train" not in set(frame["part"])
         wanted = {
@@ -264,13 +262,10 @@ class _Result:
             if not (hasty and part == "train")
         }
         _has_rows(frame, [*_MODEL, "part"], wanted, "its rows are not the models'")
-        self.measures = set(frame.columns) - set(_TABLES["frame"])
-        self.has_deviance = "deviance" in frame
 
     def _path(self, name: str) -> None:
-        frame = self._figures(name)
-        require(set(frame.columns) - set(_TABLES["path"]) == self.measures, "it has other measures")
-        require(("deviance" in frame) == self.has_deviance, "it has another error than the frame")
+        frame, cells = self._figures(name)
+        require(cells == self.cells, "it has other measures than the frame")
         fair = [each for each in self.plan.methods if each != STANDARD]
         methods = list(frame["method"].unique())
         require(set(methods) == set(fair or [STANDARD]), "its methods are not the plan's")
@@ -286,11 +281,11 @@ class _Result:
 
     def _points(self, name: str) -> None:
         """Baselines or references: each once a split, on its test rows; tariffs also on validation rows."""
-        frame = self._figures(name)
+        frame, cells = self._figures(name)
         if name == "references":
             require(not frame.empty, "it has no rows")
         else:
-            require(("deviance" in frame) == self.has_deviance, "it has another error than the frame")
+            require(cells == self.cells, "it has other measures than the frame")
             require((frame["method"] == MEAN).any(), "it lacks the average")
             tariffs = frame[(frame["method"] == FAIR_TARIFF) & (frame["part"] == "validation")]
             frame = frame.drop(tariffs.index)
@@ -346,22 +341,6 @@ class _Result:
         _are_of_rows(arrays, len(rows))
 
 
-def _figures_of(sensitive: Sequence[str]) -> dict[str, Column]:
-    """Every column of figures that a table may have."""
-    of = ("", *(f"[{column}]" for column in sensitive))
-    names = [f"{id}{column}{end}" for id in REGISTRY for column in of for end in _ENDS]
-    figure = Column(may_lack=True, is_needed=False)
-    columns = dict.fromkeys(
-        [*names, *(f"{VERDICT}{each}{end}" for each in of for end in VERDICT_ENDS)], figure
-    )
-    for name in columns:
-        if name.endswith(P_VALUE):
-            columns[name] = replace(figure, low=0, high=1)
-        elif name.endswith(FOUND_BY):
-            columns[name] = replace(figure, low=0, high=len(COMPONENTS) - 1)
-    return columns
-
-
 def _openings(content: bytes, plan: Sweep, found: Mapping[str, bytes]) -> int:
     """Number of openings of the rows set aside that it lists."""
     values = read_json(content, most_bytes=MOST_JSON, may_lack=True)
@@ -371,7 +350,8 @@ def _openings(content: bytes, plan: Sweep, found: Mapping[str, bytes]) -> int:
         opening = _record(Confirmation, each)
         require(opening.number == number, "its openings are not counted")
         require(
-            opening.method in plan.methods and opening.lam in (0.0, *plan.lams), "a point is not the plan's"
+            opening.point.method in plan.methods and opening.point.lam in (0.0, *plan.lams),
+            "a point is not the plan's",
         )
         require(opening.objective in OBJECTIVES and opening.measure in REGISTRY, "an id is unknown")
         require(opening.links and opening.n > 0, "an opening has no result")
@@ -408,11 +388,6 @@ def _has_rows(frame: pd.DataFrame, columns: list[str], wanted: Set[tuple[Any, ..
     """Raise a SchemaError that says `what` unless each wanted row stands there once, and no other."""
     found = _keys(frame, columns)
     require(set(found) == wanted and len(found) == len(wanted), what)
-
-
-def _value_of(column: str) -> str:
-    """Return the column of values beside which this one stands."""
-    return next((column.removesuffix(end) for end in _ENDS[1:][::-1] if column.endswith(end)), column)
 
 
 def _are_of_rows(arrays: Mapping[str, Any], n: int) -> None:

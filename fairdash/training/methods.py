@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
+from fairdash.errors import OptionError
 from fairdash.utils.registry import by_id
 
 if TYPE_CHECKING:
@@ -163,6 +165,74 @@ PATHS: Mapping[str, Method] = MappingProxyType(
         ),
     }
 )
+
+
+@dataclass(frozen=True)
+class ModelKey:
+    """Model on a method's path: a method, a weight λ, and the trained weights that it blends.
+
+    Parameters
+    ----------
+    method
+        Id in :data:`PATHS`.
+    lam
+        Its weight λ ≥ 0: that of a trained model, or the name of a blend of its two neighbours. λ = 0 is the
+        standard model, whatever the method.
+    low, high
+        The trained weights around it, `low` ≤ `high`; by default its own. They follow from the plan, so keys
+        of one method and λ are equal.
+    share
+        Share of `high` in the blend, 0 to below 1; 0 for a trained model.
+    """
+
+    method: str
+    lam: float
+    low: float = field(default=math.nan, compare=False, kw_only=True)
+    high: float = field(default=math.nan, compare=False, kw_only=True)
+    share: float = field(default=0.0, compare=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for end in ("low", "high"):
+            if math.isnan(getattr(self, end)):
+                object.__setattr__(self, end, self.lam)
+
+    def __str__(self) -> str:
+        return f"{self.method}:{self.lam!r}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Parse ``"standard"``, or method and weight as in ``"hgr_nn:0.5"``; OptionError if it is neither."""
+        method, _, lam = (f"{STANDARD}:0" if text == STANDARD else text).partition(":")
+        try:
+            return cls(method, float(lam))
+        except ValueError:
+            raise OptionError.of(
+                f"“{lam}” is not a weight",
+                "Name a method and a weight, such as hgr_nn:0.5, or standard.",
+                column="against",
+            ) from None
+
+    @property
+    def is_standard(self) -> bool:
+        return self.lam == 0 or self.method == STANDARD
+
+    @property
+    def is_trained(self) -> bool:
+        """Return whether a model was trained at this exact weight."""
+        return self.share == 0
+
+    @property
+    def name(self) -> str:
+        """Short name for a chart's line."""
+        return "standard model" if self.is_standard else f"λ = {self.lam:g}"
+
+    @property
+    def title(self) -> str:
+        """Name that distinguishes methods."""
+        return self.name if self.is_standard else f"{PATHS[self.method].title}, λ = {self.lam:g}"
+
+
+THE_STANDARD = ModelKey(STANDARD, 0.0)
 
 
 def apart_in_words(method: str, n_attributes: int) -> str:

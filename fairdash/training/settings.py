@@ -12,6 +12,7 @@ from typing import Self
 
 from fairdash.errors import Checks, OptionError
 from fairdash.training.losses import Loss, find_loss
+from fairdash.training.methods import ModelKey
 from fairdash.utils.registry import by_id, get_entry
 
 
@@ -235,15 +236,13 @@ _PER_MODEL = frozenset({"lr", "weight_decay", "adversary_lr", "dropout"})
 
 
 @dataclass(frozen=True)
-class StackedModel:
-    """One model to train in a stack.
+class StackedModel(ModelKey):
+    """One model to train in a stack: its key, and how to train it.
 
     Parameters
     ----------
-    method
-        Id in :data:`fairdash.training.methods.METHODS`; the same for all models of a stack.
-    lam
-        Weight λ ≥ 0 of the penalty.
+    method, lam
+        As in :class:`ModelKey`; the method is the same for all models of a stack.
     settings
         Training settings; the models of a stack share their ``stack_key``.
     split
@@ -253,8 +252,6 @@ class StackedModel:
         Seed of its initial weights.
     """
 
-    method: str
-    lam: float
     settings: TrainingSettings
     split: int = 0
     seed: int = 0

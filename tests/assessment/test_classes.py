@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fairdash.auditing import gaps
-from fairdash.evaluation import assess_predictions, classes
+from fairdash.evaluation import assess_predictions, classes, wide
 from fairdash.evaluation.classes import by_group, pairs_of_groups
 from fairdash.training.splits import random_splits
 from fairdash.utils.classes import classes_of
@@ -93,8 +93,8 @@ def predicted(code: np.ndarray, u: np.ndarray, **more: object) -> pd.DataFrame:
     members = pd.DataFrame({"method": "standard", "lam": lams, "split": split, "diverged": False})
     splits = random_splits(len(code), n_splits=2, random_state=0)
     options = {"objective": "demographic_parity", "measures": ("pearson",), "n_permutations": 20}
-    frame = assess_predictions(data, np.tile(u, (2, 1)), members, splits, parts=("test",), **options)
-    return frame.drop_duplicates("lam")
+    table = assess_predictions(data, np.tile(u, (2, 1)), members, splits, parts=("test",), **options)
+    return wide(table).drop_duplicates("lam")
 
 
 def test_the_verdicts_on_a_models_classes_are_one_test() -> None:

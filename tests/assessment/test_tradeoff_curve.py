@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from fairdash.dependence import measure
 from fairdash.evaluation import (
-    CurvePoint,
     assess_curve,
     assess_predictions,
     curve_points,
@@ -22,8 +21,11 @@ from fairdash.evaluation import (
     pareto_efficient,
     summarise_splits,
     told_apart,
+    wide,
 )
+from fairdash.training.methods import ModelKey
 from fairdash.training.splits import random_splits
+from tests.figures.rows import rows_of
 from tests.training.test_sweep import small_dataset
 
 LAMS = (0.5, 2.0)
@@ -35,7 +37,7 @@ MEASURES = ("hgr_kde", "fairquant")
     between=st.one_of(st.none(), st.integers(0, 12)),
 )
 def test_stops_rise_and_hold_every_trained_weight(lams, between):
-    way = curve_points(lams, between=between)
+    way = curve_points("hgr_nn", lams, between=between)
     assert [stop.lam for stop in way if stop.is_trained] == sorted({0.0, *lams})
     for stop in way:
         assert stop.low <= stop.high
@@ -61,6 +63,7 @@ def _judged(n_splits=2, diverged=(), objective="demographic_parity"):
 @pytest.mark.parametrize("objective", ["demographic_parity", "equalized_residuals"])
 def test_at_trained_weights_the_path_is_the_frame(objective):
     *_, frame, path = _judged(objective=objective)
+    frame, path = wide(frame), wide(path)
     floors = [f"{id}_floor" for id in MEASURES]
     at, columns = ["lam", "split", "part"], ["n", "mse", "rmse", *MEASURES, *floors]
     trained = path[path["share"] == 0].set_index(at)[columns].sort_index()
@@ -71,9 +74,10 @@ def test_at_trained_weights_the_path_is_the_frame(objective):
 
 def test_a_blend_is_a_predictor_judged_by_its_own_predictions():
     dataset, splits, members, predictions, _, path = _judged()
+    path = wide(path)
     y, s = dataset.target.to_numpy(), dataset.sensitive["age"].to_numpy()
-    stop = next(stop for stop in curve_points(LAMS) if stop.low == 0.5 and stop.share > 0.3)
-    blends = curve_predictions(predictions, members, "hgr_nn", stop)
+    stop = next(stop for stop in curve_points("hgr_nn", LAMS) if stop.low == 0.5 and stop.share > 0.3)
+    blends = curve_predictions(predictions, members, stop)
     assert set(blends) == {0, 1}
     for split, y_pred in blends.items():
         low, high = predictions[3 * split + 1 : 3 * split + 3]
@@ -92,7 +96,8 @@ def test_stops_beside_a_diverged_model_are_left_out():
     second = path[path["split"] == 1]
     assert set(second.loc[second["share"] == 0, "lam"]) == {0.0, 2.0}
     assert not ((second["low"] == 0.5) | (second["high"] == 0.5)).any()
-    assert set(curve_predictions(predictions, members, "hgr_nn", CurvePoint(1.0, 0.5, 2.0, 0.5))) == {0}
+    blend = ModelKey("hgr_nn", 1.0, low=0.5, high=2.0, share=0.5)
+    assert set(curve_predictions(predictions, members, blend)) == {0}
     summary = summarise_splits(path, test_to_train=0.4)
     assert set(summary["n_splits"]) == {1, 2}
 
@@ -113,38 +118,35 @@ def test_the_hypervolume_is_the_area_that_the_points_win(found):
 
 
 def _front(error, dependence):
-    return pd.DataFrame(
-        {"method": "hgr_nn", "lam": np.arange(1.0 * len(error)), "mse": error, "m": dependence}
-    )
+    front = {"method": "hgr_nn", "lam": np.arange(1.0 * len(error)), "mse": error, "m": dependence}
+    return rows_of(pd.DataFrame(front), "mse", "m")
 
 
 def test_the_point_that_was_asked_for():
     front = _front([0.4, 0.42, 0.5, 0.7, 0.9], [0.8, 0.5, 0.3, 0.2, 0.25])
-    assert least_error(front, "m", at_most=0.35).lam == 2
-    assert least_dependence(front, "m", growth=0.26).lam == 2
-    assert least_dependence(front, "m", growth=0.0).lam == 0
-    assert knee(front, "m").lam == 2
-    missed = least_error(front, "m", at_most=0.1)
-    assert (missed.lam, missed.reached) == (3, False)
+    assert least_error(front, "m", at_most=0.35)[0].lam == 2
+    assert least_dependence(front, "m", growth=0.26)[0].lam == 2
+    assert least_dependence(front, "m", growth=0.0)[0].lam == 0
+    assert knee(front, "m")[0].lam == 2
+    assert least_error(front, "m", at_most=0.1) == (ModelKey("hgr_nn", 3.0), False)
 
 
 def _path(dependence, se, share=0.0):
-    return pd.DataFrame({"share": share, "m": dependence, "m_se": se, "m_floor": 0.1, "m_edge": 0.15})
+    return pd.DataFrame({"share": share, "value": dependence, "se": se, "floor": 0.1, "edge": 0.15})
 
 
 def test_a_line_goes_through_what_noise_tells_apart_and_through_nothing_else():
     # A blend, a fall within noise, a rise, a fall, its blend, and a fall below the edge; then noise.
     path = _path([0.6, 0.5, 0.57, 0.62, 0.3, 0.2, 0.1, 0.09], 0.01, [0, 0.5, 0, 0, 0, 0.5, 0, 0])
-    assert np.flatnonzero(told_apart(path, "m")).tolist() == [0, 4, 5, 6]
+    assert np.flatnonzero(told_apart(path)).tolist() == [0, 4, 5, 6]
     # One split: the floor's width alone is known. Errors that reach further leave no line.
-    assert told_apart(_path([0.6, 0.58, 0.5], np.nan), "m").tolist() == [True, False, True]
-    assert told_apart(_path([0.6, 0.58, 0.5], 0.05), "m").tolist() == [True, False, False]
+    assert told_apart(_path([0.6, 0.58, 0.5], np.nan)).tolist() == [True, False, True]
+    assert told_apart(_path([0.6, 0.58, 0.5], 0.05)).tolist() == [True, False, False]
     rng = np.random.default_rng(0)
-    lines = [told_apart(_path(rng.normal(0.1, 0.03, 8), 0.03), "m").sum() > 1 for _ in range(500)]
+    lines = [told_apart(_path(rng.normal(0.1, 0.03, 8), 0.03)).sum() > 1 for _ in range(500)]
     assert np.mean(lines) < 0.15, "under independence a path is noise"
 
 
 def test_a_straight_or_hollow_front_has_no_knee():
-    straight = knee(_front([0.0, 0.5, 1.0], [1.0, 0.5, 0.0]), "m")
-    assert (straight.lam, straight.reached) == (0, False)
-    assert not knee(_front([0.0, 0.9, 1.0], [1.0, 0.9, 0.0]), "m").reached
+    assert knee(_front([0.0, 0.5, 1.0], [1.0, 0.5, 0.0]), "m") == (ModelKey("hgr_nn", 0.0), False)
+    assert not knee(_front([0.0, 0.9, 1.0], [1.0, 0.9, 0.0]), "m")[1]

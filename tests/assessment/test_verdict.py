@@ -17,6 +17,7 @@ from fairdash.evaluation import (
     corrected_standard_error,
     of_sensitive,
     summarise_splits,
+    wide,
 )
 from fairdash.evaluation.assess import _null_of
 from fairdash.evaluation.verdict import edge_and_p, is_link, part_permutations, verdict_on
@@ -43,6 +44,11 @@ def assessed(data, u, *, measure="pearson", n_splits=N_SPLITS, seed=0, n_permuta
 
 
 def frame_of(*given, **options):
+    """Those figures with a row a model and part."""
+    return wide(rows_of(*given, **options))
+
+
+def rows_of(*given, **options):
     """Figures, unless others are asked for, of demographic parity by Pearson's correlation."""
     how = {"objective": "demographic_parity", "measures": ("pearson",), "n_permutations": 39} | options
     return assess_predictions(*given, **how)
@@ -129,14 +135,15 @@ def test_splits_in_which_s_has_one_value_are_left_out_of_the_test(weighted):
         data = replace(data, weight=pd.Series(np.random.default_rng(2).uniform(1, 2, 300), name="w"))
     members = pd.DataFrame({"method": "standard", "lam": 0.0, "split": range(3), "diverged": False})
     measures = ("pearson", "hgr_spline")
-    frame = frame_of(data, np.tile(u, (3, 1)), members, splits, measures=measures)
+    rows = rows_of(data, np.tile(u, (3, 1)), members, splits, measures=measures)
+    frame = wide(rows)
     test = frame[frame["part"] == "test"].set_index("split")
     for name in measures:
         own = [name, f"{name}_floor", f"{name}_floor_q95"]
         assert test.loc[1, own].isna().all()
         assert (test.loc[[0, 2], name] > 0.5).all()
         assert test[f"{name}_p"].eq(1 / 40).all()
-    summary = summarise_splits(frame).set_index("part")
+    summary = wide(summarise_splits(rows)).set_index("part")
     assert summary.loc["test", "pearson"] == pytest.approx(test.loc[[0, 2], "pearson"].mean())
     ratio = len(splits[0].test) / len(splits[0].train)
     of_two = corrected_standard_error(test.loc[[0, 2], "pearson"].var(), n_splits=2, test_to_train=ratio)
@@ -170,8 +177,8 @@ def test_a_blends_edge_lies_between_its_neighbours_and_it_has_no_p_value():
     predictions += 0.1 * np.random.default_rng(0).normal(size=predictions.shape)
     splits = random_splits(len(u), n_splits=2, random_state=0)
     options = {"objective": "demographic_parity", "measures": ("hgr_rdc",)}
-    frame = assess_predictions(data, predictions, members, splits, n_permutations=39, **options)
-    path = assess_curve(data, predictions, frame, members, splits, **options)
+    rows = assess_predictions(data, predictions, members, splits, n_permutations=39, **options)
+    path, frame = wide(assess_curve(data, predictions, rows, members, splits, **options)), wide(rows)
     test, own = (each.query("part == 'test' and split == 0").set_index("lam") for each in (path, frame))
     at = ["hgr_rdc_edge", "hgr_rdc_p"]
     pd.testing.assert_frame_equal(test.loc[list(lams), at], own.loc[list(lams), at], check_exact=True)
@@ -196,13 +203,15 @@ def several(links, *, splits=3, n=300, seed=0):
 def test_the_verdict_is_one_test_of_each_sensitive_column(objective):
     data, predictions, members, splits = several((0.0, 0.5, 0.9))
     predictions[2::3] = 7.0
-    frame = frame_of(data, predictions, members, splits, objective=objective, n_permutations=19)
+    rows = rows_of(data, predictions, members, splits, objective=objective, n_permutations=19)
+    frame = wide(rows)
     test = frame[frame["part"] == "test"]
     assert "verdict_p" not in frame
     assert frame.loc[frame["part"] != "test", "verdict[s]_p"].isna().all()
     assert (test.groupby("lam")["verdict[s]_p"].nunique() == 1).all()
     of_s, of_other = (
-        of_sensitive(test, column).groupby("lam")["verdict_p"].first() for column in ("s", "other")
+        wide(of_sensitive(rows[rows["part"] == "test"], column)).groupby("lam")["verdict_p"].first()
+        for column in ("s", "other")
     )
     assert of_s.between(1 / 200, 1).all()
     if objective == "demographic_parity":
@@ -235,9 +244,9 @@ def test_a_blends_verdict_is_nearly_that_of_its_own_shuffles():
     data, predictions, members, splits = several((0.6, 0.1), splits=2)
     data = replace(data, sensitive=data.sensitive[["s"]].copy())
     members = members.assign(method=np.where(members["lam"] == 0, "standard", "hgr_nn"))
-    frame = frame_of(data, predictions, members, splits, n_permutations=19)
+    rows = rows_of(data, predictions, members, splits, n_permutations=19)
     options = {"objective": "demographic_parity", "measures": ("pearson",)}
-    path = assess_curve(data, predictions, frame, members, splits, **options)
+    path, frame = wide(assess_curve(data, predictions, rows, members, splits, **options)), wide(rows)
     test = path[path["part"] == "test"]
     blended = test[test["share"] > 0].drop_duplicates("lam")
     assert len(blended) == 4

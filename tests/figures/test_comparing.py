@@ -15,6 +15,7 @@ from fairdash.figures.groups import spread_figure, transfers_figure
 from fairdash.figures.theme import LIGHT, escaped
 from fairdash.training.splits import random_splits
 from fairdash.utils.text import span
+from tests.figures.rows import rows_of
 
 EVIL = '<img src=x onerror="alert(1)"><a href="javascript:alert(1)">x</a>'
 NAMES = {"a_name": "standard model", "b_name": "λ = 1", "sensitive": "age (years)", "subtitle": "n"}
@@ -52,6 +53,10 @@ def path(shift: float, *methods: str) -> pd.DataFrame:
     return pd.concat(
         [frame.assign(method=each, mse=frame["mse"] + shift + k) for k, each in enumerate(methods)]
     )
+
+
+def tidied(both):
+    return {objective: rows_of(frame, "mse", "hgr_kde") for objective, frame in both.items()}
 
 
 @pytest.fixture
@@ -109,7 +114,7 @@ def test_a_constant_model_is_one_line(noise, other):
 
 
 def test_both_panels_show_one_path_and_mark_the_same_model(both):
-    figure = objectives_figure(both, chosen_lam=0.5, error_title="Error", subtitle="n", **OF_HGR)
+    figure = objectives_figure(tidied(both), chosen_lam=0.5, error_title="Error", subtitle="n", **OF_HGR)
     traces = {trace.name: trace for trace in figure.data}
     for audited, frame in zip(("predictions", "residuals"), both.values(), strict=True):
         own = frame[frame["method"] == "hgr_nn"]
@@ -130,7 +135,9 @@ def test_names_never_become_html(moved, spreads, both):
     names = NAMES | {"sensitive": EVIL, "subtitle": EVIL}
     assert_names_are_text(transfers_figure(moved, unit=EVIL, theme=LIGHT, **names))
     assert_names_are_text(spread_figure(*spreads, audited="prediction", level=EVIL, theme=LIGHT, **names))
-    assert_names_are_text(objectives_figure(both, chosen_lam=1, error_title=EVIL, subtitle=EVIL, **OF_HGR))
+    assert_names_are_text(
+        objectives_figure(tidied(both), chosen_lam=1, error_title=EVIL, subtitle=EVIL, **OF_HGR)
+    )
 
 
 def assert_names_are_text(figure):
@@ -145,13 +152,13 @@ VIEW = {"error": "mse", "error_title": "Test error (MSE)", "measure": "hgr_kde",
 
 def test_every_method_of_every_run_has_a_line_points_and_a_name_of_its_own() -> None:
     runs = [
-        RunPath(letter="A", title=EVIL, test=path(0.0, "hgr_nn", "pearson")),
-        RunPath(letter="B", title="later", test=path(0.05, "hgr_nn")),
+        RunPath(letter="A", title=EVIL, test=rows_of(path(0.0, "hgr_nn", "pearson"), "mse", "hgr_kde")),
+        RunPath(letter="B", title="later", test=rows_of(path(0.05, "hgr_nn"), "mse", "hgr_kde")),
     ]
     figure = runs_front_figure(runs, theme=LIGHT, subtitle=EVIL, **VIEW)
     lines, points = ([each for each in figure.data if each.mode == mode] for mode in ("lines", "markers"))
     assert [len(each.x) for each in (*lines, *points)] == [4, 4, 4, 3, 3, 3]
-    np.testing.assert_array_equal(points[2].y, runs[1].test.query("share == 0")["mse"])
+    np.testing.assert_array_equal(points[2].y, path(0.05, "hgr_nn").query("share == 0")["mse"])
     looks = {(each.marker.color, each.marker.symbol) for each in points}
     assert len(looks) == len({colour for colour, _ in looks}) == 3
     names = ["A: Fair HGR network", "A: Fair linear network", "B: Fair HGR network"]

@@ -10,7 +10,13 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from fairdash.evaluation import assess_curve, quantile_profile, summarise_splits
+from fairdash.evaluation import (
+    assess_curve,
+    assess_predictions,
+    quantile_profile,
+    summarise_splits,
+    wide,
+)
 from fairdash.figures.blocks import Picture
 from fairdash.figures.data import distribution_figure, link_figure, training_curves_figure
 from fairdash.figures.front import front_without_marks, with_marks
@@ -22,15 +28,19 @@ from fairdash.training.methods import METHODS
 from fairdash.training.splits import random_splits
 from fairdash.utils.safe_csv import safe_csv
 from tests.assessment.test_assessment import _assessed
+from tests.figures.rows import rows_of
 from tests.figures.test_comparing import EVIL, assert_names_are_text
 from tests.ui.conftest import numbers
 
 
 def front_figure(test, single, *, marks, error, measure, theme, references=None, **words):
     """The front with marks: λ of the fair path to what is written beside it."""
+    of = {error, measure, "mse"}
+    words["baselines"] = rows_of(words.get("baselines"), *of)
     figure = front_without_marks(
-        test, single, error=error, measure=measure, theme=theme, references=references, **words
-    )
+        rows_of(test, *of), rows_of(single, *of), error=error, measure=measure, theme=theme,
+        references=rows_of(references, *of), **words,
+    )  # fmt: skip
     rows = test.set_index("lam")
     labels = [
         Label(x=rows.loc[lam, measure], y=rows.loc[lam, error], text=text, colour="#000000", symbol="circle")
@@ -43,7 +53,7 @@ def front_figure(test, single, *, marks, error, measure, theme, references=None,
 @cache
 def _all_figures(name=EVIL):
     """A profile, a front, a distribution and a link in which all names are this one."""
-    dataset, splits, members, predictions, frame = _assessed()
+    dataset, splits, members, predictions, _ = _assessed()
     s = dataset.sensitive["age"].to_numpy()
     y = dataset.target.to_numpy()
     profiles = [quantile_profile(predictions[k::2][:3], s, splits) for k in range(2)]
@@ -51,12 +61,15 @@ def _all_figures(name=EVIL):
         *profiles, chosen_name="λ = 1", audited="prediction", sensitive=name, level=name, reference=1.0,
         reference_name=name, subtitle=name, theme=LIGHT,
     )  # fmt: skip
-    path = assess_curve(dataset, predictions, frame, members, splits, objective="demographic_parity")
+    options = {"objective": "demographic_parity"}
+    table = assess_predictions(dataset, predictions, members, splits, n_permutations=30, **options)
+    path = assess_curve(dataset, predictions, table, members, splits, **options)
     test = path[path["part"] == "test"]
-    references = summarise_splits(frame)
+    references = wide(summarise_splits(table))
     references = references[references["part"] == "test"].assign(method="barycentre")
+    means = wide(summarise_splits(test, test_to_train=0.25))
     front = front_figure(
-        summarise_splits(test, test_to_train=0.25), test, error="mse", error_title=name, measure="hgr_kde",
+        means, wide(test), error="mse", error_title=name, measure="hgr_kde",
         measure_title=name, method="hgr_nn", references=references, least_error=(0.3, 0.02), subtitle=name, theme=DARK,
         marks={0.0: "standard model", 1.0: name},
     )  # fmt: skip

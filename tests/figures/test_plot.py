@@ -10,7 +10,7 @@ import pytest
 
 import fairdash as fd
 from fairdash.errors import OptionError
-from fairdash.evaluation import summarise_splits
+from fairdash.evaluation import summarise_splits, wide
 from fairdash.training.baselines import BASELINES, TREES, train_baselines
 from fairdash.training.losses import LOSSES
 from fairdash.utils.text import number
@@ -33,7 +33,8 @@ def words(figure):
 def test_the_front_draws_the_means_of_the_test_rows(trained):
     _, result = trained
     figure = fd.plot.front(result)
-    means = summarise_splits(result.frame).query("part == 'test'")[["hgr_kde", "rmse"]]
+    means = wide(summarise_splits(result.frames[result.objective]))
+    means = means.query("part == 'test'")[["hgr_kde", "rmse"]]
     drawn = np.vstack([np.column_stack([numbers(trace.x), numbers(trace.y)]) for trace in figure.data])
     assert set(map(tuple, means.to_numpy())) <= set(map(tuple, drawn))
     assert "mean of 2 random splits" in figure.layout.title.subtitle.text.replace("<br>", " ")

@@ -22,6 +22,7 @@ import pandas as pd
 
 import fairdash as fd
 from fairdash.__main__ import main
+from fairdash.evaluation import wide
 from fairdash.runs import worker
 from fairdash.runs.store import create_run
 from fairdash.training.sweep import Sweep
@@ -107,9 +108,9 @@ def frames(*names: str) -> Iterator[tuple[str, pd.DataFrame]]:
         result = run.read_result()
         for kind in ("frames", "paths", "baselines"):
             for objective, frame in getattr(result, kind).items():
-                yield f"{name}-{kind}-{objective}", frame
+                yield f"{name}-{kind}-{objective}", wide(frame)
         if result.references is not None:
-            yield f"{name}-references", result.references
+            yield f"{name}-references", wide(result.references)
 
 
 def commands(only: str | None = None) -> Iterator[tuple[str, object]]:

@@ -19,11 +19,12 @@ from fairdash.figures.lesson import payers_front_figure
 from fairdash.figures.theme import LIGHT
 from fairdash.reports import words
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import THE_STANDARD, Point, fronts_of
+from fairdash.reports.fronts import fronts_of
 from fairdash.reports.stage import four_numbers
 from fairdash.runs.listing import list_runs
 from fairdash.simulations import lesson
 from fairdash.simulations.lesson import SCENES
+from fairdash.training.methods import THE_STANDARD, ModelKey
 from fairdash.training.sweep import Sweep, default_plan
 from fairdash.ui import home
 from fairdash.utils.text import number
@@ -178,7 +179,7 @@ def said_of_the_error(plan: Sweep, result: SweepResult, method: str) -> dict[str
     """What the trade-off of this result, the lesson and home say of the error at λ = 1."""
     comparison = Comparison(
         title="", plan=plan, result=result, fronts=fronts_of(result, sensitive="Age"), measure="hgr_spline",
-        objective=plan.objective, a=THE_STANDARD, b=Point(method, 1.0),
+        objective=plan.objective, a=THE_STANDARD, b=ModelKey(method, 1.0),
     )  # fmt: skip
     kept = json.loads(files("fairdash.ui").joinpath("home_curve.json").read_text(encoding="utf-8"))
     texts = {

@@ -11,7 +11,8 @@ from fairdash.data.dataset import Dataset
 from fairdash.evaluation import assess_curve, assess_predictions
 from fairdash.evaluation.result import SweepResult
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import Point, fronts_of
+from fairdash.reports.fronts import fronts_of
+from fairdash.training.methods import ModelKey
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.splits import random_splits
 from fairdash.training.sweep import Sweep
@@ -107,6 +108,6 @@ def make_comparison(dataset, *, lam=1.0, a=0.0, objective="demographic_parity", 
         fronts=fronts_of(result, sensitive=sensitive),
         objective=objective,
         measure="hgr_kde",
-        a=Point("standard", 0.0) if a == 0 else Point("hgr_nn", a),
-        b=Point("hgr_nn", lam),
+        a=ModelKey("standard", 0.0) if a == 0 else ModelKey("hgr_nn", a),
+        b=ModelKey("hgr_nn", lam),
     )

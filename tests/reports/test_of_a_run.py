@@ -8,13 +8,13 @@ import pytest
 
 from fairdash.__main__ import main
 from fairdash.errors import OptionError
-from fairdash.evaluation import DEFAULT_MEASURE
+from fairdash.evaluation import DEFAULT_MEASURE, wide
 from fairdash.figures.theme import theme_of
 from fairdash.reports import pictures, tables
 from fairdash.reports.comparison import parse_comparison
-from fairdash.reports.fronts import Point
 from fairdash.runs.store import Run
 from fairdash.training.baselines import BASELINES, LINEAR, MEAN, TREES
+from fairdash.training.methods import ModelKey
 from fairdash.training.references import REFERENCES
 
 
@@ -27,14 +27,14 @@ def run(shared) -> Run:
 
 def test_what_is_not_named_is_as_the_page_has_it(run):
     found = parse_comparison(run)
-    assert (found.a, found.b) == (Point("standard", 0.0), Point("hgr_nn", 1.0))
+    assert (found.a, found.b) == (ModelKey("standard", 0.0), ModelKey("hgr_nn", 1.0))
     assert (found.objective, found.measure) == (run.spec.plan.objective, DEFAULT_MEASURE)
 
 
 def test_points_are_found_by_their_names(run):
     found = parse_comparison(run, method="hgr_nn", lam=4, against="hgr_nn:0.5", measure="fairquant")
-    assert (found.a, found.b) == (Point("hgr_nn", 0.5), Point("hgr_nn", 4.0))
-    between = parse_comparison(run).front.test["lam"].iloc[15]
+    assert (found.a, found.b) == (ModelKey("hgr_nn", 0.5), ModelKey("hgr_nn", 4.0))
+    between = parse_comparison(run).front.rows("mse")["lam"].iloc[15]
     assert parse_comparison(run, lam=float(f"{between:g}")).b.lam == between
 
 
@@ -81,7 +81,7 @@ def test_the_table_of_references_says_what_independence_costs_at_least_and_what_
     found = parse_comparison(run)
     table = tables.references(found)
     front = found.front
-    (whole,) = front.references.query("method == 'barycentre' and lam == 1").itertuples()
+    (whole,) = wide(front.references).query("method == 'barycentre' and lam == 1").itertuples()
     assert front.least_error == (whole.mse, whole.mse_se)
     assert front.price[0] == pytest.approx(found.result.price.mean())
     assert "independent of Age have an error of at least" in table.note

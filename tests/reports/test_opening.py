@@ -9,19 +9,20 @@ import pandas as pd
 import pytest
 
 from fairdash.reports.fronts import Front
+from tests.figures.rows import rows_of
 
 
 def opening(validation: pd.DataFrame) -> Any:
     """λ on which a front with these validation figures opens; its floor is 0.1, and 1, 2 and 4 are trained."""
-    test = pd.DataFrame({"method": "hgr_spline", "lam": [4, 0, 1, 2], "share": 0, "hgr_spline_floor": 0.1})
+    test = pd.DataFrame({"method": "hgr_spline", "lam": [4, 0, 1, 2], "share": 0, "floor": 0.1})
     front = SimpleNamespace(
-        validation=validation, test=test, default_measure="hgr_spline", methods=["hgr_spline"]
+        validation=validation, rows=lambda _: test, default_measure="hgr_spline", methods=["hgr_spline"]
     )
     return Front.opening.func(front)
 
 
 def figures(**stops: Any) -> pd.DataFrame:
-    return pd.DataFrame({"method": "hgr_spline", **stops})
+    return rows_of(pd.DataFrame({"method": "hgr_spline", **stops}), "hgr_spline")
 
 
 def test_a_trained_weight_in_the_middle_third_goes_before_a_nearer_blend():
@@ -36,7 +37,7 @@ def test_where_models_fall_from_one_side_to_the_other_a_blend_is_taken():
 
 def test_other_methods_and_the_order_of_rows_have_no_say():
     found = figures(lam=[4, 2, 1, 0], share=0, hgr_spline=[0.1, 0.4, 0.8, 0.9])
-    other = found.assign(method="hgr_nn", hgr_spline=[0.1, 0.1, 0.5, 0.9])
+    other = found.assign(method="hgr_nn", value=[0.1, 0.1, 0.5, 0.9])
     assert opening(pd.concat([other, found], ignore_index=True)) == 2
 
 

@@ -22,9 +22,10 @@ from fairdash.reports.words import answer
 from fairdash.runs.log import Log
 from fairdash.tariff import FAIR_TARIFF
 from fairdash.training.baselines import LINEAR, PRICE
-from fairdash.training.methods import apart_in_words
+from fairdash.training.methods import THE_STANDARD, apart_in_words
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.utils.text import number
+from tests.figures.rows import rows_of
 from tests.reports.making import CLOSING, EVIL, FORMULA, LAMS, make_comparison, make_dataset
 from tests.tiers import few
 
@@ -109,8 +110,8 @@ def test_every_number_of_the_summary_is_the_comparisons(dataset, lam, a, objecti
         }
         by = found.found_by(point)
         values += [found.mean("rmse", point), found.edge(point), *((by.value, by.edge) if by else ())]
-        values += [front.row(point)["hgr_kde"] for front in found.fronts.values()]
-    values += [front.test.loc[front.test["lam"] == 0, "hgr_kde"].iloc[0] for front in found.fronts.values()]
+        values += [front.figure("hgr_kde", point).value for front in found.fronts.values()]
+    values += [front.figure("hgr_kde", THE_STANDARD).value for front in found.fronts.values()]
     known |= {number(each) for each in values}
     known |= {f"{edge:.3g}" for edge in moved[["s_low", "s_high"]].to_numpy().ravel()}
     known |= {f"{change:.{digits}f}" for change in abs(moved["per_head"]) for digits in (0, 1)}
@@ -147,6 +148,7 @@ def test_a_model_that_is_no_better_than_the_average_is_said_to_be_worthless(data
     assert "everyone the average" not in answer(found)
     worst = found.mean("mse", found.b)
     mean = pd.DataFrame({"method": ["mean"], "lam": [0.0], "mse": [worst - 0.01], "rmse": [9.0]})
+    mean = rows_of(mean, "mse", "rmse")
     lost = replace(found, fronts={**found.fronts, found.objective: replace(found.front, baselines=mean)})
     assert "no smaller than when predicting the average for everyone" in answer(lost)
 
@@ -172,10 +174,10 @@ def test_a_floor_and_a_standard_error_stand_beside_every_dependence_value(found)
     for id in found.front.measures:
         own = rows[tables.in_full(REGISTRY[id])]
         for point, (value, floor) in ((found.a, own[:2]), (found.b, own[2:])):
-            row = found.front.row(point)
+            figure = found.front.figure(id, point)
             amounts = [float(each.replace("−", "-")) for each in re.findall(r"−?[\d.]+", f"{value} {floor}")]
-            given = [row[id], row[f"{id}_se"], row[f"{id}_floor"], row[f"{id}_edge"]]
-            np.testing.assert_allclose(amounts, given, atol=0.6 * row[f"{id}_se"])
+            given = [figure.value, figure.se, figure.floor, figure.edge]
+            np.testing.assert_allclose(amounts, given, atol=0.6 * figure.se)
             assert ("€" in value) == (id == "fairquant")
     assert len(tables.trained(found, "hgr_nn").rows) == 1 + len(LAMS)
 
@@ -343,7 +345,8 @@ def test_benchmarks_say_that_an_existing_price_may_have_seen_the_sensitive_attri
     front = found.front
 
     def title(*methods):
-        beside = pd.concat([front.test.iloc[[0]].assign(method=each) for each in methods])
+        first = front.test[(front.test["lam"] == 0) & (front.test["method"] == front.methods[0])]
+        beside = pd.concat([first.assign(method=each) for each in methods])
         own = replace(found, fronts={**found.fronts, found.objective: replace(front, baselines=beside)})
         return tables.benchmarks(own).title
 
@@ -352,29 +355,32 @@ def test_benchmarks_say_that_an_existing_price_may_have_seen_the_sensitive_attri
 
 
 def test_a_link_is_said_with_the_measure_that_found_it(found):
-    def said(**figures):
+    def said(verdict, own):
         test = found.front.test.copy()
-        test.loc[test["lam"] == found.b.lam, list(figures)] = list(figures.values())
+        for measure, figures in (("verdict", verdict), ("hgr_kde", own)):
+            here = (test["lam"] == found.b.lam) & (test["measure"] == measure)
+            test.loc[here, list(figures)] = list(figures.values())
         fronts = {**found.fronts, found.objective: replace(found.front, test=test)}
         return words.dependence(replace(found, fronts=fronts)).partition("(")[2]
 
-    row = {"verdict_p": 0.025, "hgr_kde": 0.078, "hgr_kde_se": np.nan, "hgr_kde_edge": 0.128}
-    ends = {"verdict_by": 5.0, "verdict_value": 0.0431, "verdict_edge": 0.0312}
-    link = said(**row, **ends)
+    own = {"value": 0.078, "se": np.nan, "edge": 0.128}
+    verdict = {"p": 0.025, "by": 5.0, "value": 0.0431, "edge": 0.0312}
+    link = said(verdict, own)
     assert "the sum of squared correlations in the tails is 0.0431" in link
     assert "independence stays below 0.0312 in 95 % of cases; HGR_KDE 0.0780 alone does not show it" in link
     # A measure that shows the link is named itself, and one that is above its edge without a link is no
     # proof.
-    assert "independence stays below 0.128" in said(**row | {"hgr_kde": 0.2}, **ends)
-    assert "HGR_KDE 0.200 alone exceeds 0.128" in said(**row | {"hgr_kde": 0.2, "verdict_p": 0.2}, **ends)
+    assert "independence stays below 0.128" in said(verdict, own | {"value": 0.2})
+    assert "HGR_KDE 0.200 alone exceeds 0.128" in said(verdict | {"p": 0.2}, own | {"value": 0.2})
 
 
 def test_an_error_near_zero_gets_no_percentage(found):
     test = found.front.test.copy()
-    test.loc[test["lam"] == 0, ["mse", "rmse"]] = [1e-6, 0.01]
-    test.loc[test["lam"] == found.b.lam, ["mse", "rmse"]] = [0.01, 28.5]
+    for lam, mse, rmse in ((0, 1e-6, 0.01), (found.b.lam, 0.01, 28.5)):
+        for measure, value in (("mse", mse), ("rmse", rmse)):
+            test.loc[(test["lam"] == lam) & (test["measure"] == measure), "value"] = value
     average = pd.DataFrame({"method": ["mean"], "lam": [0.0], "mse": [1.0], "rmse": [96.2]})
-    front = replace(found.front, test=test, baselines=average)
+    front = replace(found.front, test=test, baselines=rows_of(average, "mse", "rmse"))
     near = replace(found, fronts={**found.fronts, found.objective: front})
     assert words.cost(near) == (
         "The root mean squared error grows from 0.0100 € to 28.5 € "

@@ -195,7 +195,7 @@ def test_the_page_opens_them_once_and_says_so_when_it_is_twice(run):
     assert "60 rows were set aside" in words(at)
     click(at, "Confirm on rows set aside")
     (found,) = read_confirmations(run)
-    assert (found.method, found.lam, found.number) == ("pearson", 1.0, 1)
+    assert (str(found.point), found.number) == ("pearson:1.0", 1)
     assert ("not confirmed" if found.finds_link else "confirmed") in words(at)
     assert "includes the 60 set aside" in words(at)
     assert not [each for each in at.button if "rows set aside" in each.label]

@@ -15,6 +15,7 @@ import fairdash as fd
 from fairdash.data.roles import Roles
 from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.data.uploads import keep_upload
+from fairdash.evaluation import wide
 from fairdash.figures.theme import theme_of
 from fairdash.reports import pictures, tables
 from fairdash.reports.comparison import parse_comparison
@@ -73,7 +74,7 @@ def run(trained: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 def test_they_stand_on_the_front_and_in_the_report(run: Run) -> None:
     comparison = parse_comparison(run)
-    own = comparison.front.baselines.query("method == @FAIR_TARIFF").set_index("lam")
+    own = wide(comparison.front.baselines).query("method == @FAIR_TARIFF").set_index("lam")
     assert list(own.index) == [0.0, *LAMS]
     assert own["hgr_spline"][3.0] < own["hgr_spline"][0.0]
     names = [row[0] for row in tables.benchmarks(comparison).rows]
@@ -133,7 +134,9 @@ def test_a_cap_against_todays_price_has_its_cost_beside_it(run: Run) -> None:
     (table,) = (each.value for each in at.dataframe if "Premiums" in each.value)
     assert table["Premiums"].tolist() == ["Before the cap", "After the cap"]
     # Before it the figures are those that the run has of this weight.
-    own = parse_comparison(run).front.baselines.query("method == @FAIR_TARIFF").set_index("lam").loc[3.0]
+    own = (
+        wide(parse_comparison(run).front.baselines).query("method == @FAIR_TARIFF").set_index("lam").loc[3.0]
+    )
     assert table["Deviance ÷ flat premium's"].iloc[0] == f"{own['deviance']:.4f}"
     assert table["HGR_spline with age"].iloc[0] == f"{own['hgr_spline']:.3f} ({own['hgr_spline_floor']:.3f})"
     changed = [float(each.removesuffix(" %")) for each in table["Change by more than 10 %"]]

@@ -95,8 +95,9 @@ def test_the_way_of_lam_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
         assert worker.main(run.id) == 0, run.status
         found = parse_comparison(run)
         assert found.predictions(found.b)
-    assert len(way.carry) <= 4, way.carry
+    assert len(way.carry) <= 3, way.carry
     assert len(way.carry | way.pass_on) <= 10, way.pass_on
-    assert len(way.files) <= 10, way.files
+    # One of them is where the key of a model stands.
+    assert len(way.files) <= 11, way.files
     # records.py carries every record there is and knows none, as json does.
     assert len(way.files_passed - {"utils/records.py"}) <= 12, way.files_passed

@@ -11,7 +11,7 @@ import pytest
 
 import fairdash as fd
 from fairdash.errors import OptionError
-from fairdash.evaluation import assess_predictions
+from fairdash.evaluation import assess_predictions, wide
 from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.runs.result import read_result, write_result
 from fairdash.training.crossvalidation import cross_validate
@@ -134,7 +134,7 @@ def test_verdicts_of_a_sweep_follow_the_groups():
     # The same splits, each row a witness of its own: the noise floor comes out lower.
     of = (grouped.predictions, grouped.members, grouped.splits)
     measured = {"objective": "demographic_parity", "measures": ["hgr_kde"]}
-    by_row = assess_predictions(replace(data, group=None), *of, **measured)
+    by_row = wide(assess_predictions(replace(data, group=None), *of, **measured))
     tested = grouped.frame["part"] == "test"
     assert (grouped.frame["hgr_kde"] == by_row["hgr_kde"]).all()
     assert (grouped.frame.loc[tested, "hgr_kde_edge"] > by_row.loc[tested, "hgr_kde_edge"]).all()

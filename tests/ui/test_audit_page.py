@@ -22,6 +22,7 @@ from fairdash.data.roles import Roles
 from fairdash.data.source import CatalogueSource, UploadSource, load_source, save_source, sources_folder
 from fairdash.data.uploads import keep_upload
 from fairdash.errors import RunError, StorageError
+from fairdash.evaluation import wide
 from fairdash.reports.fronts import fronts_of
 from fairdash.runs import worker
 from fairdash.runs.audits import AuditJob, create_audit
@@ -269,7 +270,7 @@ def test_the_nearest_points_of_a_front_stand_beside_the_price(source: UploadSour
     front = fronts_of(run.read_result(), sensitive="age")[run.spec.plan.objective]
     (table,) = (each.value for each in at.dataframe if "± dependence" in each.value)
     assert table["price"].iloc[0] == "the audited price"
-    own = front.baselines.set_index("method").loc[PRICE]
+    own = wide(front.baselines).set_index("method").loc[PRICE]
     assert table[front.error_title].iloc[0] == own[front.error]
     assert len(table) == 4
 

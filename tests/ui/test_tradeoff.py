@@ -17,12 +17,12 @@ from benchmarks.home_curve import THEMES, picture
 from fairdash.data.source import CatalogueSource, save_source
 from fairdash.dependence import REGISTRY, measure
 from fairdash.errors import RunError
-from fairdash.evaluation import DEFAULT_MEASURE, knee, told_apart
+from fairdash.evaluation import DEFAULT_MEASURE, knee, told_apart, wide
 from fairdash.figures.front import NOISE_NOTE
 from fairdash.figures.stage import stage_script, stage_style
 from fairdash.jobs.steps import at_once
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import Point, fronts_of
+from fairdash.reports.fronts import fronts_of
 from fairdash.reports.html import render_report
 from fairdash.reports.stage import four_numbers, stops_of
 from fairdash.reports.tables import in_full
@@ -32,6 +32,7 @@ from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model
 from fairdash.runs.status import RUNNING, RunStatus
 from fairdash.runs.store import Run, create_run
+from fairdash.training.methods import ModelKey
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import preview_of, quicker
 from fairdash.ui.files import Making
@@ -61,7 +62,7 @@ PANELS += ("Both objectives", "All numbers", "Explanations")
 def compared(run, lam, *, measure=DEFAULT_MEASURE, a=None):
     """The comparison that the page should show at λ."""
     result, plan = run.read_result(), run.spec.plan
-    points = {"a": a or Point("standard", 0.0), "b": Point("hgr_nn", lam)}
+    points = {"a": a or ModelKey("standard", 0.0), "b": ModelKey("hgr_nn", lam)}
     about = {"plan": plan, "objective": plan.objective, "measure": measure}
     return Comparison(title="", result=result, fronts=fronts_of(result, sensitive="Age"), **about, **points)
 
@@ -84,16 +85,16 @@ def test_the_answer_fits_the_figures(finished_run):
     at = open_page("tradeoff", run=finished_run.id)
     for lam in (0.5, 1.0, 1.32, 4.0):
         at, found = move(at, lam), compared(finished_run, lam)
-        answer, row = said(at), found.front.row(found.b)
+        answer, p_value = said(at), found.verdict_p(found.b)
         old, new = (number(found.mean("rmse", point)) for point in (found.a, found.b))
         for told in (
             f"λ = {lam:g}",
-            f"joint test of several measures: p = {row['verdict_p']:.2g}",
+            f"joint test of several measures: p = {p_value:.2g}",
             f"from {old} € to {new} €",
             who_pays(found),
         ):
             assert told in answer
-        assert ("no link is found" in answer) == (row["verdict_p"] > 0.05)
+        assert ("no link is found" in answer) == (p_value > 0.05)
 
 
 def test_a_figure_is_the_same_on_the_card_in_the_table_and_by_the_library(finished_run):
@@ -116,11 +117,12 @@ def test_the_front_draws_the_paths_figures(finished_run):
     front, noise = found.front, found.noise_begins
     traces = {trace["name"]: trace for trace in figure["data"]}
     path = traces["Fair HGR network: path"]
-    apart = front.test[told_apart(front.test, DEFAULT_MEASURE)]
-    barycentre = front.references[front.references["method"] == "barycentre"]
+    rows, errors = front.rows(DEFAULT_MEASURE), front.rows("rmse")
+    apart, references = told_apart(rows), wide(front.references)
+    barycentre = references[references["method"] == "barycentre"]
     for drawn, values in (
-        (path["x"], apart[DEFAULT_MEASURE]),
-        (path["y"], apart["rmse"]),
+        (path["x"], rows["value"][apart]),
+        (path["y"], errors["value"][apart]),
         (traces["chosen: λ = 1"]["y"], [found.mean("rmse", found.b)]),
         (traces["Reference (uses s): Wasserstein barycentre"]["y"], barycentre["rmse"]),
     ):
@@ -167,7 +169,7 @@ def test_a_point_is_kept_and_compared_with_everywhere(finished_run):
     at = click(move(open_page("tradeoff", run=finished_run.id), 4.0), "Compare with this point")
     assert at.query_params["against"] == "hgr_nn:4"
     at = move(at, 0.5)
-    found = compared(finished_run, 0.5, a=Point("hgr_nn", 4.0))
+    found = compared(finished_run, 0.5, a=ModelKey("hgr_nn", 4.0))
     drawn = {trace["name"] for trace in charts(at)["<b>Average prediction by Age</b>"]["data"]}
     assert {"λ = 4", "λ = 0.5"} <= drawn
     moved = look(at, "Who pays").dataframe[0].value
@@ -186,18 +188,19 @@ def test_a_point_is_chosen_on_validation_rows_and_reported_on_test_rows(finished
     # Here the choice must not be the standard model, of which there is nothing to report: the fair models'
     # dependence is made as small, and their error as little larger, as training would make them in time.
     path = result.paths["demographic_parity"].copy()
-    standard = path[path["lam"] == 0].set_index(["split", "part"])
-    own = pd.MultiIndex.from_frame(path[["split", "part"]])
-    path[DEFAULT_MEASURE] = standard[DEFAULT_MEASURE].reindex(own).to_numpy() * np.exp(-path["lam"])
-    path["mse"] = standard["mse"].reindex(own).to_numpy() * (1 + 0.03 * path["lam"] ** 2)
-    path[f"{DEFAULT_MEASURE}_edge"] = 0.2 * standard[DEFAULT_MEASURE].mean()
+    standard = path[path["lam"] == 0].set_index(["split", "part", "measure"])["value"]
+    own = standard.reindex(pd.MultiIndex.from_frame(path[["split", "part", "measure"]])).to_numpy()
+    is_measure, is_error = path["measure"] == DEFAULT_MEASURE, path["measure"] == "mse"
+    fair = [own * np.exp(-path["lam"]), own * (1 + 0.03 * path["lam"] ** 2)]
+    path["value"] = np.select([is_measure, is_error], fair, path["value"])
+    path["edge"] = path["edge"].mask(is_measure, 0.2 * standard.xs(DEFAULT_MEASURE, level="measure").mean())
     another_result(replace(result, paths={**result.paths, "demographic_parity": path}))
     at = look(open_page("tradeoff", run=finished_run.id), "Find the point")
     at = at.segmented_control(key="tradeoff.comparison wish").set_value(wish).run()
     text = re.sub(r"\\(.)", r"\1", "\n".join(each.value for each in at.markdown))
     lam = float(re.search(r"λ = ([\d.]+)\. On test rows", text)[1])
     found = compared(finished_run, 1.0)
-    validation = found.front.validation.set_index("lam")
+    validation = wide(found.front.validation).set_index("lam")
     if wish == "Dependence at most …":
         limit = at.number_input(key='tradeoff.comparison limit "hgr_spline" "demographic_parity"').value
         expected = validation["mse"][validation[DEFAULT_MEASURE] <= limit].idxmin()
@@ -205,9 +208,9 @@ def test_a_point_is_chosen_on_validation_rows_and_reported_on_test_rows(finished
         within = validation["mse"] <= 1.1 * validation.loc[0.0, "mse"]
         expected = validation[DEFAULT_MEASURE][within].idxmin()
     else:
-        expected = knee(found.front.validation, DEFAULT_MEASURE, error="mse").lam
+        expected = knee(found.front.validation, DEFAULT_MEASURE, error="mse")[0].lam
     assert lam == expected > 0
-    shown = f"HGR_spline is {found.shown(DEFAULT_MEASURE, Point('hgr_nn', lam))}, and on validation rows "
+    shown = f"HGR_spline is {found.shown(DEFAULT_MEASURE, ModelKey('hgr_nn', lam))}, and on validation rows "
     assert number(validation.loc[lam, DEFAULT_MEASURE]) in text.partition(shown)[2]
     at = at if lam == 1.0 else click(at, "Show this point")
     assert lam_shown(at) == f"{lam:g}"
@@ -284,7 +287,7 @@ MOST_BYTES = 600_000
 
 @pytest.mark.parametrize(
     ("objective", "a"),
-    [("demographic_parity", Point("standard", 0.0)), ("equalized_residuals", Point("hgr_nn", 4.0))],
+    [("demographic_parity", ModelKey("standard", 0.0)), ("equalized_residuals", ModelKey("hgr_nn", 4.0))],
 )
 def test_each_stop_shows_what_the_comparison_finds_there(finished_run, objective, a):
     found = replace(compared(finished_run, 1.0, a=a), objective=objective)

@@ -22,7 +22,7 @@ from tests.ui.conftest import move, open_page
 
 PACKAGE = str(Path(fairdash.__file__).parent)
 #: Fields of the records on the way, and the slider's scale, which stands beside it.
-PARTS = {"CatalogueSource", "Sweep", "TrainingSettings", "Split", "Gain", "Point", "CurvePoint", "_TestRows"}
+PARTS = {"CatalogueSource", "Sweep", "TrainingSettings", "Split", "Gain", "ModelKey", "_TestRows"}
 #: Carries every record there is and knows none, as json does.
 CONVERTER = "utils/records.py"
 #: What the last traced script has done: records that were made, and file to what its functions took or gave.

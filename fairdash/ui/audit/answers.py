@@ -26,7 +26,7 @@ from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource
 from fairdash.dependence.registry import REGISTRY
 from fairdash.errors import Fix, RunError
 from fairdash.figures.blocks import Picture, Table
-from fairdash.reports.fronts import Front, Point, nearest_points
+from fairdash.reports.fronts import Front, nearest_points
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.launch import start_repair
 from fairdash.runs.listing import finished_audits, list_runs
@@ -34,6 +34,7 @@ from fairdash.runs.repairs import RepairJob, find_repair
 from fairdash.runs.status import DONE
 from fairdash.runs.store import RESULT, Run
 from fairdash.training.baselines import PRICE
+from fairdash.training.methods import ModelKey
 from fairdash.ui.audit.filing import show_filing
 from fairdash.ui.blocks import show_blocks, show_table
 from fairdash.ui.cached import fronts_of, result_of, roles_of
@@ -286,7 +287,7 @@ def _show_alternatives(audit: AuditJob, columns: Columns) -> None:
         pd.DataFrame(
             {
                 "price": [
-                    "the audited price" if method == PRICE else Point(method, lam).title
+                    "the audited price" if method == PRICE else ModelKey(method, lam).title
                     for method, lam in zip(table["method"], table["lam"], strict=True)
                 ],
                 front.error_title: table["error"],

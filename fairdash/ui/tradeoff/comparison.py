@@ -12,15 +12,15 @@ import streamlit as st
 
 from fairdash.dependence import REGISTRY, learned_functions
 from fairdash.errors import OptionError
-from fairdash.evaluation import Choice, knee, least_dependence, least_error, points_of_plan
+from fairdash.evaluation import knee, least_dependence, least_error, points_of_plan
 from fairdash.figures.blocks import Table
 from fairdash.figures.comparison import transformation_figure
 from fairdash.reports import content, pictures, stage, tables, words
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import THE_STANDARD, Front, Point, parse_point
+from fairdash.reports.fronts import Front, parse_point
 from fairdash.reports.strength import networks_and_tariffs
 from fairdash.runs.store import Run
-from fairdash.training.methods import PATHS, apart_in_words
+from fairdash.training.methods import PATHS, THE_STANDARD, ModelKey, apart_in_words
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.ui.blocks import show_blocks, show_stage, show_table
@@ -87,7 +87,7 @@ def choose(run: Run) -> Comparison:
         objective=objective,
         measure=measure,
         a=_kept_point(front),
-        b=Point(method, lam),
+        b=ModelKey(method, lam),
     )
 
 
@@ -119,7 +119,7 @@ def go_to(method: str, lam: float) -> None:
     st.query_params[Address.LAM] = f"{lam:g}"
 
 
-def keep(point: Point) -> None:
+def keep(point: ModelKey) -> None:
     """Use this point as the reference of the comparison."""
     if point.is_standard:
         st.query_params.pop(Address.AGAINST, None)
@@ -127,7 +127,7 @@ def keep(point: Point) -> None:
         st.query_params[Address.AGAINST] = f"{point.method}:{point.lam:g}"
 
 
-def _kept_point(front: Front) -> Point:
+def _kept_point(front: Front) -> ModelKey:
     """Point A: what the address names if it is there, else the standard model."""
     try:
         return parse_point(front, st.query_params.get(Address.AGAINST, STANDARD))
@@ -152,7 +152,8 @@ def _ask_for_objective(trained_for: str) -> str:
 def lam_in_view(front: Front, plan: Sweep) -> float:
     """Return the weight in the address if it is on the path, else where the page opens."""
     asked = st.query_params.get(Address.LAM)
-    found = next((stop.lam for stop in points_of_plan(plan) if f"{stop.lam:g}" == asked), None)
+    stops = points_of_plan(plan, front.methods[0])
+    found = next((stop.lam for stop in stops if f"{stop.lam:g}" == asked), None)
     return front.opening if found is None else found
 
 
@@ -213,11 +214,8 @@ def show_pictures(comparison: Comparison, run: Run) -> None:
 
 def _show_place(comparison: Comparison) -> None:
     """Description of the chosen point, if it is not a trained model."""
-    curve_point = comparison.curve_point(comparison.b)
-    if not curve_point.is_trained:
-        share = f"{curve_point.share:.0%} of the model at λ = {curve_point.high:g}"
-        rest = "the standard model" if curve_point.low == 0 else f"the one at λ = {curve_point.low:g}"
-        st.caption(f"The chosen point is a blend (hollow mark) of {share} and {rest}.")
+    if not comparison.curve_point(comparison.b).is_trained:
+        st.caption(f"The chosen point is {content.blended(comparison, comparison.b)} (hollow mark).")
     if comparison.is_worse_than_both_ends():
         st.warning(
             "This blend shows more dependence than both neighbouring trained models. Choose one of them "
@@ -352,8 +350,8 @@ def _find_point(comparison: Comparison) -> None:
     wish = left.segmented_control(
         "What do you want?", WISHES, default=WISHES[0], required=True, key=KEY("wish")
     )
-    choice, goal = _choose(comparison, str(wish), right)
-    st.markdown(f"**{safe(words.of_choice(comparison, choice, goal))}**")
+    point, is_reached, goal = _choose(comparison, str(wish), right)
+    st.markdown(f"**{safe(words.of_choice(comparison, point, goal, is_reached=is_reached))}**")
     st.caption(
         "We compared all methods, trained weights and blends by their means over validation rows, on which "
         "no model was trained. The figures shown here come from test rows, which played no part in the "
@@ -363,20 +361,20 @@ def _find_point(comparison: Comparison) -> None:
         "Show this point",
         icon=":material/my_location:",
         on_click=go_to,
-        args=(choice.method, choice.lam),
-        disabled=Point(choice.method, choice.lam) == comparison.b,
+        args=(point.method, point.lam),
+        disabled=point == comparison.b,
     )
 
 
 def _choose(
     comparison: Comparison, wish: str, place: st.delta_generator.DeltaGenerator
-) -> tuple[Choice, str]:
-    """Return the choice, and what was asked for in words."""
+) -> tuple[ModelKey, bool, str]:
+    """Return the point, whether it is what was asked for, and what that was in words."""
     path, measure, error = comparison.front.validation, comparison.measure, comparison.front.error
     symbol = REGISTRY[measure].symbol
     if wish == WISHES[0]:
         standard, edge = (
-            comparison.mean(measure, Point(comparison.b.method, 0.0)),
+            comparison.mean(measure, ModelKey(comparison.b.method, 0.0)),
             comparison.edge(comparison.b),
         )
         limit = place.number_input(
@@ -389,7 +387,7 @@ def _choose(
             help=f"The standard model has {number(standard)}. Under independence the value stays below "
             f"{number(edge)} in 95 % of cases, so no lower target makes sense.",
         )
-        return least_error(path, measure, at_most=limit, error=error), f"{symbol} at most {limit:g}"
+        return *least_error(path, measure, at_most=limit, error=error), f"{symbol} at most {limit:g}"
     if wish == WISHES[1]:
         percent = place.number_input(
             "Error at most … % above the standard model's",
@@ -399,8 +397,8 @@ def _choose(
             key=KEY("growth"),
         )
         choice = least_dependence(path, measure, growth=percent / 100, error=error)
-        return choice, f"an error at most {percent:g} % above the standard model's"
-    return knee(path, measure, error=error), "the knee, beyond which more fairness costs more than it gains"
+        return *choice, f"an error at most {percent:g} % above the standard model's"
+    return *knee(path, measure, error=error), "the knee, beyond which more fairness costs more than it gains"
 
 
 _PANELS: Mapping[str, Callable[[Comparison], None]] = MappingProxyType(

@@ -15,6 +15,7 @@ import streamlit as st
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
 from fairdash.errors import FairdashError, RunError
+from fairdash.evaluation import wide
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.html import render_report
 from fairdash.reports.tables import history
@@ -275,7 +276,7 @@ def show_take_away(comparison: Comparison, run: Run) -> None:
         )
     tables: tuple[tuple[str, str, Callable[[], pd.DataFrame]], ...] = (
         ("The whole path (CSV)", "path", lambda: comparison.front.test),
-        ("All figures (CSV)", "figures", lambda: comparison.result.frame),
+        ("All figures (CSV)", "figures", lambda: comparison.result.frames[comparison.result.objective]),
         ("Test predictions (CSV)", "predictions", lambda: comparison.scored()),
     )
     for column, (label, name, table) in zip(st.columns(3), tables, strict=True):
@@ -334,8 +335,9 @@ def _dataset_if_there(source: DatasetSource, owner: str) -> Dataset | None:
 def _show_model(comparison: Comparison, run: Run) -> None:
     """The chosen model, refitted on all rows by a job of its own, then downloaded."""
     point, front = comparison.b, comparison.front
-    row = front.row(point)
-    shown = [f"{id}{end}" for id in (front.error, *front.measures) for end in ("", "_se")]
+    rows = front.test[(front.test["method"] == point.method) & (front.test["lam"] == point.lam)]
+    rows = rows[rows["measure"].isin([front.error, *front.measures])]
+    shown = wide(rows[["measure", "column", "value", "se"]]).iloc[0]
 
     def show(job: ModelJob) -> None:
         download_of(
@@ -352,7 +354,7 @@ def _show_model(comparison: Comparison, run: Run) -> None:
         run,
         method=point.method,
         lam=point.lam,
-        figures={name: float(row[name]) for name in shown},
+        figures={str(name): float(figure) for name, figure in shown.items()},
         noted=("asked for a model", {"method": point.method}),
         show=show,
         label="Refit this model on all rows",

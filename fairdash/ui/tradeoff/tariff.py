@@ -40,12 +40,12 @@ def show_tariff(comparison: Comparison, run: Run) -> None:
         "weights λ of the front, and their points are on the dotted line. At λ = 0 the tariff is a GLM on "
         "the same factors."
     )
-    _show(comparison, run, baselines[baselines["method"] == FAIR_TARIFF].set_index("lam").sort_index())
+    _show(comparison, run, baselines[baselines["method"] == FAIR_TARIFF])
 
 
 @st.fragment
 def _show(comparison: Comparison, run: Run, tariffs: pd.DataFrame) -> None:
-    lams = [float(lam) for lam in tariffs.index]
+    lams = sorted({float(lam) for lam in tariffs["lam"]})
     lam = st.select_slider(
         "λ of the tariff",
         lams,
@@ -56,13 +56,13 @@ def _show(comparison: Comparison, run: Run, tariffs: pd.DataFrame) -> None:
     st.markdown(_answer(comparison, tariffs, lam))
 
     front = comparison.front
-    shown = [id for id in (front.error, *front.measures) if id in tariffs]
+    own = tariffs[(tariffs["lam"] == lam) & tariffs["measure"].isin([front.error, *front.measures])]
     show_refit(
         comparison,
         run,
         method=FAIR_TARIFF,
         lam=lam,
-        figures={id: float(tariffs[id][lam]) for id in shown},
+        figures=dict(zip(own["measure"], own["value"], strict=True)),
         noted=("asked for a tariff", {}),
         show=lambda job: _show_fitted(comparison, run, job, lam),
         label="Fit this tariff on all rows",
@@ -76,23 +76,23 @@ def _show(comparison: Comparison, run: Run, tariffs: pd.DataFrame) -> None:
 def _answer(comparison: Comparison, tariffs: pd.DataFrame, lam: float) -> str:
     """Cost of this weight and remaining dependence, against the GLM."""
     front, measure = comparison.front, comparison.measure
-    chosen, glm = tariffs.loc[lam], tariffs.loc[0.0]
-    symbol = REGISTRY[measure].symbol
-    floor = chosen.get(f"{measure}_floor", np.nan)
+    chosen, glm = (tariffs[tariffs["lam"] == each].set_index("measure") for each in (lam, 0.0))
+    symbol, values, of_glm = REGISTRY[measure].symbol, chosen["value"], glm["value"]
+    floor, own = float(chosen["floor"][measure]), float(values[front.error])
     beside = f" (noise floor {floor:.3f})" if np.isfinite(floor) else ""
     error = "deviance" if front.error == "deviance" else "squared error"
     if lam == 0:
         return (
-            f"At λ = 0 the tariff is a GLM. On test rows, its {error} is {chosen[front.error]:.4g} times "
+            f"At λ = 0 the tariff is a GLM. On test rows, its {error} is {own:.4g} times "
             f"that of predicting the average, and its {symbol} with {safe(comparison.sensitive_called)} is "
-            f"{chosen[measure]:.3f}{beside}."
+            f"{values[measure]:.3f}{beside}."
         )
-    cost = chosen[front.error] / glm[front.error] - 1
+    cost = own / of_glm[front.error] - 1
     return (
-        f"At λ = {lam:g} the tariff's {error} on test rows is {chosen[front.error]:.4g} times that of "
+        f"At λ = {lam:g} the tariff's {error} on test rows is {own:.4g} times that of "
         f"predicting the average, and {100 * abs(cost):.2f} % {'above' if cost >= 0 else 'below'} the "
-        f"GLM's. Its {symbol} with {safe(comparison.sensitive_called)} is {chosen[measure]:.3f} instead of "
-        f"{glm[measure]:.3f}{beside}."
+        f"GLM's. Its {symbol} with {safe(comparison.sensitive_called)} is {values[measure]:.3f} instead of "
+        f"{of_glm[measure]:.3f}{beside}."
     )
 
 

@@ -1,0 +1,163 @@
+"""Tidy table of results: a row a model, split, part, measure and sensitive column.
+
+>>> models = pd.DataFrame({"method": ["standard"], "lam": [0.0], "split": [0], "part": ["test"]})
+>>> values = np.array([[[0.8], [0.3]]])
+>>> table = tidy(models, [("mse", ""), ("hgr_spline", "age")], values)
+>>> table[["lam", "measure", "column", "value"]].values.tolist()
+[[0.0, 'mse', '', 0.8], [0.0, 'hgr_spline', 'age', 0.3]]
+>>> wide(table).columns.tolist()[-2:]
+['mse', 'hgr_spline']
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.training.splits import corrected_standard_error
+
+#: What a row says of its measure: its value; mean and 95 % quantile of the same estimator with the sensitive
+#: column permuted; the largest mean over the splits that is no link at 5 %, and the p-value of that mean; and
+#: of the verdict, the place among :data:`fairdash.dependence.omnibus.COMPONENTS` of the measure that shows a
+#: link best, whose value and edge stand beside it. A mean over the splits has its standard error last.
+FIGURES = ("value", "floor", "floor_q95", "edge", "p", "by", "se")
+VALUE, FLOOR, FLOOR_Q95, EDGE, P, BY, _ = range(len(FIGURES))
+#: Measures of error, which are of no sensitive column.
+ERRORS = ("mse", "rmse", "deviance")
+#: The one test of several measures, in the place of a measure.
+VERDICT = "verdict"
+#: A measure and its sensitive column: "" for an error, and for a measure of all columns together.
+Cell: TypeAlias = tuple[str, str]
+Array = NDArray[np.float64]
+_NAMES = ["measure", "column"]
+
+
+class Figure(NamedTuple):
+    """Figures of one row, as :data:`FIGURES` says; NaN where there is none."""
+
+    value: float
+    floor: float = math.nan
+    floor_q95: float = math.nan
+    edge: float = math.nan
+    p: float = math.nan
+    by: float = math.nan
+    se: float = math.nan
+
+
+def tidy(models: pd.DataFrame, cells: Sequence[Cell], values: Array) -> pd.DataFrame:
+    """Return a row a model and cell: the model's columns, ``measure``, ``column``, and its figures.
+
+    Parameters
+    ----------
+    models
+        K rows: one a model, split and part.
+    cells
+        M measures and columns, the same for all of them.
+    values : (K, M, F) array
+        The first F of :data:`FIGURES`.
+    """
+    of_model = models.iloc[np.repeat(np.arange(len(models)), len(cells))].reset_index(drop=True)
+    names = np.array([*cells] * len(models), dtype=object).reshape(-1, 2)
+    figures = dict(zip(FIGURES, values.reshape(-1, values.shape[-1]).T, strict=False))
+    rows = pd.DataFrame({**dict(zip(_NAMES, names.T, strict=True)), **figures}, index=of_model.index)
+    return pd.concat([of_model, rows], axis=1)
+
+
+def untidy(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Cell], Array]:
+    """Return models, cells and values of a table as :func:`tidy` takes them.
+
+    Raises
+    ------
+    ValueError
+        A model has other cells than the first, or in another order.
+    """
+    figures = [each for each in FIGURES if each in table]
+    names = table[_NAMES].to_numpy(dtype=object)
+    again = np.flatnonzero((names == names[:1]).all(axis=1))
+    m = int(again[1]) if len(again) > 1 else len(names)
+    models = table.iloc[:: m or 1].drop(columns=[*_NAMES, *figures]).reset_index(drop=True)
+    if len(models) * m != len(names) or not (names == np.tile(names[:m], (len(models), 1))).all():
+        raise ValueError("a model has other measures than the first")
+    values = table[figures].to_numpy(dtype=float, copy=True).reshape(len(models), m, len(figures))
+    return models, list(map(tuple, names[:m].tolist())), values
+
+
+def wide(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a row a model and part, with a column a figure: ``id``, ``id_floor``, ``id_edge`` and so on.
+
+    With several sensitive columns ``id[column]`` stands for each of them, and ``id`` for all together. The
+    columns of the verdict begin with ``verdict``. Those of tests are left out where nothing was tested.
+    """
+    models, cells, values = untidy(table)
+    figures = dict(zip((each for each in FIGURES if each in table), np.moveaxis(values, 2, 0), strict=True))
+    return pd.concat([models, pd.DataFrame(dict(_columns(cells, figures)), index=models.index)], axis=1)
+
+
+def _columns(cells: Sequence[Cell], figures: Mapping[str, Array]) -> Iterator[tuple[str, Array]]:
+    several = len({column for _, column in cells if column}) > 1
+    is_tested = any(not np.isnan(figures[each]).all() for each in ("edge", "p") if each in figures)
+    of_tests = ["edge", "p"] if is_tested else []
+    for k, (measure, column) in enumerate(cells):
+        kinds = ["value", "se"] if measure in ERRORS else ["value", "se", "floor", "floor_q95", *of_tests]
+        if measure == VERDICT:
+            kinds = ["p", "by", "value", "edge"] if is_tested else []
+        name = f"{measure}[{column}]" if several and column else measure
+        for kind in (kind for kind in kinds if kind in figures):
+            is_plain = kind == "value" and measure != VERDICT
+            yield name if is_plain else f"{name}_{kind}", figures[kind][:, k]
+
+
+def of_sensitive(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return the rows of errors, and those of measures of one sensitive column alone."""
+    return table[(table["column"] == column) | table["measure"].isin(ERRORS)]
+
+
+def of_measure(table: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """Return the rows of one measure, one a model, in the models' order."""
+    return table[table["measure"] == measure].reset_index(drop=True)
+
+
+def figures_of(rows: pd.DataFrame) -> Iterator[Figure]:
+    """Yield the figures of each row of a summary."""
+    return map(Figure._make, rows[[*FIGURES]].itertuples(index=False, name=None))
+
+
+def summarise_splits(table: pd.DataFrame, *, test_to_train: float | None = None) -> pd.DataFrame:
+    """Return means and corrected standard errors over the splits, by method, λ and part.
+
+    Parameters
+    ----------
+    table
+        As :func:`fairdash.evaluation.assess_predictions` gives it. Models that diverged are left out.
+    test_to_train
+        Number of test rows divided by that of training rows; None if the table has both parts.
+
+    Returns
+    -------
+    DataFrame
+        One row a method, λ, part, measure and column, with ``n_splits``, the means of the figures, and
+        ``se``, the Nadeau–Bengio standard error of the value (NaN with a single split). Splits in which a
+        figure is undefined are left out of both.
+    """
+    models, cells, values = untidy(table[~table["diverged"]])
+    if test_to_train is None:
+        rows = models.groupby("part")["n"].mean()
+        test_to_train = rows["test"] / rows["train"]
+    keys = [key for key in ("method", "lam", "low", "high", "share", "part") if key in models]
+    flat = pd.DataFrame(values.reshape(len(models), len(cells) * values.shape[2]))
+    groups = flat.groupby([models[key] for key in keys], sort=False)
+    means, of_values = groups.mean(), groups[list(flat.columns[:: values.shape[2]])]
+    errors = corrected_standard_error(
+        of_values.var(ddof=1).to_numpy(),
+        n_splits=of_values.count().to_numpy().clip(min=1),
+        test_to_train=test_to_train,
+    )
+    of_groups = means.index.to_frame(index=False)
+    of_groups.insert(2, "n_splits", groups.size().to_numpy())
+    found = means.to_numpy().reshape(len(means), *values.shape[1:])
+    return tidy(of_groups, cells, np.concatenate([found, np.asarray(errors)[:, :, None]], axis=2))
