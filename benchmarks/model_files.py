@@ -16,7 +16,7 @@ import pandas as pd
 
 from fairdash.auditing.columns import DIFFERS
 from fairdash.auditing.models import model_answers
-from fairdash.auditing.models.foreign import read_model
+from fairdash.auditing.models.files.foreign import read_model
 from fairdash.auditing.models.model_answers import priced
 from fairdash.errors import FairdashError
 

@@ -17,8 +17,8 @@ from fairdash.auditing.cells import cells_of
 from fairdash.auditing.data import Answered, AuditData, Measured, Progress
 from fairdash.auditing.evidence import AuditResult, environment, hash_of_rows
 from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED, holm, verdict_at
+from fairdash.auditing.models.files.model_file import Link, content_of
 from fairdash.auditing.models.model_answers import MODEL_PRICE, ask_model, priced
-from fairdash.auditing.models.model_file import Link, content_of
 from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, ModelFile, crossing_name, plan_of
 from fairdash.auditing.result import Answer
 from fairdash.auditing.table import AuditTable, only_shown

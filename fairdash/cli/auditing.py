@@ -14,9 +14,9 @@ import pandas as pd
 from fairdash.auditing.audit import carry_out
 from fairdash.auditing.evidence import AuditResult, KeptPlan, command_of, read_plan
 from fairdash.auditing.filing.rules import RULES, Rule, template_of
-from fairdash.auditing.models.foreign import ForeignModel
+from fairdash.auditing.models.files.foreign import ForeignModel
+from fairdash.auditing.models.files.model_file import Link, content_of
 from fairdash.auditing.models.model_answers import MODEL_PRICE
-from fairdash.auditing.models.model_file import Link, content_of
 from fairdash.auditing.plan import ModelFile, plan_of
 from fairdash.cli import AsJson, Columns, Seed, Share, say
 from fairdash.cli.reading import Marks, chosen_reading, read_file

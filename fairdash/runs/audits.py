@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.auditing.evidence import AuditResult
-from fairdash.auditing.models.model_file import content_of
+from fairdash.auditing.models.files.model_file import content_of
 from fairdash.auditing.plan import AuditPlan, ModelFile
 from fairdash.data.dataset import Dataset
 from fairdash.data.roles import Roles

@@ -12,9 +12,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.example import example_audit
-from fairdash.auditing.models.foreign import ForeignModel
+from fairdash.auditing.models.files.foreign import ForeignModel
+from fairdash.auditing.models.files.model_file import ENDINGS, LINKS, MAX_BYTES, MAX_SECONDS, content_of
 from fairdash.auditing.models.model_answers import MODEL_PRICE
-from fairdash.auditing.models.model_file import ENDINGS, LINKS, MAX_BYTES, MAX_SECONDS, content_of
 from fairdash.auditing.plan import CRITERIA, AuditPlan, Columns
 from fairdash.data.catalogue import CATALOGUE
 from fairdash.data.header_words import meanings_of

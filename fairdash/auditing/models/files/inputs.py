@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.auditing.models.model_file import Array, Link, as_levels, number_values, refused
+from fairdash.auditing.models.files.model_file import Array, Link, as_levels, number_values, refused
 from fairdash.utils.text import counted, few
 
 #: Names that libraries give to the columns of an array.

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairdash.auditing.models.inputs import NAME_LINK, Input, NamedModel
-from fairdash.auditing.models.linear import CoefficientTable
-from fairdash.auditing.models.model_file import Array, Link, refused
+from fairdash.auditing.models.files.inputs import NAME_LINK, Input, NamedModel
+from fairdash.auditing.models.files.linear import CoefficientTable
+from fairdash.auditing.models.files.model_file import Array, Link, refused
 from fairdash.data.frames import band_texts
 from fairdash.data.readers.excel import read_sheet, refuse_formulas, sheet_names
 from fairdash.data.readers.reading import read_content

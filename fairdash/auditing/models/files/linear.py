@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.auditing.models.inputs import NAME_LINK, Input, NamedModel, coded
-from fairdash.auditing.models.model_file import Array, Link, as_levels, number_values, refused
+from fairdash.auditing.models.files.inputs import NAME_LINK, Input, NamedModel, coded
+from fairdash.auditing.models.files.model_file import Array, Link, as_levels, number_values, refused
 from fairdash.utils.text import counted, few
 
 #: What a coefficient is multiplied by: the power of a number, or 1 where a level occurs.

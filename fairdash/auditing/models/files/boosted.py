@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.auditing.models.inputs import NAME_LINK, Input, NamedModel, coded
-from fairdash.auditing.models.model_file import LOG_LOSSES, Array, Link, as_levels, cause, refused
+from fairdash.auditing.models.files.inputs import NAME_LINK, Input, NamedModel, coded
+from fairdash.auditing.models.files.model_file import LOG_LOSSES, Array, Link, as_levels, cause, refused
 from fairdash.utils.text import counted, few
 
 #: Objectives whose predictions are means of the outcome by a log link, by its own scale, and probabilities.

@@ -13,9 +13,9 @@ from xml.etree import ElementTree
 import numpy as np
 from scipy.special import expit, ndtr
 
-from fairdash.auditing.models.inputs import NAME_LINK
-from fairdash.auditing.models.linear import LinearModel, Parts, Term
-from fairdash.auditing.models.model_file import Array, Link, refused
+from fairdash.auditing.models.files.inputs import NAME_LINK
+from fairdash.auditing.models.files.linear import LinearModel, Parts, Term
+from fairdash.auditing.models.files.model_file import Array, Link, refused
 from fairdash.utils.text import counted
 
 _INVERSE: dict[str, Callable[[Array], Any]] = {

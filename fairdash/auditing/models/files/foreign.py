@@ -1,7 +1,7 @@
 """Open and run a model's file in a process of its own, with limits of memory and time.
 
-``python -m fairdash.auditing.models.foreign`` is that process. It gets a file, then rows, and answers with
-what the file says of itself, prices, or an error in words. Rows are sent as arrays, answers as JSON and
+``python -m fairdash.auditing.models.files.foreign`` is that process. It gets a file, then rows, and answers
+with what the file says of itself, prices, or an error in words. Rows are sent as arrays, answers as JSON and
 numbers; nothing is a pickle. If the process dies, the caller gets an error in words.
 """
 
@@ -25,8 +25,8 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from fairdash import errors
-from fairdash.auditing.models.inputs import NamedModel
-from fairdash.auditing.models.model_file import (
+from fairdash.auditing.models.files.inputs import NamedModel
+from fairdash.auditing.models.files.model_file import (
     MAX_MEMORY,
     MAX_SECONDS,
     Array,
@@ -67,7 +67,7 @@ def read_model(
     StorageError
         It can't be read, gives no price, or has inputs that the table lacks.
     """
-    from fairdash.auditing.models import boosted, factor_tables, onnx_graph, pmml
+    from fairdash.auditing.models.files import boosted, factor_tables, onnx_graph, pmml
 
     readers: dict[str, Callable[[bytes, Link], NamedModel]] = {
         "lightgbm": boosted.LightGBMModel,

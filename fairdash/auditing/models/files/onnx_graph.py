@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.auditing.models.inputs import Input, NamedModel
-from fairdash.auditing.models.model_file import (
+from fairdash.auditing.models.files.inputs import Input, NamedModel
+from fairdash.auditing.models.files.model_file import (
     LOG_LOSSES,
     MAX_INPUTS,
     Array,

@@ -1,0 +1,1 @@
+"""Models in files of other libraries: what a file is, and what it predicts."""
