@@ -32,6 +32,7 @@ MIN_SECONDS, MAX_OF_PROMISE = 0.4, 4.0
 STAY = (
     "tests/test_words", "tests/test_layers", "tests/test_promises", "tests/test_hostile", "tests/test_canary",
     "tests/golden", "tests/auditing/test_own_files", "tests/auditing/test_model_file", "keeps_its_level",
+    "papers_patterns",
     "exit_status_is_the_verdict",
 )  # fmt: skip
 _MARKS = "not browser and not fresh and not printed and not variant"
