@@ -50,8 +50,8 @@ _PAIRS = (
 )
 FLIPPED: dict[type, type] = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
 #: Given to pytest: a context for each test, and for what it shares the file or folder of the fixture.
-PLUGIN = """
-import os, time
+CONTEXTS = """
+import os
 import coverage
 import pytest
 
@@ -66,7 +66,8 @@ def pytest_fixture_setup(fixturedef, request):
         coverage.Coverage.current().switch_context(fixturedef.baseid or "tests")
     yield
     coverage.Coverage.current().switch_context(request._pyfuncitem.nodeid)
-
+"""
+PLUGIN = f"""{CONTEXTS}
 def pytest_runtest_logreport(report):
     if report.when == "call":
         with open(os.environ["MUTANTS_LOG"], "a", encoding="utf-8") as log:

@@ -23,7 +23,7 @@ import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from benchmarks.mutants import ROOT
+from benchmarks.mutants import CONTEXTS, ROOT
 
 CHOSEN = ROOT / "tests" / "variants.txt"
 #: CPU seconds, with coverage: tests that take less stay, and tests of a promise that take no more.
@@ -36,29 +36,15 @@ STAY = (
     "exit_status_is_the_verdict",
 )  # fmt: skip
 _MARKS = "not browser and not fresh and not printed and not variant"
-_PLUGIN = """
-import json, os
-import coverage
-import pytest
+_PLUGIN = f"""{CONTEXTS}
+import json
 
-def _cpu():
-    return sum(os.times()[:4])
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_protocol(item):
-    begun = _cpu()
-    coverage.Coverage.current().switch_context(item.nodeid)
+@pytest.hookimpl(hookwrapper=True, specname="pytest_runtest_protocol")
+def pytest_timed_protocol(item):
+    begun = sum(os.times()[:4])
     yield
     with open(os.environ["SECONDS"], "a", encoding="utf-8") as log:
-        print(json.dumps([item.nodeid, _cpu() - begun]), file=log)
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_fixture_setup(fixturedef, request):
-    # What tests share is no test's own.
-    if fixturedef.scope != "function":
-        coverage.Coverage.current().switch_context("shared")
-    yield
-    coverage.Coverage.current().switch_context(request._pyfuncitem.nodeid)
+        print(json.dumps([item.nodeid, sum(os.times()[:4]) - begun]), file=log)
 """
 
 
@@ -117,7 +103,7 @@ def main() -> int:
     parser.add_argument("what", choices=["learn", "choose"])
     parser.add_argument("given", nargs="*", help="files or folders of tests")
     parser.add_argument("--work", type=Path, default=Path("variants"), help="where what was learned is kept")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     if given.what == "learn":
         return learn(given.work.absolute(), given.given)
     seconds, lines = learned(given.work)
