@@ -24,7 +24,7 @@ from fairdash.dependence.omnibus import (
 )
 from fairdash.dependence.omnibus_functions import Side
 from fairdash.dependence.registry import Measure
-from fairdash.evaluation.figures import FIGURES, FLOOR_Q95, VALUE, VERDICT, Cell, tidy, untidy
+from fairdash.evaluation.figures import ERRORS, FIGURES, FLOOR_Q95, VALUE, VERDICT, Cell, tidy, untidy
 from fairdash.evaluation.verdict import ALPHA, Nulls, add_verdicts, part_permutations
 from fairdash.jobs.steps import Found, Unit, at_once, turns
 from fairdash.training.feature_encoder import TargetScale
@@ -197,7 +197,7 @@ class Judge:
         self.columns = _columns(measures, list(self.sensitive.columns))
         self.signed = {cell for cell, (measure, _) in self.columns.items() if measure.signed}
         self._drawn: dict[str, tuple[bytes, NDArray[np.intp]]] = {}
-        errors = ("mse", "rmse", "deviance")[: 3 if loss.power else 2]
+        errors = ERRORS if loss.power else ERRORS[:2]
         verdicts = ((VERDICT, str(name)) for name in self.sensitive.columns)
         #: What each model has figures of.
         self.cells: list[Cell] = [*((error, "") for error in errors), *self.columns, *verdicts]
