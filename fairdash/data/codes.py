@@ -220,12 +220,13 @@ def doubts_about(values: pd.Series) -> list[str]:
             "are used as numbers unless you use them as a year or as an age."
         )
     found += _said_of_counted_days(values)
-    if alike := said_of_spellings(values):
+    levels = _levels(values)
+    if alike := said_of_spellings(values, levels):
         found.append(
             f"“{values.name}”: {alike}. They count as different levels unless you write them alike "
             f"(--one-spelling {values.name})."
         )
-    for level in _levels(values):
+    for level in levels:
         word = folded(level.strip()).removeprefix("grand ")
         rows = int((values == level).sum()) if word in TOTALS else 0
         if 0 < rows <= max(1, _TOTALS_SHARE * len(values)):
@@ -280,13 +281,15 @@ def day_numbers(values: pd.Series) -> pd.Series | None:
     return None if days.isna().any() else days.reindex(values.index)
 
 
-def spellings(values: pd.Series) -> list[list[str]]:
+def spellings(values: pd.Series, levels: list[str] | None = None) -> list[list[str]]:
     """Return groups of levels that differ in capitals or spaces alone, the commonest of each group first.
+
+    `levels` are those of the column, if they are known.
 
     >>> spellings(pd.Series(["Male", "male ", "Male", "female"]))
     [['Male', 'male ']]
     """
-    levels = _levels(values)
+    levels = _levels(values) if levels is None else levels
     groups: dict[str, list[str]] = {}
     for level in levels:
         groups.setdefault(" ".join(level.casefold().split()), []).append(level)
@@ -303,13 +306,13 @@ def _levels(values: pd.Series) -> list[str]:
         return []
     if values.head(_LOOKED_AT).nunique() > _MAX_LEVELS:
         return []
-    levels = values.dropna().unique().tolist()
+    levels = pd.Series(values.unique()).dropna().tolist()
     return levels if len(levels) <= _MAX_LEVELS and all(isinstance(each, str) for each in levels) else []
 
 
-def said_of_spellings(values: pd.Series) -> str:
+def said_of_spellings(values: pd.Series, levels: list[str] | None = None) -> str:
     """Name levels that differ in capitals or spaces alone; "" without any."""
-    if not (alike := spellings(values)):
+    if not (alike := spellings(values, levels)):
         return ""
     rows = int(values.isin([each for group in alike for each in group]).sum())
     shown = "; ".join(" and ".join(f"“{each}”" for each in group) for group in alike[:_MAX_SHOWN])
