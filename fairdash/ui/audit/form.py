@@ -245,14 +245,16 @@ def _ask_for_inputs(
         st.caption(safe(f"{about['kind']}. Objective: {about['objective']}. It gives {about['output']}."))
         for each in about["unknown"]:
             st.caption(safe(f"Not told by the file: {each}"))
-    outputs, inputs = (
-        ([], []) if about is None else (about["outputs"], [each["name"] for each in about["inputs"]])
-    )
+    outputs, inputs = ([], []) if about is None else (about["outputs"], about["inputs"])
+    listed = [each["name"] for each in inputs]
     output = None
     if len(outputs) > 1:
         output = st.selectbox("Output that holds the price", outputs, key=KEY("model-output", source.id))
-    if inputs and set(inputs) <= set(names):
-        st.caption(safe(f"The model takes these columns by name: {', '.join(inputs)}."))
+    # The name of a term begins with that of its column.
+    has_terms = all(each["type"] == "term" for each in inputs)
+    if inputs and (has_terms or set(listed) <= set(names)):
+        of = "the columns of these terms" if has_terms else "these columns"
+        st.caption(safe(f"The model takes {of} by name: {', '.join(listed)}."))
         return [], output
     # Prices, claims and exposure are no inputs, and neither is the attribute, unless the user says so.
     left_out = {*roles.sensitive, roles.prediction, roles.target, roles.weight}
