@@ -98,7 +98,7 @@ def measured(name: str, *, machines: int, home: Path) -> dict[str, Any]:
                 seconds_first = now - begun
             # A first front tells of itself.
             if status.seconds_left is not None and not what.startswith("preview"):
-                told.append((now - begun, status.seconds_left))
+                told.append((now - begun, sum(status.seconds_left) / 2))
             peaks |= peak_memory(home)
         for each in peak_memory(home):
             os.kill(each, signal.SIGKILL)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,6 +48,7 @@ def sweep(
     importance: bool = True,
     references: bool = True,
     progress: Callable[[SweepProgress], None] | None = None,
+    executor: Executor | None = None,
 ) -> SweepResult:
     """Train methods over a grid of λ and several splits, and evaluate every model.
 
@@ -88,6 +93,10 @@ def sweep(
     progress
         Function that gets a :class:`fairdash.training.sweep.SweepProgress`: the current step in words, and
         the share completed. It may raise :class:`fairdash.errors.Cancelled` to stop.
+    executor
+        Computes the parts of the work in its processes, with the same results: for example
+        ``concurrent.futures.ProcessPoolExecutor()`` or dask.distributed's ``Client(...).get_executor()``. The
+        data and the parts' results are in a temporary folder, which all processes must see.
 
     Returns
     -------
@@ -108,6 +117,7 @@ def sweep(
     need("torch")
     # It loads scikit-learn, which is not needed just to name this function.
     from fairdash.evaluation.execute_sweep import execute_sweep
+    from fairdash.evaluation.parallel_sweep import execute_in_parallel
 
     dataset = with_groups(dataset, groups)
     for name in measures:
@@ -132,14 +142,12 @@ def sweep(
         if progress is not None:
             progress(SweepProgress(doing, share))
 
-    return execute_sweep(
-        dataset,
-        plan,
-        measures=tuple(measures),
-        importance=importance,
-        references=references,
-        progress=tell,
-    )
+    options: dict[str, Any] = {"importance": importance, "references": references, "progress": tell}
+    options["measures"] = tuple(measures)
+    if executor is None:
+        return execute_sweep(dataset, plan, **options)
+    with TemporaryDirectory(prefix="fairdash-") as folder:
+        return execute_in_parallel(dataset, plan, Path(folder) / "units", executor=executor, **options)
 
 
 def references(

@@ -105,6 +105,10 @@ class FairdashError(Exception):
         self.problems = problems
         super().__init__("\n".join(str(problem) for problem in problems))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An exception is pickled with its text alone, and steps of a run raise theirs in other processes.
+        return type(self), self.problems
+
     @classmethod
     def of(cls, what: str, hint: str, **more: Any) -> Self:
         """Make an error with one problem; see :class:`Problem` for `what`, `hint` and further fields.

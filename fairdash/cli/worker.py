@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 #: How long a process stands by; someone who reads a page on data takes about so long.
 SECONDS_TO_WAIT = 180
 SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_BEATS, SECONDS_BETWEEN_STARTS = 0.5, 3.0, 10.0
-#: A job of another machine that has taken so long is worth a second machine's start.
-SECONDS_BEFORE_A_HAND = 8.0
 #: A job whose process has died so often is given up.
 MOST_DEATHS = 20
 
@@ -189,7 +187,6 @@ def _stand_by(lane: str, parent: int | None) -> None:
     """
     quiet_since = looked = there_since = time.monotonic()
     is_away = False
-    hand = _Hand()
     while time.monotonic() - quiet_since < SECONDS_TO_WAIT:
         time.sleep(SECONDS_BETWEEN_LOOKS)
         if parent is not None and os.getppid() != parent:
@@ -201,8 +198,6 @@ def _stand_by(lane: str, parent: int | None) -> None:
                 continue
             looked = time.monotonic()
             queue.beat(queue.worker_at(lane))
-            if lane == queue.LONG:
-                hand.lend()
             if is_away:
                 log.warning("the database is back")
                 is_away = False
@@ -214,27 +209,6 @@ def _stand_by(lane: str, parent: int | None) -> None:
                 log.warning("%s", error)
             is_away = True
             quiet_since = there_since = time.monotonic()
-
-
-class _Hand:
-    """A helper process that an idle worker lends to another machine's run, one run at a time."""
-
-    def __init__(self) -> None:
-        self.run = ""
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def lend(self) -> None:
-        """Help with a run of another machine, as long as there is one and nothing to do here."""
-        from fairdash.runs.worker import start_helper
-
-        other = queue.of_another_machine(queue.LONG, seconds=SECONDS_BEFORE_A_HAND)
-        if other == self.run:
-            return
-        if self.process is not None:
-            self.process.kill()
-            self.process.communicate()
-        self.run = other
-        self.process = start_helper(other) if other else None
 
 
 def _import_all(lane: str) -> None:

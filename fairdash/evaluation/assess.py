@@ -26,7 +26,7 @@ from fairdash.dependence.omnibus_functions import Side
 from fairdash.dependence.registry import Measure
 from fairdash.evaluation.figures import ERRORS, FIGURES, FLOOR_Q95, VALUE, VERDICT, Cell, tidy, untidy
 from fairdash.evaluation.verdict import ALPHA, Nulls, add_verdicts, part_permutations
-from fairdash.jobs.steps import Found, Unit, at_once, turns
+from fairdash.jobs.steps import Found, Unit, at_once, independent
 from fairdash.training.feature_encoder import TargetScale
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.objectives import OBJECTIVES
@@ -137,6 +137,8 @@ def assess_predictions(
     judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
 
     def figures_of(j: int) -> Found:
+        if progress is not None:
+            progress(j / len(splits))
         found: dict[str, Any] = {}
         of_split = (members["split"] == j).to_numpy()
         wanted = [part for part in splits[j].parts if part in parts]
@@ -154,11 +156,14 @@ def assess_predictions(
         return found
 
     nulls: dict[tuple[int, str], Nulls] = {}
-    founds: dict[int, Found] = {}
-    for j in turns(unit, len(splits)):
-        founds[j] = unit(str(j), partial(figures_of, j))
+
+    def step(j: int) -> Found:
+        found = unit(str(j), partial(figures_of, j))
         if progress is not None:
-            progress(len(founds) / len(splits))
+            progress((j + 1) / len(splits))
+        return found
+
+    founds = independent(unit, {str(j): partial(step, j) for j in range(len(splits))})
     there = [(j, part) for j, split in enumerate(splits) for part in split.parts if part in parts]
     for j, part in there:
         of_cells = {cell: f"{part} {k}" for k, cell in enumerate(judge.cells)}

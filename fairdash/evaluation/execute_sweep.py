@@ -26,7 +26,7 @@ from fairdash.evaluation.assess import (
 from fairdash.evaluation.result import Gain, ReferenceResult, SweepResult, gain_over_mean
 from fairdash.evaluation.tradeoff_curve import PARTS, assess_curve, curve_points
 from fairdash.evaluation.work import Work
-from fairdash.jobs.steps import Found, Unit, at_once, within
+from fairdash.jobs.steps import Branch, Found, Unit, at_once, gather, independent, within
 from fairdash.tariff.many import MOST_FITTED_ROWS
 from fairdash.tariff.plan import fit_path, lams_of_tariffs, tariffs_of_plan
 from fairdash.tariff.repaired import repaired_prices
@@ -110,9 +110,6 @@ def execute_sweep(
         n_permutations = PREVIEW_PERMUTATIONS if is_small else SAMPLE_PERMUTATIONS
     with_references = references and not is_preview and _has_references(dataset)
     work = work_of_plan(dataset, plan, n_permutations, is_preview=is_preview, references=with_references)
-    plan = with_lams_found(
-        dataset, plan, progress=lambda doing, at: progress(doing, work.done("pilot", at)), unit=unit
-    )
     parts = _Parts(
         dataset, plan, measures, is_preview=is_preview, progress=progress, done=work.done, unit=unit
     )
@@ -136,48 +133,56 @@ def execute_sweep(
         # Frames and paths, of two objectives each.
         progress("measuring", work.done("measuring", (first + step + share) / 4))
 
-    if FAIR_TARIFF in plan.methods:
+    def on_step(share: float) -> None:
+        sees_all = rows is None and n_rows <= MOST_FITTED_ROWS
+        doing = "fitting tariffs to all rows" if sees_all else "fitting tariffs"
+        progress(doing, work.done("training", share))
 
-        def on_step(share: float) -> None:
-            sees_all = rows is None and n_rows <= MOST_FITTED_ROWS
-            doing = "fitting tariffs to all rows" if sees_all else "fitting tariffs"
-            progress(doing, work.done("training", share))
+    def on_pilot(doing: str, at: float) -> None:
+        progress(doing, work.done("pilot", at))
 
-        trained = fit_path(dataset, plan, parts.splits, confirms=not is_preview, on_step=on_step, unit=unit)
-    else:
-        trained = train_sweep(
+    def train() -> TrainedModels:
+        own, confirms = found.result(), not is_preview
+        if of_tariffs:
+            return fit_path(dataset, own, parts.splits, confirms=confirms, on_step=on_step, unit=unit)
+        return train_sweep(
             dataset,
-            plan,
+            own,
             importance=importance and not is_preview,
-            confirms=not is_preview,
+            confirms=confirms,
             brief=is_preview,
             progress=on_training,
             unit=unit,
         )
-    frames, paths, baselines = {}, {}, {}
-    members, predictions = parts.baselines()
-    # Models that were trained for one objective are assessed by both.
-    for step, objective in enumerate(_objectives(plan)):
-        frames[objective], paths[objective] = parts.assess_models(
-            trained, objective, n_permutations, partial(on_measuring, 2 * step)
-        )
-        baselines[objective] = parts.assess(
-            members,
-            predictions,
-            objective=objective,
-            n_permutations=0 if is_preview else n_permutations,
-            parts=("test",),
-        )
-        fair = (members["method"] == FAIR_TARIFF).to_numpy()
-        if fair.any() and all(len(split.validation) for split in parts.splits):
-            # To choose one by, beside the networks.
-            own = {"objective": objective, "n_permutations": 0, "parts": ("validation",)}
-            chosen_by = parts.assess(members[fair].reset_index(drop=True), predictions[fair], **own)
-            baselines[objective] = pd.concat([baselines[objective], chosen_by], ignore_index=True)
-    trained = replace(trained, notes=(*trained.notes, *undefined))
-    told_s, price = None, None
-    if with_references:
-        told_s, _, _, price = parts.references(parts=("test",))
+
+    # The plan with its weights λ; the models; the baselines; frame and path by each objective, and the
+    # baselines' frame: models that were trained for one objective are assessed by both. References.
+    of_tariffs, objectives = FAIR_TARIFF in plan.methods, _objectives(plan)
+    found = Branch(unit, lambda: with_lams_found(dataset, plan, progress=on_pilot, unit=unit), "pilot")
+    models = Branch(unit, train, "tuning", "train", "set-aside", *(["tariffs"] if of_tariffs else []))
+    beside = Branch(
+        unit, lambda: parts.baselines(found.result), "baselines", *([] if of_tariffs else ["tariffs"])
+    )
+
+    def assess(step: int, objective: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+        heard = partial(on_measuring, 2 * step)
+        return parts.assess_models(models.result(), objective, n_permutations, heard)
+
+    def assess_beside(objective: str) -> pd.DataFrame:
+        count = 0 if is_preview else n_permutations
+        return parts.assess_baselines(*beside.result(), objective=objective, n_permutations=count)
+
+    judged = [Branch(unit, partial(assess, *each), f"assess/{each[1]}") for each in enumerate(objectives)]
+    judged_beside = [
+        Branch(unit, partial(assess_beside, each), f"assess-baselines/{each}") for each in objectives
+    ]
+    told_s = Branch(unit, lambda: parts.references(parts=("test",)), "references", "assess/references")
+    gather(found, models, beside, *judged, *judged_beside, *([told_s] if with_references else []))
+    plan, trained = found.result(), replace(models.result(), notes=(*models.result().notes, *undefined))
+    frames, paths = (
+        {objective: branch.result()[k] for objective, branch in zip(objectives, judged, strict=True)}
+        for k in range(2)
+    )
     roles = dataset.roles
     named = (roles.target, *roles.sensitive)
     return SweepResult(
@@ -191,32 +196,16 @@ def execute_sweep(
         target_name=roles.target,
         units={column: dataset.units[column] for column in named if column in dataset.units},
         names={column: dataset.names[column] for column in named if column in dataset.names},
-        references=told_s,
-        price=price,
+        references=told_s.result()[0] if with_references else None,
+        price=told_s.result()[-1] if with_references else None,
         versions=versions(),
-        baselines=baselines,
+        baselines={each: branch.result() for each, branch in zip(objectives, judged_beside, strict=True)},
         gain=_gain(dataset, plan, trained),
         evaluations={id: way for id in measures if (way := REGISTRY[id].recorded)},
         rows=rows,
         drawn_from=None if rows is None else n_rows,
         **vars(trained),
     )
-
-
-def lend_a_hand(dataset: Dataset, plan: Sweep, *, unit: Unit) -> None:
-    """Compute the units of a run in reverse order: first those that its own process reaches last."""
-    # Baselines don't wait for the networks' weights λ.
-    _Parts(dataset, plan, unit=unit).baselines()
-    plan = with_lams_found(dataset, plan, unit=unit)
-    parts = _Parts(dataset, plan, unit=unit)
-    if _has_references(dataset):
-        parts.references(parts=("test",))
-    if FAIR_TARIFF in plan.methods:
-        trained = fit_path(dataset, plan, parts.splits, unit=unit)
-    else:
-        trained = train_sweep(dataset, plan, importance=True, unit=unit)
-    for objective in reversed(_objectives(plan)):
-        parts.assess_models(trained, objective, N_PERMUTATIONS)
 
 
 def reference_prices(
@@ -372,35 +361,67 @@ class _Parts:
         )
         return frame, path
 
-    def baselines(self) -> tuple[pd.DataFrame, Array]:
-        """Members and predictions of the baselines, and tariffs if wanted."""
+    def assess_baselines(
+        self, members: pd.DataFrame, predictions: Array, *, objective: str, n_permutations: int
+    ) -> pd.DataFrame:
+        """Frame of the baselines by one objective: of test rows, and of tariffs also of validation rows."""
+        unit = within(self.unit, f"assess-baselines/{objective}")
+
+        def of_all() -> pd.DataFrame:
+            own: dict[str, Any] = {"parts": ("test",), "n_permutations": n_permutations}
+            return self.assess(members, predictions, objective=objective, unit=within(unit, "test"), **own)
+
+        def of_tariffs() -> pd.DataFrame:
+            # To choose one by, beside the networks.
+            own: dict[str, Any] = {"parts": ("validation",), "n_permutations": 0, "objective": objective}
+            fitted = members[fair].reset_index(drop=True)
+            return self.assess(fitted, predictions[fair], unit=within(unit, "validation"), **own)
+
+        fair = (members["method"] == FAIR_TARIFF).to_numpy()
+        tasks = {"test": of_all}
+        if fair.any() and all(len(split.validation) for split in self.splits):
+            tasks["validation"] = of_tariffs
+        return pd.concat(independent(unit, tasks), ignore_index=True)
+
+    def baselines(self, find_plan: Callable[[], Sweep]) -> tuple[pd.DataFrame, Array]:
+        """Members and predictions of the baselines, and tariffs if wanted, at the weights of `find_plan`."""
         plan, is_tariffs = self.plan, FAIR_TARIFF in self.plan.methods
-        members, predictions = train_baselines(
-            self.dataset,
-            self.splits,
-            loss=plan.settings.loss_function,
-            random_state=plan.random_state,
-            leave_out=() if not self.is_preview else (LINEAR, TREES) if is_tariffs else (TREES,),
-            unit=self.unit,
-        )
-        if self.is_preview or is_tariffs or not plan.tariff:
+
+        def trained() -> tuple[pd.DataFrame, Array]:
+            return train_baselines(
+                self.dataset,
+                self.splits,
+                loss=plan.settings.loss_function,
+                random_state=plan.random_state,
+                leave_out=() if not self.is_preview else (LINEAR, TREES) if is_tariffs else (TREES,),
+                unit=self.unit,
+            )
+
+        def tariffs() -> tuple[pd.DataFrame, Array]:
+            plan = find_plan()
+            lams: Sequence[float] = plan.lams
+            if plan.find_lams:
+                find = partial(lams_of_tariffs, self.dataset, plan, self.splits[0])
+                lams = self.unit("tariffs/pilot", lambda: {"lams": find()})["lams"].tolist()
+            fitted = tariffs_of_plan(
+                self.dataset,
+                plan,
+                self.splits,
+                lams=tuple(dict.fromkeys((0.0, *lams))),
+                on_step=lambda share: self.progress("fitting tariffs", self.done("beside", share)),
+                unit=within(self.unit, "tariffs"),
+            )
+            return fitted.members, fitted.predictions
+
+        tasks: dict[str, Callable[[], tuple[pd.DataFrame, Array]]] = {"baselines": trained}
+        if not self.is_preview and not is_tariffs and plan.tariff:
+            tasks["tariffs"] = tariffs
+        (members, predictions), *more = independent(self.unit, tasks)
+        if not more:
             return members, predictions
-        lams: Sequence[float] = plan.lams
-        if plan.find_lams:
-            find = partial(lams_of_tariffs, self.dataset, plan, self.splits[0])
-            lams = self.unit("tariffs/pilot", lambda: {"lams": find()})["lams"].tolist()
-        tariffs = tariffs_of_plan(
-            self.dataset,
-            plan,
-            self.splits,
-            lams=tuple(dict.fromkeys((0.0, *lams))),
-            on_step=lambda _: self.progress("fitting tariffs", self.done("beside")),
-            unit=within(self.unit, "tariffs"),
-        )
-        return (
-            pd.concat([members, tariffs.members[list(members.columns)]], ignore_index=True),
-            np.concatenate([predictions, tariffs.predictions]),
-        )
+        ((fitted, premiums),) = more
+        members = pd.concat([members, fitted[list(members.columns)]], ignore_index=True)
+        return members, np.concatenate([predictions, premiums])
 
     def references(
         self, strengths: Sequence[float] = DEFAULT_STRENGTHS, **options: Any
@@ -412,26 +433,36 @@ class _Parts:
             self.progress(doing, self.done("references", (third + share) / 3))
 
         on_step(0)
-        members, predictions, price = train_references(
-            self.dataset,
-            self.splits,
-            settings=self.plan.settings,
-            strengths=strengths,
-            random_state=self.plan.random_state,
-            device=self.plan.device_for(self.dataset.n_rows).name,
-            on_step=partial(on_step, 0),
-            unit=within(self.unit, "references"),
+        unit = within(self.unit, "references")
+        trained = Branch(
+            unit,
+            lambda: train_references(
+                self.dataset,
+                self.splits,
+                settings=self.plan.settings,
+                strengths=strengths,
+                random_state=self.plan.random_state,
+                device=self.plan.device_for(self.dataset.n_rows).name,
+                on_step=partial(on_step, 0),
+                unit=unit,
+            ),
+            "tuning", "base", "folds", "premium",
+        )  # fmt: skip
+        repaired = Branch(
+            unit,
+            lambda: repaired_prices(
+                self.dataset,
+                self.splits,
+                loss=self.plan.settings.loss_function,
+                strengths=strengths,
+                random_state=self.plan.random_state,
+                on_step=partial(on_step, 1),
+                unit=unit,
+            ),
+            "repair",
         )
-        repaired, prices = repaired_prices(
-            self.dataset,
-            self.splits,
-            loss=self.plan.settings.loss_function,
-            strengths=strengths,
-            random_state=self.plan.random_state,
-            on_step=partial(on_step, 1),
-            unit=within(self.unit, "references"),
-        )
-        members = pd.concat([members, repaired], ignore_index=True)
+        (members, predictions, price), (of_repair, prices) = gather(trained, repaired)
+        members = pd.concat([members, of_repair], ignore_index=True)
         predictions = np.concatenate([predictions, prices])
         frame = self.assess(
             members,

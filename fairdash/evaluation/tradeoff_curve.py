@@ -34,7 +34,7 @@ from fairdash.evaluation.figures import (
     untidy,
 )
 from fairdash.evaluation.verdict import VERDICT_AT, Nulls, verdict_on
-from fairdash.jobs.steps import Found, Unit, at_once, turns
+from fairdash.jobs.steps import Found, Unit, at_once, independent
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.methods import FAIR_TARIFF, ModelKey
 from fairdash.training.splits import Split
@@ -141,6 +141,8 @@ def assess_curve(
     shuffled: dict[tuple[int, int], Nulls] | None = {} if is_tested else None
 
     def way_of(done: int, method: str) -> Found:
+        if progress is not None:
+            progress(done / len(methods))
         stops, figures = [], []
         verdicts = _BlendVerdicts(judge, predictions, splits, shuffled)
         for j in range(len(splits)):
@@ -176,12 +178,13 @@ def assess_curve(
         verdicts.write(path, cells, found)
         return {"way": tidy(path, cells, found)}
 
-    ways: dict[int, pd.DataFrame] = {}
-    for k in turns(unit, len(methods)):
-        ways[k] = unit(methods[k], partial(way_of, len(ways), methods[k]))["way"]
+    def step(k: int) -> pd.DataFrame:
+        way: pd.DataFrame = unit(methods[k], partial(way_of, k, methods[k]))["way"]
         if progress is not None:
-            progress(len(ways) / len(methods))
-    tables = [ways[k] for k in sorted(ways)]
+            progress((k + 1) / len(methods))
+        return way
+
+    tables = independent(unit, {method: partial(step, k) for k, method in enumerate(methods)})
     if not tables:
         stops = ["method", "lam", "low", "high", "share", "split", "part", "diverged", "n"]
         return tidy(pd.DataFrame(columns=stops), cells, values[:0])

@@ -193,15 +193,6 @@ def active(lane: str | None) -> list[WorkflowStatus]:
     return _workflows(queue_name=lane, status=[WAITING, AT_WORK])
 
 
-def of_another_machine(lane: str, *, seconds: float) -> str:
-    """Return the id of another machine’s job, begun so long ago, while this machine has none; else ""."""
-    at_work = [each for each in active(lane) if each.status == AT_WORK]
-    if any(each.executor_id == worker_at(lane) for each in at_work):
-        return ""
-    latest = 1000 * (time.time() - seconds)
-    return next((each.workflow_id for each in at_work if (each.dequeued_at or latest) < latest), "")
-
-
 def _turn(workflow: WorkflowStatus) -> tuple[bool, int, str]:
     return workflow.status != AT_WORK, workflow.created_at or 0, workflow.workflow_id
 

@@ -1,11 +1,12 @@
-"""Units of work: the steps of a long job, with results that can be stored and reloaded.
+"""Steps of a long job, with results that can be stored, reloaded and computed by other processes.
 
-A job asks its :class:`Unit` for the result of each of its units. :func:`at_once` computes the result;
-:class:`Checkpoints` compute only results that are not stored yet. A killed job therefore resumes after its
-last finished unit.
+A job is one program that asks its :class:`Unit` for the result of each of its steps. :func:`at_once`
+computes it. :class:`Checkpoints` compute only results that are not stored yet: a killed job resumes after its
+last finished step. :class:`Replay` lets other processes compute them (:mod:`fairdash.jobs.parallel`) and
+raises :class:`MissingSteps` with the names of all that can be computed now.
 
-<job>/units/<sha256>   what a unit has found, by content: synced, and checked on reading
-<job>/units/names/     which unit has found what, so that two processes at one job share the units
+<job>/units/<sha256>    result of a step, by content: synced, and checked on reading
+<job>/units/index.json  name of each finished step, with the hash of its result and its share of the work
 
 >>> from_files(to_files({"rows": np.arange(3), "rule": "the smallest"}))
 {'rule': 'the smallest', 'rows': array([0, 1, 2])}
@@ -16,37 +17,36 @@ from __future__ import annotations
 import io
 import json
 import logging
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
-from filelock import FileLock, Timeout
 
-from fairdash.storage import make_parents, sha256, write_whole
+from fairdash.storage import sha256, write_whole
 from fairdash.storage.bundle import AlteredError, pack, sync, unpack
 
-#: What a unit has found, under names of its own: frames, arrays, and plain values that JSON has.
+#: Result of a step, under names of its own: frames, arrays, and plain values that JSON has.
 Found: TypeAlias = "Mapping[str, Any]"
 
 _FRAME, _ARRAYS, _PLAIN = ".parquet", "arrays.safetensors", "plain.json"
+INDEX = "index.json"
 
 #: Numbers that are compared at once.
 _BLOCK = 2**20
-#: Interval for checking another process's step.
-SECONDS_BETWEEN_LOOKS = 0.02
 
 log = logging.getLogger("fairdash.cli.worker")
 
+T = TypeVar("T")
+
 
 class Unit(Protocol):
-    """Interface that returns the result of the unit called `name`, from `compute` if it is not known yet.
+    """Interface that returns the result of the step called `name`, from `compute` if it is not known yet.
 
-    A job asks for its units in an order and under names that follow from its plan and its data alone, and
-    for none of them twice: that is how a store knows them again. What `compute` raises comes through.
+    A job asks for its steps under names that follow from its plan and its data alone, for none of them twice,
+    and for each after those whose results it needs. What `compute` raises comes through.
     """
 
     def __call__(self, name: str, compute: Callable[[], Found], /) -> Found:
@@ -54,8 +54,8 @@ class Unit(Protocol):
         ...
 
 
-def at_once(name: str, compute: Callable[[], Found], /) -> Found:  # noqa: ARG001 (nothing is kept by it)
-    """Compute every unit, and store nothing."""
+def at_once(name: str, compute: Callable[[], Found], /) -> Found:  # noqa: ARG001 (nothing is stored by it)
+    """Compute every step, and store nothing."""
     return compute()
 
 
@@ -67,81 +67,206 @@ class _Within:
     def __call__(self, name: str, compute: Callable[[], Found], /) -> Found:
         return self.unit(f"{self.part}/{name}", compute)
 
-    @property
-    def from_the_end(self) -> bool:
-        return is_from_the_end(self.unit)
-
 
 def within(unit: Unit, part: str) -> Unit:
-    """Return the units of a part of a job: ``"<part>/<name>"`` in the checkpoints."""
+    """Return the steps of a part of a job: ``"<part>/<name>"`` in the checkpoints."""
     return _Within(unit, part)
 
 
-def turns(unit: Unit, count: int) -> Sequence[int]:
-    """Return the order in which to ask for `count` independent units.
+def _root_of(unit: Unit) -> tuple[Unit, str]:
+    """Steps of the whole job, and what stands before the names of this part."""
+    prefix = ""
+    while isinstance(unit, _Within):
+        prefix = f"{unit.part}/{prefix}"
+        unit = unit.unit
+    return unit, prefix
 
-    From the first to the last; the other way round by a second process that works at the same job, whose
-    unit says that it comes ``from_the_end``: so the two meet once.
+
+class MissingSteps(BaseException):
+    """Steps without a result, all of which can be computed now; no error, and not to be caught as one."""
+
+    def __init__(self, *names: str) -> None:
+        super().__init__(*names)
+        self.names = names
+
+
+class StepDone(BaseException):
+    """Result of the step that a process was asked for: its hash. Nothing after it needs to be computed."""
+
+    def __init__(self, digest: str) -> None:
+        super().__init__(digest)
+        self.digest = digest
+
+
+class Branch(Generic[T]):
+    """Part of a job that does not need the branches beside it; evaluated once, when its result is read.
+
+    Parameters
+    ----------
+    unit
+        The job's steps.
+    task
+        Computes the result, which must not be changed afterwards.
+    parts
+        First parts of the names of its steps.
+    is_kept
+        Whether the result stays in memory when the job is run again.
     """
-    return range(count)[::-1] if is_from_the_end(unit) else range(count)
+
+    def __init__(self, unit: Unit, task: Callable[[], T], *parts: str, is_kept: bool = True) -> None:
+        self._task, self._is_kept = task, is_kept
+        unit, prefix = _root_of(unit)
+        self._replay = unit if isinstance(unit, Replay) else None
+        self._parts = tuple(f"{prefix}{part}" for part in parts)
+        self._results: list[T] = []
+
+    def result(self) -> T:
+        """Result of the branch; MissingSteps if steps of it have to be computed first."""
+        if not self._results:
+            if self._is_kept and self._replay is not None:
+                self._results.append(self._replay.kept(self._parts, self._task))
+            else:
+                self._results.append(self._task())
+        return self._results[0]
+
+    @property
+    def holds_target(self) -> bool:
+        """Return whether it has the one step that this process is to compute."""
+        target = "" if self._replay is None else self._replay.target
+        return bool(target) and any(f"{target}/".startswith(f"{part}/") for part in self._parts)
 
 
-def is_from_the_end(unit: Unit) -> bool:
-    """Return whether a second process asks, which takes the parts of a job in another order."""
-    return bool(getattr(unit, "from_the_end", False))
+def gather(*branches: Branch[Any]) -> list[Any]:
+    """Return the results of branches, evaluated in this order; MissingSteps with the missing steps of all."""
+    results, missing = [], dict[str, None]()
+    for branch in [each for each in branches if each.holds_target] or branches:
+        try:
+            results.append(branch.result())
+        except MissingSteps as error:
+            missing |= dict.fromkeys(error.names)
+    if missing:
+        raise MissingSteps(*missing)
+    return results
+
+
+def reused(unit: Unit, make: Callable[[], T]) -> T:
+    """Return what was last made, if that was for this part of the job, or make it."""
+    unit, prefix = _root_of(unit)
+    if not isinstance(unit, Replay):
+        return make()
+    if unit.latest is None or unit.latest[0] != prefix:
+        unit.latest = prefix, make()
+    result: T = unit.latest[1]
+    return result
+
+
+def independent(unit: Unit, tasks: Mapping[str, Callable[[], T]]) -> list[T]:
+    """Return the results of tasks that don't need each other, by the first part of their steps' names."""
+    return gather(*(Branch(unit, task, name, is_kept=False) for name, task in tasks.items()))
 
 
 class Checkpoints:
-    """Store of unit results: each unit is computed once, by the first process that asks.
-
-    The process that computes a unit holds its lock, which is released when the process ends.
+    """Store of step results: a step that has none is computed here.
 
     Parameters
     ----------
     folder
-        Where the finds lie.
+        Folder of the results.
     check
-        Called before each unit, and again and again while another process is at it; what it raises ends
-        the job.
-    from_the_end
-        Whether this is the second of two processes (:func:`turns`).
+        Called before each step; what it raises ends the job.
     """
 
-    def __init__(
-        self, folder: Path, *, check: Callable[[], None] = lambda: None, from_the_end: bool = False
-    ) -> None:
+    def __init__(self, folder: Path, *, check: Callable[[], None] = lambda: None) -> None:
         self.folder = folder
         self.check = check
-        self.from_the_end = from_the_end
-        #: How often a unit was known, as another process, or this one before, had computed it.
-        self.n_known = 0
+        self.read_index()
+
+    def read_index(self) -> None:
+        """Read which steps are finished; a damaged index means none."""
+        #: Name of each finished step, with the hash of its result and its share of the work.
+        self.index: dict[str, tuple[str, float]] = {}
+        try:
+            found = json.loads((self.folder / INDEX).read_bytes())
+            self.index = {str(name): (str(digest), float(share)) for name, (digest, share) in found.items()}
+        except FileNotFoundError:
+            pass
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            log.warning("%s can't be read (%s): its steps are computed once more", self.folder, error)
+
+    def record(self, name: str, digest: str, share: float = 0.0) -> None:
+        """Record the result of a step; StorageError if the disk is full."""
+        self.index[name] = digest, share
+        write_whole(self.folder / INDEX, json.dumps(self.index).encode())
 
     def __call__(self, name: str, compute: Callable[[], Found], /) -> Found:
         """Result of the step of this name, computed now or before."""
-        place = self.folder / "names" / sha256(name.encode())[:16]
-        make_parents(place)
-        while True:
-            self.check()
-            try:
-                with FileLock(place.with_suffix(".lock"), timeout=0, is_singleton=False):
-                    known = self._known(place)
-                    self.n_known += known is not None
-                    return from_files(known or self._keep(place, to_files(compute())))
-            except Timeout:
-                time.sleep(SECONDS_BETWEEN_LOOKS)
+        self.check()
+        files = self.files_of(name)
+        if files is None:
+            files = to_files(compute())
+            self.record(name, keep(self.folder, files))
+        return from_files(files)
 
-    def _known(self, place: Path) -> dict[str, bytes] | None:
-        if not place.exists():
+    def files_of(self, name: str) -> dict[str, bytes] | None:
+        """Return the stored result of a step; None without one, or if it was altered."""
+        if name not in self.index:
             return None
         try:
-            return kept(self.folder, place.read_text(encoding="utf-8", errors="replace"))
+            return kept(self.folder, self.index[name][0])
         except AlteredError as error:
             log.warning("%s/%s is gone or altered, and computed once more", self.folder, error)
+            del self.index[name]
             return None
 
-    def _keep(self, place: Path, files: Mapping[str, bytes]) -> Mapping[str, bytes]:
-        write_whole(place, keep(self.folder, files).encode())
-        return files
+
+class Replay(Checkpoints):
+    """Store of step results that computes at most one step, its target.
+
+    The program of a job is run again whenever a result was added, so what it has found in memory stays: the
+    results of unfinished branches, then those of branches.
+
+    Parameters
+    ----------
+    folder
+        Folder of the results.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        #: Name of the step to compute; empty for none.
+        self.target = ""
+        self.is_computing = False
+        #: Part of the job, and what :func:`reused` has made for it.
+        self.latest: tuple[str, Any] | None = None
+        self._loaded: dict[str, Found] = {}
+        self._branches: dict[tuple[str, ...], Any] = {}
+
+    def __call__(self, name: str, compute: Callable[[], Found], /) -> Found:
+        """Result of a finished step; else StepDone if it is the target, or MissingSteps."""
+        if name not in self._loaded:
+            files = self.files_of(name)
+            if files is None and name != self.target:
+                raise MissingSteps(name)
+            if files is None:
+                self.is_computing = True
+                raise StepDone(keep(self.folder, to_files(compute())))
+            self._loaded[name] = from_files(files)
+        return self._loaded[name]
+
+    def kept(self, parts: tuple[str, ...], task: Callable[[], T]) -> T:
+        """Result of a branch, computed once; what was in memory for its parts leaves it then."""
+        if parts not in self._branches:
+            found = task()
+            own = tuple(f"{part}/" for part in parts)
+            self._loaded = {
+                name: each for name, each in self._loaded.items() if not f"{name}/".startswith(own)
+            }
+            self._branches = {
+                names: each for names, each in self._branches.items() if not f"{names[0]}/".startswith(own)
+            }
+            self._branches[parts] = found
+        result: T = self._branches[parts]
+        return result
 
 
 def keep(folder: Path, files: Mapping[str, bytes]) -> str:

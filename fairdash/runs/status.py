@@ -22,7 +22,7 @@ class RunStatus:
     seconds
         Since the worker began.
     seconds_left
-        Estimate; None while there is nothing to estimate from.
+        Range of the estimate; None while there is nothing to estimate from.
     message
         Why it failed, for the user.
     before
@@ -33,7 +33,7 @@ class RunStatus:
     doing: str = ""
     fraction: float = 0.0
     seconds: float = 0.0
-    seconds_left: float | None = None
+    seconds_left: tuple[float, float] | None = None
     message: str = ""
     before: int = 0
 

@@ -11,7 +11,6 @@
 <home>/runs/<id>/log.jsonl       who did what with it (:mod:`fairdash.runs.log`)
 <home>/runs/<id>/cancel          there if the user asked to stop
 <home>/runs/<id>/worker.lock     held by the process that is at it; which one, process.json says
-<home>/runs/<id>/helper.lock     held by the one that helps it
 
 Task, progress and results of a run are sealed (:mod:`fairdash.storage.bundle`). The order of the jobs, and
 the units done, are in the queue (:mod:`fairdash.jobs.queue`).

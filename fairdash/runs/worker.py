@@ -1,9 +1,7 @@
 """Execute one run, search, model or audit in the process that took it (:mod:`fairdash.cli.worker`).
 
-Only that process writes to the job's folder, apart from the cancel mark and from a run's helper process. The
-helper keeps cores busy by computing the same units from the other end; ``python -m fairdash.runs.worker ID``
-starts it, and it ends with its parent process. Each unit is stored once, by the first process to reach it
-(:class:`fairdash.jobs.steps.Checkpoints`), with the same results.
+Only that process writes to the job's folder, apart from the request to stop. The steps of a long run are
+computed by processes of its own (:mod:`fairdash.jobs.parallel`), with the same results.
 """
 
 from __future__ import annotations
@@ -12,19 +10,16 @@ import logging
 import os
 import secrets
 import shutil
-import subprocess
-import sys
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
 from fairdash.errors import Cancelled, FairdashError, Problem, StorageError
-from fairdash.jobs.process import SECONDS_FOR_THE_LOCK, environment, lower_priority, sign
+from fairdash.jobs.process import SECONDS_FOR_THE_LOCK, sign
 from fairdash.jobs.steps import Checkpoints, Unit, at_once
 from fairdash.runs.audits import AuditJob, origin_of
 from fairdash.runs.models import ModelJob
@@ -39,7 +34,7 @@ from fairdash.training.methods import FAIR_TARIFF
 from fairdash.training.search import search_settings
 from fairdash.training.split_kinds import draw_splits
 from fairdash.utils.error_log import trace_of
-from fairdash.utils.memory import beyond, is_out_of_memory, limit_memory, most_memory
+from fairdash.utils.memory import beyond, is_out_of_memory, most_memory
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,23 +43,19 @@ if TYPE_CHECKING:
     from fairdash.training.sweep import Sweep
 
 SECONDS_BETWEEN_REPORTS = 0.2
-#: So long at the work tells what is left.
-SECONDS_THAT_TELL = 3.0
-#: Work of one kind is quicker than another's: of so much of it the pace counts as much as the estimate.
-SHARE_THAT_TELLS = 0.1
-_NO_SHARE = 1e-9
+#: Time left follows the paces of so many last seconds, once so many and such a share have been worked. An
+#: estimate from the plan alone may be off by such a share.
+SECONDS_OF_PACE, SECONDS_THAT_TELL, SHARE_THAT_TELLS, UNSURE = (60.0, 180.0), 3.0, 0.1, 0.3
+_LEAST = 1e-9
 #: A result that can't be written is kept in memory so long, and written again and again.
 SECONDS_TO_INSIST, SECONDS_BETWEEN_TRIES = 600.0, 1.0
 
 #: Of a process at a run: how often its table is in memory, beside the predictions of all models.
 TABLES_IN_MEMORY = 4
-#: Two processes, which share caches and memory, do as much as so many cores alone.
-PACE_OF_TWO = 1.64
-#: What a slow core trains for, at least: a process takes seconds to start.
-FEWEST_SECONDS = 8.0
-
-#: Held by the one process that helps with a run.
-HELPER = "helper.lock"
+#: So many processes do as much as this power of their number alone: they share caches and memory.
+PACE = 0.7
+#: Seconds that a slow core trains for, at least: a process takes seconds to start.
+MIN_SECONDS = 8.0
 
 log = logging.getLogger("fairdash.cli.worker")
 
@@ -163,14 +154,17 @@ def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
 
     result = execute_sweep(dataset, spec.first, is_preview=True, share=spec.first_share, progress=on_progress)
     if is_other_work:
-        pace = PACE_OF_TWO if _is_worth_it(dataset, spec.plan) else 1.0
-        reporter.estimate = work_of_plan(dataset, spec.plan).seconds * min(slow, slowness()) / pace
+        pace = processes_for(dataset, spec.plan) ** PACE
+        seconds = work_of_plan(dataset, spec.plan).seconds * min(slow, slowness()) / pace
+        reporter.estimate = (1 - UNSURE) * seconds, (1 + UNSURE) * seconds
         reporter.begin("starting on all rows", fraction=spec.share_of_first)
     reporter.keep(lambda: run.write_result(result, first=True))
 
 
 def _train(run: Run, reporter: Reporter, unit: Unit) -> None:
     from fairdash.evaluation.execute_sweep import execute_sweep
+    from fairdash.evaluation.parallel_sweep import execute_in_parallel
+    from fairdash.jobs.parallel import local_pool
 
     spec, begun = run.spec, run.spec.share_of_first
     reporter.begin("reading the data", fraction=begun)
@@ -184,19 +178,17 @@ def _train(run: Run, reporter: Reporter, unit: Unit) -> None:
             # A picture of the training is missing then, no figure.
             log.warning("a training curve could not be written: %s", error)
 
+    def progress(doing: str, share: float) -> None:
+        reporter.progress(doing, begun + (1 - begun) * share)
+
     dataset = spec.load()
-    if isinstance(unit, Checkpoints):
-        reporter.checkpoints = unit
-    # What is found at once leaves nothing for the helper to see.
-    with nullcontext(False) if unit is at_once else helper_process(run, dataset, spec.plan) as is_helped:
-        reporter.processes = 2 if is_helped else 1
-        result = execute_sweep(
-            dataset,
-            spec.plan,
-            progress=lambda doing, share: reporter.progress(doing, begun + (1 - begun) * share),
-            on_curve=on_curve,
-            unit=unit,
-        )
+    count = processes_for(dataset, spec.plan) if isinstance(unit, Checkpoints) else 1
+    told: dict[str, Any] = {"progress": progress, "on_curve": on_curve}
+    if count == 1:
+        result = execute_sweep(dataset, spec.plan, unit=unit, **told)
+    else:
+        pool = partial(local_pool, count, run.units)
+        result = execute_in_parallel(dataset, spec.plan, run.units, executor=pool, **told)
     reporter.begin("writing the result", fraction=1.0)
     reporter.keep(lambda: run.write_result(result))
 
@@ -280,13 +272,8 @@ class Reporter:
         self.estimate, self.estimated_at = before.seconds_left, before.fraction
         self.last = 0.0
         self.fraction = 0.0
-        #: How many processes are at the work, and what they have kept of it, if they do.
-        self.processes = 1
-        self.checkpoints: Checkpoints | None = None
-        #: When the first share of the work was told, and which.
-        self.first_told: tuple[float, float] | None = None
-        #: The share that was told since for units that were known, and how many units were, then.
-        self.given, self.n_known = 0.0, 0
+        #: When which share of the work was done, in the last minutes.
+        self.told: list[tuple[float, float]] = []
 
     def begin(self, doing: str, *, fraction: float = 0.0) -> None:
         self.fraction = fraction
@@ -310,36 +297,24 @@ class Reporter:
         self.last, self.fraction = time.monotonic(), fraction
         self._tell(doing, fraction, left)
 
-    def _seconds_left(self, fraction: float) -> float | None:
-        """Estimate; None in the first seconds, if there is none of before: there is nothing to estimate from.
+    def _seconds_left(self, fraction: float) -> tuple[float, float] | None:
+        """Range of the time left; None in the first seconds, if nothing estimates it.
 
-        The pace is that of the shares that this process has computed. It counts for more, beside the estimate
-        of before, the more it has computed. Another process at the work is taken to be as quick: what it has
-        done and this one has not come to yet is not left, of what lies ahead half at most.
+        It reaches over what the paces of the last minutes say, and over the estimate of before until enough
+        of the work is done.
         """
         now = time.monotonic()
-        if self.first_told is None:
-            self.first_told = now, fraction
-        if self.checkpoints is not None and self.checkpoints.n_known > self.n_known:
-            self.n_known = self.checkpoints.n_known
-            self.given += max(fraction - self.fraction, 0.0)
-        told, before = self.first_told
-        own = fraction - before - self.given
-        if own <= _NO_SHARE:
-            # What takes no share of the work tells nothing of the rest.
-            self.first_told = now, before
-        unseen = max(own - self.given, 0.0) if self.processes > 1 else 0.0
-        ahead = max(1 - fraction - unseen, (1 - fraction) / 2)
-        expected = None
-        if self.estimate is not None and self.estimated_at < 1:
-            expected = self.estimate * min(ahead / (1 - self.estimated_at), 1.0)
-        if now - told < SECONDS_THAT_TELL or own <= _NO_SHARE:
-            return expected
-        by_pace = (now - told) / own * ahead / self.processes
-        if expected is None:
-            return by_pace
-        trust = own / (own + SHARE_THAT_TELLS)
-        return trust * by_pace + (1 - trust) * expected
+        told = [(at, done) for at, done in self.told if at >= now - SECONDS_OF_PACE[-1]]
+        self.told = [*told, (now, fraction)]
+        left = []
+        for seconds in SECONDS_OF_PACE:
+            at, done = next((each for each in self.told if each[0] >= now - seconds), (now, fraction))
+            if now - at >= SECONDS_THAT_TELL and fraction > done:
+                left.append((now - at) / (fraction - done) * (1 - fraction))
+        if self.estimate is not None and (not left or fraction < self.estimated_at + SHARE_THAT_TELLS):
+            rest = min((1 - fraction) / max(1 - self.estimated_at, 1 - fraction, _LEAST), 1.0)
+            left += [rest * each for each in self.estimate]
+        return (min(left), max(left)) if left else None
 
     def keep(self, write: Callable[[], None]) -> None:
         """Write results; if the disk is full, wait for space rather than lose them.
@@ -358,7 +333,7 @@ class Reporter:
 
         self._insist(write, wait=wait)
 
-    def _tell(self, doing: str, fraction: float, left: float | None) -> None:
+    def _tell(self, doing: str, fraction: float, left: tuple[float, float] | None) -> None:
         """Write how far it is; a disk that is full for a moment must not end what can go on without."""
         status = RunStatus(
             state=RUNNING, doing=doing, fraction=fraction, seconds=self._seconds(), seconds_left=left
@@ -384,72 +359,16 @@ class Reporter:
         return time.monotonic() - self.started
 
 
-@contextmanager
-def helper_process(run: Run, dataset: Dataset, plan: Sweep) -> Iterator[bool]:
-    """Run a helper process on the run's units inside this context if worthwhile; yield whether it runs."""
-    if not _is_worth_it(dataset, plan):
-        yield False
-        return
-    process = start_helper(run.id)
-    try:
-        yield True
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def start_helper(run_id: str) -> subprocess.Popen[bytes]:
-    """Start a second process at a run, unless it has one; it ends with this one, or when nothing is left."""
-    command = [sys.executable, "-m", "fairdash.runs.worker", run_id]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, env=environment())  # noqa: S603 (our own module)
-
-
-def _is_worth_it(dataset: Dataset, plan: Sweep) -> bool:
+def processes_for(dataset: Dataset, plan: Sweep) -> int:
+    """Return how many processes share a run: as many as cores and memory allow, and 1 for a short run."""
     from fairdash.training.models import seconds_of
 
-    if os.environ.get("FAIRDASH_NO_STANDBY"):
-        return False
     models = plan.models()
     numbers = TABLES_IN_MEMORY * dataset.features.size + len(models) * dataset.n_rows
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return (
-        cores > 1
-        and 8 * numbers <= most_memory() / 2
-        and seconds_of(models, dataset.n_rows) > FEWEST_SECONDS
-        and plan.device_for(dataset.n_rows).name == "cpu"
-    )
-
-
-def help_with(run_id: str) -> int:
-    """Process units of a run until none is left; the first process reports errors itself."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    from fairdash.evaluation.execute_sweep import lend_a_hand
-
-    limit_memory()
-    run = open_job(run_id)
-    if not isinstance(run, Run):
-        return 0
-    try:
-        with FileLock(run.folder / HELPER, timeout=0, is_singleton=False):
-            lend_a_hand(run.spec.load(), run.spec.plan, unit=Checkpoints(run.units, from_the_end=True))
-    except Timeout:
-        # Another process helps already; both would come from the same end.
-        return 0
-    except Exception as error:
-        # The boundary of the process.
-        log.warning("the helper process at %s: %s", run_id, trace_of(error))
+    is_long = seconds_of(models, dataset.n_rows) > MIN_SECONDS
+    is_on_cpu = plan.device_for(dataset.n_rows).name == "cpu"
+    if not is_long or not is_on_cpu or os.environ.get("FAIRDASH_NO_STANDBY"):
         return 1
-    return 0
-
-
-def _end_with_parent() -> None:
-    """End the process when nobody holds the other end any more, however it was that they ended."""
-    # Not by sys.stdin: what waits for its lock when this process ends by itself is a fatal error.
-    while os.read(0, 1024):
-        pass
-    os._exit(0)
-
-
-if __name__ == "__main__":
-    lower_priority(by=5)
-    sys.exit(help_with(sys.argv[1]))
+    # This process has the rows and the predictions, too.
+    return max(min(cores, int(most_memory() / (8 * numbers)) - 1), 1)

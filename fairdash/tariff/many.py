@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fairdash.data.columns import clean_features
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, DataError, OptionError
-from fairdash.jobs.steps import Found, Unit, at_once
+from fairdash.jobs.steps import Found, Unit, at_once, independent, within
 from fairdash.tariff import FAIR_TARIFF
 from fairdash.tariff.choosing import TermOptions, choose_terms, require_fixed
 from fairdash.tariff.fit import PENALTIES, FitOptions, fit_stack, fit_terms
@@ -106,7 +106,8 @@ def fit_tariffs(
     y = dataset.target.to_numpy(dtype=float)
     s = dataset.sensitive.to_numpy(dtype=float)
     weight = None if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
-    parts, members = [], []
+    unit = within(unit, "tariffs")
+    steps: dict[str, Callable[[], Found]] = {}
     for j, split in enumerate(splits):
 
         def step(share: float, done: int = j) -> None:
@@ -115,6 +116,7 @@ def fit_tariffs(
 
         def of_split(split: Split = split, on_step: Callable[[float], None] = step) -> Found:
             train, own_options = split.train, options
+            on_step(0.0)
             if shrink:
                 inner = with_held_out(split, random_state=random_state, groups=dataset.groups)
                 given: dict[str, Any] = {"options": options, "terms": terms, "random_state": random_state}
@@ -138,24 +140,31 @@ def fit_tariffs(
             made = {"n_iter": fitted.n_iter, "converged": fitted.converged}
             return {"predictions": fitted.premiums(found, features), **made}
 
-        kept = unit(f"tariffs/{j}", of_split)
-        step(1.0)
-        parts.append(kept["predictions"])
-        members.append(
-            pd.DataFrame(
-                {
-                    "method": FAIR_TARIFF,
-                    "lam": [float(lam) for lam in lams],
-                    "split": j,
-                    "diverged": False,
-                    "best_epoch": kept["n_iter"],
-                    "converged": kept["converged"],
-                }
-            )
+        def fitted_to(
+            j: int = j, of_split: Callable[[], Found] = of_split, step: Callable[[float], None] = step
+        ) -> Found:
+            found = unit(str(j), of_split)
+            step(1.0)
+            return found
+
+        steps[str(j)] = fitted_to
+    founds = independent(unit, steps)
+    members = [
+        pd.DataFrame(
+            {
+                "method": FAIR_TARIFF,
+                "lam": [float(lam) for lam in lams],
+                "split": j,
+                "diverged": False,
+                "best_epoch": found["n_iter"],
+                "converged": found["converged"],
+            }
         )
+        for j, found in enumerate(founds)
+    ]
     return TrainedModels(
         members=pd.concat(members, ignore_index=True),
-        predictions=np.concatenate(parts),
+        predictions=np.concatenate([found["predictions"] for found in founds]),
         splits=tuple(splits),
         device="cpu",
         seconds=time.monotonic() - started,

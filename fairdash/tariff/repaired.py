@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairdash.data.columns import clean_features
 from fairdash.data.dataset import Dataset
-from fairdash.jobs.steps import Found, Unit, at_once, turns
+from fairdash.jobs.steps import Found, Unit, at_once, independent, within
 from fairdash.training.baselines import MOST_TREES
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.losses import Loss
@@ -31,7 +31,7 @@ def repaired_prices(
     loss: Loss,
     strengths: Sequence[float] = DEFAULT_STRENGTHS,
     random_state: int = 0,
-    on_step: Callable[[], None] = lambda: None,
+    on_step: Callable[[float], None] = lambda _: None,
     unit: Unit = at_once,
 ) -> tuple[pd.DataFrame, NDArray[np.float64]]:
     """Fit trees to each split's training rows, and repair their predictions for every sensitive attribute.
@@ -41,7 +41,7 @@ def repaired_prices(
     strengths
         From 0, the trees' own price, to 1.
     on_step
-        Called before each split; what it raises ends the fits.
+        Called with the share done, 0 to 1, before and after each split; what it raises ends the fits.
     unit
         Asked for ``"repair/<split>"``.
 
@@ -59,7 +59,7 @@ def repaired_prices(
     def of_split(split: Split, number: int) -> Found:
         from fairdash.tariff.postprocessor import FairPostprocessor
 
-        on_step()
+        on_step(number / len(splits))
         train, seed = split.train, random_state + number
         features = clean_features(dataset.features)
         x = FeatureEncoder.fit(features, rows=train).transform(features)
@@ -77,11 +77,15 @@ def repaired_prices(
             REPAIR: repair.predict(x, sensitive_features=s, alpha=1.0),
             REPAIR_PROJECTED: repair.predict(x, alpha=1.0),
         }
+        on_step((number + 1) / len(splits))
         return {method: (1 - t) * price + t * full for method, full in told.items()}
 
-    founds = {j: unit(f"repair/{j}", partial(of_split, splits[j], j)) for j in turns(unit, len(splits))}
+    unit = within(unit, "repair")
+    founds = independent(
+        unit, {str(j): partial(unit, str(j), partial(of_split, split, j)) for j, split in enumerate(splits)}
+    )
     members, predictions = [], []
-    for j, found in sorted(founds.items()):
+    for j, found in enumerate(founds):
         for method in (REPAIR, REPAIR_PROJECTED):
             predictions.append(found[method])
             members += [{"method": method, "lam": float(t), "split": j, "diverged": False} for t in strengths]

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
-from fairdash.jobs.steps import Found, Unit, at_once, turns
+from fairdash.jobs.steps import Found, Unit, at_once, independent, within
 from fairdash.training.feature_encoder import EncodedRows, encode_rows
 from fairdash.training.losses import Loss
 from fairdash.training.splits import Split, require_varied_target, with_held_out
@@ -80,8 +80,11 @@ def train_baselines(
     """
     members, predictions = [], []
     of_split = partial(_of_split, dataset, loss=loss, random_state=random_state, leave_out=leave_out)
-    founds = {j: unit(f"baselines/{j}", partial(of_split, splits[j])) for j in turns(unit, len(splits))}
-    for j, found in sorted(founds.items()):
+    unit = within(unit, "baselines")
+    founds = independent(
+        unit, {str(j): partial(unit, str(j), partial(of_split, split)) for j, split in enumerate(splits)}
+    )
+    for j, found in enumerate(founds):
         # What was kept comes back in an order of its own.
         for method in (each for each in BASELINES if each in found):
             members.append({"method": method, "lam": 0.0, "split": j, "diverged": False})

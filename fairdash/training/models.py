@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, DataError, OptionError
-from fairdash.jobs.steps import Found, Unit, at_once, turns, within
+from fairdash.jobs.steps import Found, Unit, at_once, independent, reused, within
 from fairdash.training.device import (
     Device,
     OutOfMemoryError,
@@ -141,27 +141,34 @@ def train_models(
     started = time.monotonic()
     _check(dataset, splits, models)
     require_varied_target(dataset.target, splits)
-    trainer = StackTrainer(
-        dataset,
-        splits,
-        objective=objective,
-        random_state=random_state,
-        device=device.name,
-        permutations=PermutationPlan.of(splits, random_state=random_state) if importance else None,
+    trainer = reused(
+        unit,
+        lambda: StackTrainer(
+            dataset,
+            splits,
+            objective=objective,
+            random_state=random_state,
+            device=device.name,
+            permutations=PermutationPlan.of(splits, random_state=random_state) if importance else None,
+        ),
     )
     # How many models a device holds depends on what else is on it: that is found once.
     ends = unit("stacks", lambda: {"ends": [stack[-1] + 1 for stack in _stacks(models, trainer)]})["ends"]
-    # From which model to which, and whether it may be cut in halves. What takes longest goes first, so that
-    # two processes at the same models, one from either end, are done at about the same time.
-    stacks = [(start, end, True) for start, end in itertools.pairwise([0, *ends])]
-    stacks.sort(key=lambda stack: work_of(models[stack[0] : stack[1]]), reverse=True)
-    waiting = [stacks[k] for k in turns(unit, len(stacks))]
+    # What takes longest goes first, so that processes that share the stacks end at about the same time.
+    stacks = sorted(
+        itertools.pairwise([0, *ends]), key=lambda stack: work_of(models[stack[0] : stack[1]]), reverse=True
+    )
     parts: dict[int, tuple[Found, list[pd.DataFrame]]] = {}
     # Filled stack by stack: joined at the end they would be in memory twice.
     predictions = np.empty((len(models), dataset.n_rows))
     done, halved = 0.0, False
-    while waiting:
-        start, end, is_whole = waiting.pop(0)
+
+    def train_all(stacks: Sequence[tuple[int, int]], *, are_halves: bool = False) -> None:
+        names = {f"{models[start].method}/{start}-{end - 1}": (start, end) for start, end in stacks}
+        independent(unit, {name: partial(train, name, *stack, are_halves) for name, stack in names.items()})
+
+    def train(name: str, start: int, end: int, is_half: bool) -> None:
+        nonlocal done, halved
         stack = models[start:end]
         report = StackReporter(
             progress,
@@ -172,17 +179,18 @@ def train_models(
             total=work_of(models),
             device=device.name,
         )
-        own = within(unit, f"{stack[0].method}/{start}-{end - 1}")
-        found, of_stack = train_in_legs(trainer, stack, report, own)
+        found, of_stack = train_in_legs(trainer, stack, report, within(unit, name))
         if found is not None:
             predictions[start:end] = found["predictions"]
             parts[start] = {name: each for name, each in found.items() if name != "predictions"}, of_stack
             done += work_of(stack)
-        elif is_whole and len(stack) > 1:
-            halved, middle = True, start + len(stack) // 2
-            waiting = [(start, middle, False), (middle, end, False), *waiting]
-        else:
+        elif is_half or len(stack) == 1:
             raise too_little_memory()
+        else:
+            halved, middle = True, start + len(stack) // 2
+            train_all([(start, middle), (middle, end)], are_halves=True)
+
+    train_all(stacks)
     founds = [parts[start][0] for start in sorted(parts)]
     of_stacks = [found.get("note", "") for found in founds]
     # In the order in which they were told.

@@ -89,8 +89,9 @@ class StackReporter:
         self.curves: list[pd.DataFrame] = []
 
     def begin(self) -> None:
-        """Reset the report at the start of a leg."""
+        """Reset the report at the start of a leg, and report where it starts."""
         self.curves, self._untold = [], []
+        self._report(None)
 
     def leg(self, curves: pd.DataFrame, *, share: float) -> None:
         """Report a leg that ends at this share of the steps, unless its training was reported."""

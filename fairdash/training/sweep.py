@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, OptionError
-from fairdash.jobs.steps import Unit, at_once, is_from_the_end, within
+from fairdash.jobs.steps import Unit, at_once, independent, within
 from fairdash.training.crossvalidation import settings_of_splits, tune, tuned_settings
 from fairdash.training.defaults import (
     LAMS,
@@ -395,11 +395,12 @@ def train_sweep(
             within(unit, "set-aside"),
         )
 
-    kept = None
-    if trains_more and is_from_the_end(unit):
-        # Neither needs the other: two processes at the run are then at one each.
-        kept = predict_set_aside()
-    trained = train()
+    # Neither needs the other.
+    tasks: dict[str, Callable[[], Any]] = {"train": train}
+    if trains_more:
+        tasks["set-aside"] = predict_set_aside
+    trained, *more = independent(unit, tasks)
+    kept = more[0] if more else None
     if standard is not None and len(rest) < len(models):
         trained = _with_standard(trained, standard, [model.method == STANDARD for model in models])
     diverged = int(trained.members["diverged"].sum())
@@ -412,9 +413,7 @@ def train_sweep(
     trained = replace(trained, tuning=tuning, notes=notes)
     if not len(aside):
         return trained
-    if trains_more and kept is None:
-        kept = predict_set_aside()
-    elif confirms and kept is None:
+    if confirms and kept is None:
         first = np.flatnonzero(trained.members["split"] == 0)
         members = trained.members.iloc[first]
         kept = SetAside.of(dataset, aside, members=members, predictions=trained.predictions[first])

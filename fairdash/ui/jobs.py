@@ -45,7 +45,7 @@ def show_status(job: Job, status: RunStatus) -> None:
 
 def progress_words(status: RunStatus) -> str:
     """Current step, progress and remaining time of a job."""
-    left = "" if status.seconds_left is None else f" · {time_left(status.seconds_left)} left"
+    left = "" if status.seconds_left is None else f" · {time_left(*status.seconds_left)} left"
     return f"{status.doing[:1].upper()}{status.doing[1:]} · {status.fraction:.0%}{left}"
 
 

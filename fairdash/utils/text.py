@@ -235,18 +235,14 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
 
 
-#: How far an estimate of the time left may be off, either way.
-_UNSURE = 0.3
+def time_left(low: float, high: float) -> str:
+    """Format the range of the remaining time, in seconds.
 
-
-def time_left(seconds: float) -> str:
-    """Format an estimate of the remaining time, with its range.
-
-    >>> time_left(300), time_left(80), time_left(1), time_left(8000)
+    >>> time_left(210, 390), time_left(56, 104), time_left(0.7, 1.3), time_left(5600, 10400)
     ('4–6 min', '56 s – 2 min', '1 s', '1 h 33 min – 2 h 53 min')
     """
-    low, high = (duration(seconds * (1 + each)) for each in (-_UNSURE, _UNSURE))
-    if low == high:
-        return low
-    (a, unit), (_, other) = (each.split(" ", 1) for each in (low, high))
-    return f"{a}–{high}" if unit == other else f"{low} – {high}"
+    first, last = duration(low), duration(high)
+    if first == last:
+        return first
+    (a, unit), (_, other) = (each.split(" ", 1) for each in (first, last))
+    return f"{a}–{last}" if unit == other else f"{first} – {last}"

@@ -13,7 +13,6 @@ import pytest
 from fairdash.data.dataset import draw_rows
 from fairdash.evaluation import Gain, work
 from fairdash.evaluation.execute_sweep import execute_sweep
-from fairdash.jobs.steps import Checkpoints
 from fairdash.reports.comparison import ROW, parse_comparison
 from fairdash.reports.content import data_facts, unsaid
 from fairdash.reports.html import render_report
@@ -91,40 +90,38 @@ def test_the_whole_is_what_it_is_without_one(run: Run) -> None:
 @pytest.fixture
 def told(monkeypatch):
     """What a reporter tells of the seconds left, so many seconds after it has begun."""
-    now = [100.0]
+    now = [1000.0]
     monkeypatch.setattr("fairdash.runs.worker.time.monotonic", lambda: now[0])
 
-    def told(reporter: worker.Reporter, seconds: float, fraction: float) -> float:
-        now[0] = 100.0 + seconds
+    def told(reporter: worker.Reporter, seconds: float, fraction: float) -> tuple[float, float] | None:
+        now[0] = 1000.0 + seconds
         reporter.progress("training", fraction)
         return reporter.job.stored_status().seconds_left
 
     return told
 
 
-def test_units_that_were_known_do_not_count_for_the_pace(told, tmp_path) -> None:
-    reporter, units = worker.Reporter(create_run(SOURCE, PLAN)), Checkpoints(tmp_path)
-    reporter.processes, reporter.checkpoints = 2, units
-    told(reporter, 0.0, 0.0)
-    # A hundredth a second: the other process is as quick, and has done as much.
-    assert told(reporter, 10.0, 0.1) == pytest.approx(40)
-    units("one", lambda: {"found": 1})
-    assert told(reporter, 20.0, 0.2) == pytest.approx(30)
-    units("one", lambda: {"found": 2})
-    # What it did comes in at once: the pace is 21 seconds for a fifth.
-    assert told(reporter, 21.0, 0.4) == pytest.approx(21 / 0.2 * 0.6 / 2)
+def test_the_time_left_reaches_over_the_paces_of_the_last_minutes(told) -> None:
+    reporter = worker.Reporter(create_run(SOURCE, PLAN))
+    assert told(reporter, 0.0, 0.0) is None
+    assert told(reporter, 10.0, 0.05) == pytest.approx((190, 190))
+    assert told(reporter, 80.0, 0.2) == pytest.approx((320, 320))
+    # Of the last minute nothing is known yet.
+    assert told(reporter, 150.0, 0.25) == pytest.approx((450, 450))
+    assert told(reporter, 130.0 + 60, 0.4) == pytest.approx((160, 180 / 0.35 * 0.6))
+    # What was done more than three minutes ago tells nothing.
+    assert told(reporter, 500.0, 0.4) is None
 
 
 def test_an_estimate_of_before_counts_until_enough_is_done(told) -> None:
     run = create_run(SOURCE, PLAN)
-    run.write_status(RunStatus(state=RUNNING, fraction=0.02, seconds_left=980.0))
+    run.write_status(RunStatus(state=RUNNING, fraction=0.02, seconds_left=(686.0, 1274.0)))
     reporter = worker.Reporter(run)
-    assert told(reporter, 0.0, 0.02) == pytest.approx(980)
+    assert told(reporter, 0.0, 0.02) == pytest.approx((686, 1274))
     # Ten times as quick at first, of which little follows.
-    assert told(reporter, 4.0, 0.06) == pytest.approx((0.04 * 94 + 0.1 * 940) / 0.14)
-    # As slow as was said from then on.
-    assert told(reporter, 444.0, 0.5) == pytest.approx((0.48 * 444 / 0.48 * 0.5 + 0.1 * 500) / 0.58)
-    assert told(reporter, 944.0, 1.0) == pytest.approx(0)
+    low, high = told(reporter, 4.0, 0.06)
+    assert (low, high) == pytest.approx((94, 1222))
+    assert told(reporter, 50.0, 0.5) == pytest.approx((50 / 0.48 * 0.5,) * 2)
 
 
 def test_the_quickest_try_tells_how_slow_a_core_is(monkeypatch) -> None:

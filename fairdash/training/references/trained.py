@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
-from fairdash.jobs.steps import Found, Unit, at_once, turns, within
+from fairdash.jobs.steps import Branch, Found, Unit, at_once, gather, independent, within
 from fairdash.training.crossvalidation import settings_of_splits, tune
 from fairdash.training.device import resolve_device
 from fairdash.training.losses import LOSSES
@@ -31,6 +31,9 @@ from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.splits import Split, initial_seed
 from fairdash.utils.classes import attributes_of
 
+#: Share of the work before each part.
+_BEGINS = {"base": 0.2, "folds": 0.4, "premium": 0.9}
+
 
 def train_references(
     dataset: Dataset,
@@ -40,7 +43,7 @@ def train_references(
     strengths: Sequence[float] = DEFAULT_STRENGTHS,
     random_state: int = 0,
     device: str = "auto",
-    on_step: Callable[[], None] = lambda: None,
+    on_step: Callable[[float], None] = lambda _: None,
     unit: Unit = at_once,
 ) -> tuple[pd.DataFrame, NDArray[np.float64], NDArray[np.float64]]:
     """Train the references on the training rows of each split.
@@ -55,7 +58,7 @@ def train_references(
     Parameters
     ----------
     on_step
-        Called several times a second while they train; what it raises ends the training.
+        Called several times a second with the share done, 0 to 1; what it raises ends the training.
     unit
         Asked for what there is under ``"tuning/"``, ``"base/"``, ``"folds/"`` and ``"premium/"``.
     dataset, splits, settings, strengths, random_state, device
@@ -91,12 +94,13 @@ def train_references(
         settings,
         random_state=random_state,
         device=where,
-        progress=lambda _: on_step(),
+        progress=lambda at: on_step(_BEGINS["base"] * at.fraction),
         unit=within(unit, "tuning"),
     )
     chosen = settings_of_splits(tuning, settings)
 
     def train(_: Dataset, parts: Sequence[Split], name: str = "folds") -> NDArray[np.float64]:
+        begins, ends = _BEGINS[name], _BEGINS["folds" if name == "base" else "premium"]
         each = len(parts) // len(splits)  # the folds of a split are trained as the split's own model is
         models = [
             StackedModel(STANDARD, 0.0, chosen[k // each], k, initial_seed(random_state, k // each))
@@ -109,27 +113,37 @@ def train_references(
             objective="demographic_parity",
             random_state=random_state,
             device=where,
-            progress=lambda _: on_step(),
+            progress=lambda at: on_step(begins + (ends - begins) * at.fraction),
             unit=within(unit, name),
         ).predictions
 
-    base = train(seen, splits, "base")
-    curves = barycentre_predictions(
-        seen, splits, base=base, train=train, strengths=(*strengths, 1.0), random_state=random_state
-    )
-    if settings.loss_function.has_log_link:
-        curves = np.maximum(curves, base.min(axis=1)[:, None, None])
-    curves, full = curves[:, :-1], curves[:, -1]
+    def of_base() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        base = train(seen, splits, "base")
+        curves = barycentre_predictions(
+            seen, splits, base=base, train=train, strengths=(*strengths, 1.0), random_state=random_state
+        )
+        if settings.loss_function.has_log_link:
+            curves = np.maximum(curves, base.min(axis=1)[:, None, None])
+        return base, curves
 
-    def premium_of(split: Split, own: TrainingSettings) -> Found:
-        predictor = _model_of_x_and_s(seen, split, own, random_state, device, on_step)
+    def premium_of(j: int) -> Found:
+        def tell(share: float) -> None:
+            on_step(_BEGINS["premium"] + (1 - _BEGINS["premium"]) * (j + share) / len(splits))
+
+        split = splits[j]
+        tell(0.0)
+        predictor = _model_of_x_and_s(seen, split, chosen[j], random_state, device, tell)
         return {"premium": discrimination_free_predictions(dataset, [split], predictors=[predictor])}
 
-    premiums = {
-        j: unit(f"premium/{j}", partial(premium_of, splits[j], chosen[j]))["premium"]
-        for j in turns(unit, len(splits))
-    }
-    premium = [premiums[j] for j in range(len(splits))]
+    def premiums() -> list[NDArray[np.float64]]:
+        own = within(unit, "premium")
+        tasks = {str(j): partial(own, str(j), partial(premium_of, j)) for j in range(len(splits))}
+        return [found["premium"] for found in independent(own, tasks)]
+
+    (base, curves), premium = gather(
+        Branch(unit, of_base, "base", "folds"), Branch(unit, premiums, "premium")
+    )
+    curves, full = curves[:, :-1], curves[:, -1]
     members = [
         {"method": "barycentre", "lam": float(strength), "split": j, "diverged": False}
         for j in range(len(splits))
@@ -175,7 +189,7 @@ def _model_of_x_and_s(
     settings: TrainingSettings,
     random_state: int,
     device: str,
-    on_step: Callable[[], None],
+    on_step: Callable[[float], None],
 ) -> SensitivePredictor:
     """The standard network of the features and s, the last of them, fitted to the split's training rows."""
     own = seen.features.columns[-1]
@@ -189,7 +203,7 @@ def _model_of_x_and_s(
         seen.target.iloc[rows],
         sensitive_features=None,
         sample_weight=weight,
-        on_step=lambda _: on_step(),
+        on_step=on_step,
     )
 
     predictor = model.predictor_
@@ -198,7 +212,7 @@ def _model_of_x_and_s(
 
     def predict(features: pd.DataFrame, s: NDArray[np.float64]) -> NDArray[np.float64]:
         nonlocal encoded
-        on_step()
+        on_step(1.0)
         # Asked for the same rows with one s after the other: all else of them is encoded once.
         if encoded is None or encoded[0] is not features:
             rows = rows_to_predict(

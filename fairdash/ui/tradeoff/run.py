@@ -143,13 +143,13 @@ def _offer_quicker(run: Run) -> None:
     """Where a run has long to go: a smaller one on the same data instead, which begins with the same look."""
     spec, status = run.spec, run.status
     left, quick = status.seconds_left, quicker(spec.plan)
-    if left is None or left < LONG or quick is None or run.is_cancelled():
+    if left is None or left[0] < LONG or quick is None or run.is_cancelled():
         return
     from fairdash.evaluation.execute_sweep import work_of_plan
 
     own, whole = (work_of_plan(dataset_of(spec.source), each).seconds for each in (quick, spec.plan))
     # It begins anew, with all of its work left.
-    seconds = own / whole * left / (1 - status.fraction)
+    seconds = own / whole * sum(left) / 2 / (1 - status.fraction)
     (fair,) = (METHODS[method].title for method in quick.methods if method != STANDARD)
     if st.button(
         f"Instead: {fair} alone, {quick.n_splits} splits, about {duration(seconds)}",

@@ -1,0 +1,170 @@
+"""Execute a sweep's plan with its steps computed by other processes (:mod:`fairdash.jobs.parallel`).
+
+<job>/units/task.json   the plan and its options, for the processes
+<job>/units/rows.arrow  the data set, which each process reads once
+"""
+
+from __future__ import annotations
+
+import io
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fairdash.data.dataset import Dataset
+from fairdash.data.roles import SINGLE
+from fairdash.errors import StorageError
+from fairdash.evaluation.execute_sweep import Progress, execute_sweep
+from fairdash.evaluation.result import SweepResult
+from fairdash.jobs.parallel import StepProgress, compute_steps
+from fairdash.jobs.steps import MissingSteps, Replay, StepDone
+from fairdash.storage import write_whole
+from fairdash.storage.bundle import read_sealed, write_sealed
+from fairdash.training.sweep import Sweep
+from fairdash.utils.records import from_plain, to_plain
+
+_TASK, _ROWS = "task.json", "rows.arrow"
+_WORDS = ("name", "per_exposure", "title", "description", "units", "meanings", "notes", "names", "classes")
+
+
+def execute_in_parallel(
+    dataset: Dataset,
+    plan: Sweep,
+    folder: Path,
+    *,
+    executor: Executor | Callable[[], Executor],
+    progress: Progress = lambda *_: None,
+    on_curve: Callable[[pd.DataFrame], None] = lambda _: None,
+    **options: Any,
+) -> SweepResult:
+    """Execute the plan of a sweep as :func:`execute_sweep` does, to the same bits.
+
+    Parameters
+    ----------
+    folder
+        Folder of the results of the steps, which all processes see. What is there is not computed again.
+    executor
+        As :func:`fairdash.jobs.parallel.compute_steps` has it.
+    progress, on_curve
+        Hear of the work; of training curves when a step is finished.
+    options
+        ``measures``, ``importance`` and ``references`` of :func:`execute_sweep`.
+
+    Raises
+    ------
+    StorageError
+        The folder can't be written, or the table can't be stored as it is.
+    """
+    started = time.monotonic()
+    _save_task(folder, dataset, plan, options)
+
+    def on_result(replay: Replay, name: str) -> None:
+        files = replay.files_of(name) if name.startswith("train/") else None
+        if files is not None and "curves.parquet" in files:
+            on_curve(pd.read_parquet(io.BytesIO(files["curves.parquet"])))
+
+    result = compute_steps(
+        lambda replay: execute_sweep(dataset, plan, unit=replay, **options),
+        folder,
+        step=compute_step,
+        executor=executor,
+        progress=progress,
+        on_result=on_result,
+    )
+    return replace(result, seconds=time.monotonic() - started)
+
+
+def compute_step(folder: str, name: str) -> tuple[str, float]:
+    """Compute one step of the sweep in this folder; return the hash of its result and its share of the work.
+
+    Raises
+    ------
+    Cancelled
+        The job is to stop.
+    LookupError
+        Steps that it needs are missing, or the sweep has no such step.
+    """
+    place = Path(folder)
+    task = _task_of(place)
+    task.replay.read_index()
+    task.replay.target, task.replay.is_computing = name, False
+    told = StepProgress(task.replay)
+    try:
+        execute_sweep(task.dataset, task.plan, unit=task.replay, progress=told, **task.options)
+    except StepDone as done:
+        return done.digest, told.share
+    except MissingSteps as missing:
+        raise LookupError(f"{name} needs {', '.join(missing.names)}") from None
+    raise LookupError(name)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A sweep as a process has it in memory, with the results of steps that were needed."""
+
+    dataset: Dataset
+    plan: Sweep
+    options: Mapping[str, Any]
+    replay: Replay
+
+
+class _Latest(threading.local):
+    """Task that this thread had last, with its folder and the time of its file."""
+
+    key: tuple[Path, int] | None = None
+    task: _Task
+
+
+_latest = _Latest()
+
+
+def _task_of(folder: Path) -> _Task:
+    key = folder, (folder / _TASK).stat().st_mtime_ns
+    if _latest.key != key:
+        content = read_sealed(folder / _TASK)
+        _latest.task = _Task(
+            dataset=_load_dataset(folder / _ROWS, content["dataset"]),
+            plan=from_plain(Sweep, content["plan"]),
+            options=content["options"],
+            replay=Replay(folder),
+        )
+        _latest.key = key
+    return _latest.task
+
+
+def _save_task(folder: Path, dataset: Dataset, plan: Sweep, options: Mapping[str, Any]) -> None:
+    import pyarrow as pa
+
+    rows = folder / _ROWS
+    about: dict[str, Any] = {name: getattr(dataset, name) for name in _WORDS}
+    about |= {name: list(getattr(dataset, name).columns) for name in ("features", "sensitive")}
+    about |= {
+        name: None if (column := getattr(dataset, name)) is None else column.name
+        for name in ("target", *SINGLE)
+    }
+    try:
+        write_whole(rows, lambda name: dataset.table().to_feather(name, compression="uncompressed"))
+        is_same = _load_dataset(rows, about).fingerprint == dataset.fingerprint
+    except pa.ArrowException:
+        is_same = False
+    if not is_same:
+        raise StorageError.of(
+            "the table can't be given to other processes", "Make columns of one kind: numbers or text."
+        )
+    content = {"plan": to_plain(plan), "options": dict(options), "dataset": about}
+    write_sealed(folder / _TASK, content)
+
+
+def _load_dataset(rows: Path, about: Mapping[str, Any]) -> Dataset:
+    from pyarrow import feather
+
+    table: pd.DataFrame = feather.read_feather(rows, memory_map=True)
+    columns = {name: None if about[name] is None else table[about[name]] for name in ("target", *SINGLE)}
+    frames = {name: table[about[name]] for name in ("features", "sensitive")}
+    return Dataset(**columns, **frames, **{name: about[name] for name in _WORDS})

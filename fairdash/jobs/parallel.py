@@ -1,0 +1,205 @@
+"""Compute the steps of a job in other processes, through any :class:`concurrent.futures.Executor`.
+
+The job's own process runs the program again and again (:class:`fairdash.jobs.steps.Replay`). Each time it
+submits the steps that have become computable, until none is missing. A step is a call of a module-level
+function with two texts, the job's folder and the step's name. It returns the hash of what it has stored
+there. No rows, states or predictions are sent.
+
+<job>/units/progress/   what each step is doing and how far it is, while it is computed
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from pathlib import Path
+from typing import TypeVar
+
+from fairdash.errors import Cancelled, RunError
+from fairdash.jobs.process import CANCEL
+from fairdash.jobs.steps import MissingSteps, Replay
+from fairdash.storage import make_parents, sha256
+from fairdash.utils.memory import limit_memory
+
+#: How often the job's process looks for finished steps and a request to stop, and a step's for the latter.
+SECONDS_BETWEEN_LOOKS = 0.2
+SECONDS_BETWEEN_REPORTS = 0.5
+#: So many pools may break in a row without a finished step in between.
+MAX_BROKEN = 5
+
+log = logging.getLogger("fairdash.cli.worker")
+
+T = TypeVar("T")
+#: Computes a step: folder and name to the hash of its result and its share of the job's work.
+ComputeStep = Callable[[str, str], tuple[str, float]]
+
+
+class StepProgress:
+    """Progress of one step, written several times a second, which also notices requests to stop.
+
+    Parameters
+    ----------
+    replay
+        The job's steps; the one that it is to compute is the target.
+    """
+
+    def __init__(self, replay: Replay) -> None:
+        self._replay, self._cancel = replay, replay.folder.parent / CANCEL
+        self._place = progress_of(replay.folder, replay.target)
+        self._checked = self._written = 0.0
+        self._first: float | None = None
+        #: Share of the job's work that the step has done.
+        self.share = 0.0
+        make_parents(self._place)
+
+    def __call__(self, doing: str, fraction: float) -> None:
+        """Report the job's progress as far as this step computes it; raise Cancelled on a request to stop."""
+        if not self._replay.is_computing:
+            return
+        if self._first is None:
+            self._first = fraction
+        self.share = max(fraction - self._first, 0.0)
+        now = time.monotonic()
+        if now - self._checked > SECONDS_BETWEEN_LOOKS:
+            self._checked = now
+            if self._cancel.exists():
+                raise Cancelled
+        if now - self._written > SECONDS_BETWEEN_REPORTS:
+            self._written = now
+            try:
+                self._place.write_text(json.dumps([doing, self.share]), encoding="utf-8")
+            except OSError as error:
+                # A number on a page is missing then, no result.
+                log.warning("progress could not be written: %s", error.strerror)
+
+
+def progress_of(folder: Path, name: str) -> Path:
+    """Return the file of a step's progress."""
+    return folder / "progress" / f"{sha256(name.encode())[:16]}.json"
+
+
+def compute_steps(
+    program: Callable[[Replay], T],
+    folder: Path,
+    *,
+    step: ComputeStep,
+    executor: Executor | Callable[[], Executor],
+    progress: Callable[[str, float], None] = lambda *_: None,
+    on_result: Callable[[Replay, str], None] = lambda *_: None,
+) -> T:
+    """Run a job's program with its missing steps computed by an executor, as many at once as it takes.
+
+    Parameters
+    ----------
+    program
+        Returns the job's result; all that is costly in it is a step.
+    folder
+        Folder of the results of its steps, which all processes of the executor see.
+    step
+        Computes a step; a function of a module.
+    executor
+        Executor, or what makes one of the job's own, again where its processes have died.
+    progress
+        Called several times a second with what is being done and the share of the work; what it raises, such
+        as Cancelled, ends the job.
+    on_result
+        Called once for each finished step, those from before included.
+
+    Raises
+    ------
+    RunError
+        The processes die again and again.
+    """
+    replay = Replay(folder)
+    for name in replay.index:
+        on_result(replay, name)
+    is_own = not isinstance(executor, Executor)
+    make: Callable[[], Executor] = executor if callable(executor) else lambda: executor
+    pool, running, n_broken, doing = make(), dict[Future[tuple[str, float]], str](), 0, "starting"
+    try:
+        while True:
+            try:
+                return program(replay)
+            except MissingSteps as missing:
+                for name in missing.names:
+                    if name not in running.values():
+                        running[pool.submit(step, str(folder), name)] = name
+            done = None
+            while not done:
+                done, _ = wait(running, timeout=SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED)
+                doing, share = _progress(folder, running.values(), doing)
+                progress(doing, share + sum(each for _, each in replay.index.values()))
+            try:
+                for future in done:
+                    name = running.pop(future)
+                    replay.record(name, *future.result())
+                    on_result(replay, name)
+                    n_broken = 0
+            except BrokenExecutor as error:
+                n_broken += 1
+                if n_broken > MAX_BROKEN or not is_own:
+                    raise RunError.of(
+                        "The processes that compute this were ended again and again",
+                        "Close other programs, or take a sample of the rows: the memory may not suffice.",
+                    ) from error
+                log.warning("a process has ended; unfinished steps are computed again")
+                pool.shutdown(wait=False, cancel_futures=True)
+                pool, running = make(), {}
+    finally:
+        if is_own:
+            pool.shutdown(wait=False, cancel_futures=True)
+        elif running:
+            # Nothing may be written once the folder is gone.
+            (folder.parent / CANCEL).touch()
+            wait([future for future in running if not future.cancel()])
+
+
+def _progress(folder: Path, names: Iterable[str], doing: str) -> tuple[str, float]:
+    """What the running steps are doing, and the share of the work that they have done."""
+    total = 0.0
+    for name in names:
+        try:
+            doing, share = json.loads(progress_of(folder, name).read_bytes())
+            total += share
+        except (OSError, ValueError):
+            # Not begun, or in the middle of being written.
+            continue
+    return doing, total
+
+
+def local_pool(count: int, folder: Path) -> ProcessPoolExecutor:
+    """Return a pool of processes of this machine, which end with this process or on a request to stop.
+
+    Parameters
+    ----------
+    folder
+        Folder of the results of the steps.
+    """
+    methods = multiprocessing.get_all_start_methods()
+    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+    if context.get_start_method() == "forkserver":
+        # Each process begins with these.
+        context.set_forkserver_preload(["fairdash.evaluation.execute_sweep", "fairdash.training.stack"])
+    return ProcessPoolExecutor(count, mp_context=context, initializer=_begin, initargs=(str(folder),))
+
+
+def _begin(folder: str) -> None:
+    """Limit a process of the pool, and have it end in time."""
+    limit_memory()
+    threading.Thread(target=_end_in_time, args=(Path(folder),), daemon=True).start()
+
+
+def _end_in_time(folder: Path) -> None:
+    """End this process with the one that it belongs to, however that ends, or once the job is to stop."""
+    parent = multiprocessing.parent_process()
+    while parent is not None and parent.exitcode is None:
+        parent.join(SECONDS_BETWEEN_LOOKS)
+        if (folder.parent / CANCEL).exists() or not folder.is_dir():
+            break
+    os._exit(1)

@@ -1,0 +1,99 @@
+"""Steps computed by other processes: the same bits with any number of them, and whatever happens to one."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import fairdash as fd
+from fairdash.errors import OptionError
+from fairdash.evaluation.parallel_sweep import execute_in_parallel
+from fairdash.evaluation.result import SweepResult
+from fairdash.runs import worker
+from fairdash.runs.launch import start_run
+from fairdash.runs.status import CANCELLED, DONE
+from tests.jobs.test_lanes import LONGER, assert_equal, source, undisturbed, units
+from tests.runs.test_runs import ENDLESS, PLAN, SOURCE, wait
+from tests.serving import until
+from tests.tiers import few
+
+__all__ = ["undisturbed"]
+
+
+@pytest.fixture
+def in_parallel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also a short run, and where there is one core."""
+    monkeypatch.setattr(worker, "processes_for", lambda *_: 2)
+
+
+def children() -> set[int]:
+    """The processes of pools, which are told to compute steps."""
+    found = set()
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            if b"multiprocessing.forkserver" in (place / "cmdline").read_bytes():
+                parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
+                command = Path(f"/proc/{parent}/cmdline").read_bytes()
+                if b"multiprocessing.forkserver" in command:
+                    found.add(int(place.name))
+        except OSError:
+            continue  # it has ended since
+    return found
+
+
+@pytest.mark.parametrize("count", few([1, 2, 4], 2))
+def test_any_number_of_threads_of_an_executor_finds_what_one_process_finds(count: int) -> None:
+    dataset = source().load()
+    with ThreadPoolExecutor(count) as executor:
+        options = {"methods": LONGER.methods, "lams": LONGER.lams, "settings": LONGER.settings, "n_splits": 1}
+        found = fd.sweep(dataset, executor=executor, **options)
+    assert_equal(found, fd.sweep(dataset, **options))
+
+
+@pytest.mark.usefixtures("in_parallel")
+def test_a_run_whose_steps_other_processes_compute_equals_one_of_a_single_process(
+    undisturbed: SweepResult,
+) -> None:
+    """One of them is killed: what it was at is computed again, and nothing else."""
+    run = start_run(source(), LONGER)
+    until(lambda: len(units(run)) >= 3 and children())
+    kept = units(run)
+    os.kill(min(children()), signal.SIGKILL)
+    assert wait(run).state == DONE
+    assert_equal(run.read_result(), undisturbed)
+    curves = run.curves()
+    assert not curves.empty
+    assert not curves.duplicated(["method", "lam", "epoch"]).any()
+    assert kept
+    until(lambda: not children())
+
+
+@pytest.mark.usefixtures("in_parallel")
+def test_a_request_to_stop_ends_the_processes_within_a_step() -> None:
+    run = start_run(SOURCE, replace(ENDLESS, tune=False))
+    until(lambda: children() and run.status.fraction > 0)
+    run.ask_to_cancel()
+    until(lambda: run.status.is_over)
+    assert run.status.state == CANCELLED
+    until(lambda: not children())
+
+
+def test_what_a_step_raises_ends_the_run_in_its_words(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OptionError.of("It can't be fitted", "Take another table.")
+
+    monkeypatch.setattr("fairdash.training.baselines._of_split", refuse)
+    with ThreadPoolExecutor(1) as executor, pytest.raises(OptionError, match="It can't be fitted"):
+        execute_in_parallel(source().load(), PLAN, tmp_path / "units", executor=executor)
+    # Through a pipe, too.
+    assert str(pickle.loads(pickle.dumps(OptionError.of("It can't be", "Take another.")))) == (
+        "It can't be. Take another."
+    )
