@@ -16,13 +16,13 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
 from fairdash.jobs import process as detached
 from fairdash.jobs import queue
-from fairdash.jobs.process import SECONDS_FOR_THE_LOCK, environment
+from fairdash.jobs.process import SECONDS_FOR_THE_LOCK, environment, n_cores
 from fairdash.jobs.steps import Checkpoints
 from fairdash.storage import make_parents
 from fairdash.utils.error_log import trace_of
@@ -118,7 +118,7 @@ def carry_out(place: str, part: str) -> int:
 def _wait_for_first_look(run: Run) -> None:
     """It has a lane of its own, and goes first."""
     while run.look is None and not run.is_cancelled():
-        at = queue.once_it_is_there(lambda: queue.state_of(run.first_in_line))
+        at = queue.retry_until_available(lambda: queue.state_of(run.first_in_line))
         if at is None or not at.is_active:
             return
         queue.see_to(queue.QUICK)
@@ -127,6 +127,9 @@ def _wait_for_first_look(run: Run) -> None:
 
 def _work(lane: str, parent: int | None) -> None:
     from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, error
+
+    from fairdash.evaluation.parallel_sweep import compute_step
+    from fairdash.jobs.machines import StepPool
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     # Stopping a job is no error; the log names who stopped it.
@@ -140,7 +143,7 @@ def _work(lane: str, parent: int | None) -> None:
     @DBOS.workflow(name=queue.WORKFLOW, max_recovery_attempts=MOST_DEATHS)
     def workflow(place: str, part: str) -> None:
         id = str(DBOS.workflow_id)
-        begun = queue.once_it_is_there(lambda: queue.begun_at(id))
+        begun = queue.retry_until_available(lambda: queue.begun_at(id))
         try:
             status = carry_out(place, part)
         except Exception as fault:
@@ -149,8 +152,15 @@ def _work(lane: str, parent: int | None) -> None:
             status = 1
         if status != 0:
             # It was stopped, or has failed and said so: it can go on from here, which what has ended can't.
-            queue.once_it_is_there(lambda: queue.give_up(id, begun=begun))
+            queue.retry_until_available(lambda: queue.give_up(id, begun=begun))
             raise error.DBOSWorkflowCancelledError(place)
+
+    # More than one at once, each a process that has the table.
+    pool = StepPool(compute_step, count=n_cores())
+
+    @DBOS.workflow(name=queue.STEP, max_recovery_attempts=MOST_DEATHS)
+    def step(place: str, name: str) -> list[Any]:
+        return pool.compute(place, name)
 
     DBOS(
         config=DBOSConfig(
@@ -163,7 +173,7 @@ def _work(lane: str, parent: int | None) -> None:
             log_level="WARNING",
         )
     )
-    DBOS.listen_queues([lane])
+    DBOS.listen_queues([lane, queue.STEPS] if queue.is_shared() and lane == queue.LONG else [lane])
     _import_all(lane)
     limit_memory()
     if queue.is_shared():
@@ -178,6 +188,7 @@ def _work(lane: str, parent: int | None) -> None:
         _stand_by(lane, parent)
     finally:
         DBOS.destroy()
+        pool.close()
 
 
 def _stand_by(lane: str, parent: int | None) -> None:

@@ -58,6 +58,11 @@ def environment() -> dict[str, str]:
     }
 
 
+def n_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def lower_priority(*, by: int = 10) -> None:
     """Lower the priority of this process, so that the machine stays usable."""
     if hasattr(os, "nice"):

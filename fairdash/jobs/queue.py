@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fairdash.errors import StorageError
-from fairdash.jobs.process import is_locked, start_detached
+from fairdash.jobs.process import is_locked, n_cores, start_detached
 from fairdash.storage import cant_keep, data_folder, make_parents, write_whole
 
 if TYPE_CHECKING:
@@ -34,10 +34,11 @@ if TYPE_CHECKING:
 
 #: What trains for minutes, a job after the other; what somebody looks at a page for; and studies.
 LONG, QUICK, STUDIES = LANES = ("long", "quick", "studies")
-#: The one workflow: arguments are a job's place and which part of it.
-WORKFLOW = "carry_out"
+#: The workflows: of a job, whose arguments are its place and which part of it; and of a step of one, where
+#: several machines share the work.
+WORKFLOW, STEP, STEPS = "carry_out", "step", "steps"
 #: What a unit is: a change that makes older units useless changes this, and older jobs stay where they are.
-VERSION = "3"
+VERSION = "4"
 #: How often a lane's process looks for work, in seconds: a look takes milliseconds, at rest too.
 POLL = {LONG: 0.5, QUICK: 0.15, STUDIES: 0.3}
 
@@ -193,6 +194,40 @@ def active(lane: str | None) -> list[WorkflowStatus]:
     return _workflows(queue_name=lane, status=[WAITING, AT_WORK])
 
 
+def enqueue_step(id: str, place: str, name: str, *, owner: str) -> None:
+    """Put a step of a job on the queue of steps, in place of an earlier one that has ended."""
+    from dbos import EnqueueOptions
+
+    found = step_of(id)
+    if found is not None and found.status in (WAITING, AT_WORK):
+        return
+    options = EnqueueOptions(workflow_name=STEP, queue_name=STEPS, workflow_id=id, authenticated_user=owner)
+    with in_words():
+        if found is not None:
+            client().delete_workflow(id)
+        client().enqueue(options, place, name)
+
+
+def steps_of(ids: Collection[str]) -> list[WorkflowStatus]:
+    """Return the states of steps, with what they have found."""
+    with in_words():
+        return client().list_workflows(workflow_ids=list(ids), load_input=False) if ids else []
+
+
+def step_of(id: str) -> WorkflowStatus | None:
+    """Return the state of a step; None if it was never on the queue."""
+    return next(iter(steps_of([id])), None)
+
+
+def forget_steps(job: str) -> None:
+    """Take a job's steps off the queue."""
+    ids = [each.workflow_id for each in _workflows(workflow_id_prefix=f"{job}-step-")]
+    if ids:
+        with in_words():
+            client().cancel_workflows(ids)
+            client().delete_workflows(ids)
+
+
 def _turn(workflow: WorkflowStatus) -> tuple[bool, int, str]:
     return workflow.status != AT_WORK, workflow.created_at or 0, workflow.workflow_id
 
@@ -225,7 +260,7 @@ def forget(ids: Iterable[str]) -> None:
             client().delete_workflows(known)
 
 
-def once_it_is_there(ask: Callable[[], Answer]) -> Answer:
+def retry_until_available(ask: Callable[[], Answer]) -> Answer:
     """Retry a database call until the database responds, for a worker whose job outlives an outage."""
     while True:
         try:
@@ -343,6 +378,8 @@ def _opened(url: str) -> DBOSClient:
     )
     for lane in LANES:
         found.register_queue(lane, worker_concurrency=1, polling_interval_sec=POLL[lane])
+    # Machines that share the work are of one kind.
+    found.register_queue(STEPS, worker_concurrency=n_cores(), polling_interval_sec=POLL[QUICK])
     return found
 
 
@@ -363,11 +400,16 @@ def take_over(lane: str) -> int:
 
     with in_words(), _database(database_url()).begin() as database:
         dead = list(database.execute(text(_DEAD), {"seconds": SECONDS_TO_LIVE}).scalars())
-    left = [each.workflow_id for each in active(lane) if each.status == AT_WORK and each.executor_id in dead]
-    if left:
-        with in_words():
-            client().resume_workflows(left, queue_name=lane)
-    return len(left)
+    n_left = 0
+    for name in (lane, STEPS) if lane == LONG else (lane,):
+        left = [
+            each.workflow_id for each in active(name) if each.status == AT_WORK and each.executor_id in dead
+        ]
+        if left:
+            with in_words():
+                client().resume_workflows(left, queue_name=name)
+        n_left += len(left)
+    return n_left
 
 
 @lru_cache(maxsize=2)

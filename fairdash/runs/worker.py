@@ -12,6 +12,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -19,7 +20,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from filelock import Timeout
 
 from fairdash.errors import Cancelled, FairdashError, Problem, StorageError
-from fairdash.jobs.process import SECONDS_FOR_THE_LOCK, sign
+from fairdash.jobs import queue
+from fairdash.jobs.process import SECONDS_FOR_THE_LOCK, n_cores, sign
 from fairdash.jobs.steps import Checkpoints, Unit, at_once
 from fairdash.runs.audits import AuditJob, origin_of
 from fairdash.runs.models import ModelJob
@@ -164,7 +166,6 @@ def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
 def _train(run: Run, reporter: Reporter, unit: Unit) -> None:
     from fairdash.evaluation.execute_sweep import execute_sweep
     from fairdash.evaluation.parallel_sweep import execute_in_parallel
-    from fairdash.jobs.parallel import local_pool
 
     spec, begun = run.spec, run.spec.share_of_first
     reporter.begin("reading the data", fraction=begun)
@@ -182,13 +183,12 @@ def _train(run: Run, reporter: Reporter, unit: Unit) -> None:
         reporter.progress(doing, begun + (1 - begun) * share)
 
     dataset = spec.load()
-    count = processes_for(dataset, spec.plan) if isinstance(unit, Checkpoints) else 1
     told: dict[str, Any] = {"progress": progress, "on_curve": on_curve}
-    if count == 1:
+    executor = executor_for(run, dataset) if isinstance(unit, Checkpoints) else None
+    if executor is None:
         result = execute_sweep(dataset, spec.plan, unit=unit, **told)
     else:
-        pool = partial(local_pool, count, run.units)
-        result = execute_in_parallel(dataset, spec.plan, run.units, executor=pool, **told)
+        result = execute_in_parallel(dataset, spec.plan, run.units, executor=executor, **told)
     reporter.begin("writing the result", fraction=1.0)
     reporter.keep(lambda: run.write_result(result))
 
@@ -359,16 +359,30 @@ class Reporter:
         return time.monotonic() - self.started
 
 
-def processes_for(dataset: Dataset, plan: Sweep) -> int:
-    """Return how many processes share a run: as many as cores and memory allow, and 1 for a short run."""
+def executor_for(run: Run, dataset: Dataset) -> Callable[[], Executor] | None:
+    """Return what makes the executor of a run's steps; None to compute them in this process."""
+    from fairdash.jobs.machines import QueueExecutor
+    from fairdash.jobs.parallel import local_pool
+
+    spec = run.spec
+    if queue.is_shared() and is_worth_sharing(dataset, spec.plan):
+        return partial(QueueExecutor, f"{run.folder_name}/{run.id}", owner=spec.owner)
+    count = processes_for(dataset, spec.plan)
+    return partial(local_pool, count, run.units) if count > 1 else None
+
+
+def is_worth_sharing(dataset: Dataset, plan: Sweep) -> bool:
+    """Return whether a plan takes more than a few seconds on a CPU."""
     from fairdash.training.models import seconds_of
 
-    models = plan.models()
-    numbers = TABLES_IN_MEMORY * dataset.features.size + len(models) * dataset.n_rows
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    is_long = seconds_of(models, dataset.n_rows) > MIN_SECONDS
-    is_on_cpu = plan.device_for(dataset.n_rows).name == "cpu"
-    if not is_long or not is_on_cpu or os.environ.get("FAIRDASH_NO_STANDBY"):
+    is_long = seconds_of(plan.models(), dataset.n_rows) > MIN_SECONDS
+    return is_long and plan.device_for(dataset.n_rows).name == "cpu"
+
+
+def processes_for(dataset: Dataset, plan: Sweep) -> int:
+    """Return how many processes share a run: as many as cores and memory allow, and 1 for a short run."""
+    if os.environ.get("FAIRDASH_NO_STANDBY") or not is_worth_sharing(dataset, plan):
         return 1
+    numbers = TABLES_IN_MEMORY * dataset.features.size + len(plan.models()) * dataset.n_rows
     # This process has the rows and the predictions, too.
-    return max(min(cores, int(most_memory() / (8 * numbers)) - 1), 1)
+    return max(min(n_cores(), int(most_memory() / (8 * numbers)) - 1), 1)

@@ -16,6 +16,7 @@ import pytest
 
 from fairdash.cli import worker as lane_worker
 from fairdash.data import UploadSource, keep_upload
+from fairdash.data.source import CatalogueSource
 from fairdash.errors import StorageError
 from fairdash.evaluation.result import SweepResult
 from fairdash.jobs import queue
@@ -39,10 +40,11 @@ LONGER = replace(
 )
 
 
-def source() -> UploadSource:
+def source(n: int = 200) -> UploadSource:
     """A table of two sensitive columns, for which no references are trained: half of a small run's seconds."""
     rng = np.random.default_rng(0)
-    table = SOURCE.load().table().assign(Income=rng.normal(30, 5, 200).round(2))
+    table = CatalogueSource(dataset="household", options={"n": n}).load().table()
+    table = table.assign(Income=rng.normal(30, 5, n).round(2))
     upload = keep_upload(table.to_csv(index=False).encode(), name="household.csv")
     roles = replace(SOURCE.load().roles, sensitive=("Age", "Income"))
     return UploadSource(sha256=upload.sha256, name=upload.name, roles=roles)

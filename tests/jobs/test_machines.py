@@ -17,11 +17,13 @@ from pathlib import Path
 import pytest
 
 from fairdash.jobs import queue
+from fairdash.runs import worker
 from fairdash.runs.launch import start_run
 from fairdash.runs.status import DONE, RUNNING
+from fairdash.runs.store import create_run
 from tests.conftest import missing
-from tests.jobs.test_lanes import LONGER, assert_equal, processes, source, undisturbed, units
-from tests.runs.test_runs import ENDLESS, PLAN, SOURCE, wait
+from tests.jobs.test_lanes import LONGER, assert_equal, source, undisturbed, units
+from tests.runs.test_runs import ENDLESS, PLAN, QUICK, SOURCE, wait
 from tests.serving import until
 from tests.ui.conftest import open_page
 
@@ -142,19 +144,30 @@ def test_what_a_machine_that_dies_was_at_the_other_finishes(
     assert_equal(run.read_result(), undisturbed)
 
 
-def test_an_idle_machine_helps_with_the_run_of_another_until_it_has_its_own(
+def at_steps() -> set[str]:
+    """Machines that compute steps of runs."""
+    return {each.executor_id or "" for each in queue.active(queue.STEPS) if each.status == queue.AT_WORK}
+
+
+def test_all_machines_compute_the_steps_of_a_run_and_one_that_dies_loses_none(
     machine: Callable[[str], Process],
 ) -> None:
-    """What the two find is what one finds (test_helper.py)."""
-    for name in ("a", "b"):
-        machine(name)
-    run = start_run(SOURCE, ENDLESS)
+    machines = {name: machine(name) for name in ("a", "b")}
+    until(lambda: all(queue.is_locked(queue.lock_of("long").with_name(f"{m}-long.lock")) for m in machines))
+    # By its estimate long enough to be shared, and without references.
+    table = source(10_000)
+    plan = replace(LONGER, settings=replace(QUICK, batch_size=1024, n_epochs=330))
+    assert worker.is_worth_sharing(table.load(), plan)
+    run = start_run(table, plan)
     until(lambda: at_work(run.id))
-    until(lambda: processes("fairdash.runs.worker"))
-    idle = {"a-long", "b-long"} - {at_work(run.id)}
-    own = start_run(SOURCE, replace(ENDLESS, random_state=1))
-    until(lambda: at_work(own.id) in idle)
-    until(lambda: not processes("fairdash.runs.worker"))
+    until(lambda: {"a-long", "b-long"} <= at_steps())
+    other = next(name for name in machines if f"{name}-long" != at_work(run.id))
+    end(machines[other])
+    assert wait(run).state == DONE
+    alone = create_run(table, plan)
+    assert worker.main(alone.id) == 0
+    assert_equal(run.read_result(), alone.read_result())
+    until(lambda: not queue.active(queue.STEPS))
 
 
 def test_a_database_that_goes_and_comes_back_ends_no_run_and_changes_nothing(
