@@ -26,7 +26,7 @@ from fairdash.evaluation.assess import (
 from fairdash.evaluation.result import Gain, ReferenceResult, SweepResult, gain_over_mean
 from fairdash.evaluation.tradeoff_curve import PARTS, assess_curve, curve_points
 from fairdash.evaluation.work import Work
-from fairdash.jobs.steps import Branch, Found, Unit, at_once, gather, independent, within
+from fairdash.jobs.steps import Branch, Found, Unit, at_once, gather, independent, reused, within
 from fairdash.tariff.many import MOST_FITTED_ROWS
 from fairdash.tariff.plan import fit_path, lams_of_tariffs, tariffs_of_plan
 from fairdash.tariff.repaired import repaired_prices
@@ -325,7 +325,7 @@ class _Parts:
 
     @cached_property
     def splits(self) -> tuple[Split, ...]:
-        return self.plan.splits(self.dataset)
+        return reused(self.unit, "splits", lambda: self.plan.splits(self.dataset))
 
     def assess(self, members: pd.DataFrame, predictions: Array, **options: Any) -> pd.DataFrame:
         return assess_predictions(self.dataset, predictions, members, self.splits, **self._options, **options)

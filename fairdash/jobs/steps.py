@@ -119,14 +119,21 @@ class Branch(Generic[T]):
         self._replay = unit if isinstance(unit, Replay) else None
         self._parts = tuple(f"{prefix}{part}" for part in parts)
         self._results: list[T] = []
+        self._missing: MissingSteps | None = None
 
     def result(self) -> T:
         """Result of the branch; MissingSteps if steps of it have to be computed first."""
+        if self._missing is not None:
+            raise self._missing
         if not self._results:
-            if self._is_kept and self._replay is not None:
-                self._results.append(self._replay.kept(self._parts, self._task))
-            else:
-                self._results.append(self._task())
+            try:
+                if self._replay is None or not self._is_kept:
+                    self._results.append(self._task())
+                else:
+                    self._results.append(self._replay.kept(self._parts, self._task))
+            except MissingSteps as missing:
+                self._missing = missing
+                raise
         return self._results[0]
 
     @property
@@ -149,14 +156,17 @@ def gather(*branches: Branch[Any]) -> list[Any]:
     return results
 
 
-def reused(unit: Unit, make: Callable[[], T]) -> T:
-    """Return what was last made, if that was for this part of the job, or make it."""
+def reused(unit: Unit, name: str, make: Callable[[], T]) -> T:
+    """Return what was made under this name for this part of the job, or make it.
+
+    Of each name the last part's is kept as long as the job's program is run again.
+    """
     unit, prefix = _root_of(unit)
     if not isinstance(unit, Replay):
         return make()
-    if unit.latest is None or unit.latest[0] != prefix:
-        unit.latest = prefix, make()
-    result: T = unit.latest[1]
+    if name not in unit.made or unit.made[name][0] != prefix:
+        unit.made[name] = prefix, make()
+    result: T = unit.made[name][1]
     return result
 
 
@@ -236,8 +246,8 @@ class Replay(Checkpoints):
         #: Name of the step to compute; empty for none.
         self.target = ""
         self.is_computing = False
-        #: Part of the job, and what :func:`reused` has made for it.
-        self.latest: tuple[str, Any] | None = None
+        #: Name to the part of the job, and what :func:`reused` has made for it.
+        self.made: dict[str, tuple[str, Any]] = {}
         self._loaded: dict[str, Found] = {}
         self._branches: dict[tuple[str, ...], Any] = {}
 

@@ -143,6 +143,7 @@ def train_models(
     require_varied_target(dataset.target, splits)
     trainer = reused(
         unit,
+        "trainer",
         lambda: StackTrainer(
             dataset,
             splits,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, OptionError
-from fairdash.jobs.steps import Unit, at_once, independent, within
+from fairdash.jobs.steps import Unit, at_once, independent, reused, within
 from fairdash.training.crossvalidation import settings_of_splits, tune, tuned_settings
 from fairdash.training.defaults import (
     LAMS,
@@ -351,7 +351,7 @@ def train_sweep(
     tell: OnProgress = (lambda _: None) if progress is None else progress
     device = sweep.device_for(dataset.n_rows)
     check_groups(dataset)
-    splits = sweep.splits(dataset)
+    splits = reused(unit, "splits", lambda: sweep.splits(dataset))
     tuning, settings, standard = None, None, None
     if sweep.tune:
         tuning, standard = tune(
@@ -364,7 +364,7 @@ def train_sweep(
             unit=within(unit, "tuning"),
         )
         settings = settings_of_splits(tuning, sweep.settings)
-    aside = sweep.set_aside(dataset)
+    aside = reused(unit, "set aside", lambda: sweep.set_aside(dataset))
     trains_more = confirms and trains_for_set_aside(sweep, dataset.n_rows)
     # Models of all other rows are about as much work as those of a split.
     share = sweep.n_splits / (sweep.n_splits + 1) if trains_more else 1.0
