@@ -72,7 +72,7 @@ def study(kills: int, rng: random.Random) -> pd.DataFrame:
             # Kept files go when the result is there.
             lost = 0 if (run.folder / "result").is_dir() else len(before.keys() - units(run).keys())
             orphans, begun = len(processes(queue.LONG)), time.monotonic()
-            queue.see_to_all()
+            queue.ensure_workers()
             _until(lambda run=run: run.is_held() or run.status.is_over)
             rows.append((moment, 1, lost, orphans, time.monotonic() - begun))
         _until(lambda run=run: run.status.is_over)

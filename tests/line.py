@@ -51,24 +51,26 @@ class Line:
                 self.jobs.pop(id, None)
                 self.jobs[id] = _Waiting(place, part, lane, data_folder(place))
         if now:
-            queue.call(lane)
+            queue.start_worker(lane)
 
     def state_of(self, id: str) -> QueueState | None:
         return self.states_of([id]).get(id)
 
     def states_of(self, ids: Collection[str]) -> dict[str, QueueState]:
         with self.lock:
-            return {id: QueueState(self.jobs[id].state, self._before(id)) for id in ids if id in self.jobs}
+            return {id: QueueState(self.jobs[id].state, self._ahead(id)) for id in ids if id in self.jobs}
 
-    def _before(self, id: str) -> int:
+    def _ahead(self, id: str) -> tuple[str, ...]:
         mine = self.jobs[id]
         if mine.state != WAITING:
-            return 0
+            return ()
         names = list(self.jobs)
-        return sum(
-            each.lane == mine.lane
-            and (each.state == AT_WORK or (each.state == WAITING and names.index(name) < names.index(id)))
-            for name, each in self.jobs.items()
+        of_lane = [name for name in names if self.jobs[name].lane == mine.lane]
+        return tuple(
+            name
+            for state, until in ((AT_WORK, len(names)), (WAITING, names.index(id)))
+            for name in of_lane
+            if self.jobs[name].state == state and names.index(name) < until
         )
 
     def cancel(self, ids: Iterable[str]) -> None:
@@ -82,11 +84,11 @@ class Line:
             for id in ids:
                 self.jobs.pop(id, None)
 
-    def call(self, lane: str) -> None:
+    def start_worker(self, lane: str) -> None:
         # Through the module, where a test may let nobody see to a lane.
-        queue.see_to(lane)
+        queue.ensure_worker(lane)
 
-    def see_to(self, lane: str) -> None:
+    def ensure_worker(self, lane: str) -> None:
         self.called.add(lane)
 
     def begin(self) -> None:
@@ -97,9 +99,9 @@ class Line:
                     self.threads[lane] = threading.Thread(target=self._work, args=(lane,), daemon=True)
                     self.threads[lane].start()
 
-    def see_to_all(self) -> None:
+    def ensure_workers(self) -> None:
         for lane in queue.LANES:
-            queue.see_to(lane)
+            queue.ensure_worker(lane)
 
     def _next(self, lane: str) -> _Waiting | None:
         waiting = (each for each in self.jobs.values() if each.lane == lane and each.state == WAITING)
@@ -139,7 +141,16 @@ class Line:
 
 
 #: What a line in memory does in the queue's place.
-REPLACED = ("submit", "state_of", "states_of", "cancel", "forget", "call", "see_to", "see_to_all")
+REPLACED = (
+    "submit",
+    "state_of",
+    "states_of",
+    "cancel",
+    "forget",
+    "start_worker",
+    "ensure_worker",
+    "ensure_workers",
+)
 
 
 def stand_in(patch: pytest.MonkeyPatch) -> Line:

@@ -23,10 +23,10 @@ from fairdash.data.source import CatalogueSource, save_source
 from fairdash.data.uploads import keep_upload
 from fairdash.errors import StorageError
 from fairdash.jobs import queue
-from fairdash.jobs.steps import keep
+from fairdash.jobs.steps import save
 from fairdash.runs import worker
 from fairdash.runs.deletion import delete_run
-from fairdash.runs.launch import go_on, start_audit, start_model, start_run, start_search, start_study
+from fairdash.runs.launch import resume, start_audit, start_model, start_run, start_search, start_study
 from fairdash.runs.result import write_arrays
 from fairdash.runs.status import CANCELLED, DONE, RUNNING, RunStatus
 from fairdash.runs.store import Run, create_run
@@ -83,12 +83,12 @@ WRITERS: Mapping[str, Callable[[Run, Run], object]] = {
     "an upload": lambda *_: keep_upload(b"age,price\n40,1\n", name="prices.csv"),
     "a recipe": lambda *_: save_source(CatalogueSource(dataset="crime")),
     "a run": lambda *_: start_run(SOURCE, replace(PLAN, random_state=7)),
-    "a run again": lambda _, stopped: go_on(stopped),
+    "a run again": lambda _, stopped: resume(stopped),
     "a name": lambda done, _: done.rename("of the committee"),
     "how far it is": lambda _, stopped: stopped.write_status(RunStatus(state=RUNNING)),
     "a result": lambda done, stopped: stopped.write_result(done.read_result()),
     "a training curve": lambda _, stopped: stopped.add_curve(pd.DataFrame({"epoch": [1]})),
-    "a unit": lambda _, stopped: keep(stopped.units, {"found.json": b"1"}),
+    "a unit": lambda _, stopped: save(stopped.units, {"found.json": b"1"}),
     "a search": lambda *_: start_search(SOURCE, SettingsSearch()),
     "a model": lambda done, _: start_model(SOURCE, PLAN, run=done.id, method="pearson", lam=1.0),
     "an audit": lambda *_: start_audit(SOURCE, AuditPlan(columns=Columns(price="cost", sensitive="age"))),

@@ -18,7 +18,7 @@ from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.evaluation.result import SweepResult
 from fairdash.runs import deletion, log
 from fairdash.runs.deletion import delete_made_from, made_from
-from fairdash.runs.launch import go_on, start_run
+from fairdash.runs.launch import resume, start_run
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model, find_model
 from fairdash.runs.searches import SearchJob, create_search
@@ -156,7 +156,7 @@ def test_the_log_says_who_when_what_and_which_data() -> None:
     start_run(source, PLAN, owner=ANNE)
     run.ask_to_cancel()
     run.write_status(RunStatus(state="cancelled"))
-    go_on(run)
+    resume(run)
     found = log.read(run.folder)
     assert found.is_whole
     done = [(event.who, event.what) for event in found.events]

@@ -13,10 +13,10 @@ from fairdash.cli import AsJson, say
 from fairdash.errors import FairdashError, OptionError, RunError, StorageError
 from fairdash.reports.comparison import parse_comparison
 from fairdash.reports.words import of_opening
+from fairdash.runs import launch
 from fairdash.runs.archive import LARGEST, export_run, import_run
 from fairdash.runs.confirmations import confirm_run, read_confirmations
 from fairdash.runs.deletion import delete_run, made_in, what_goes
-from fairdash.runs.launch import go_on
 from fairdash.runs.listing import list_runs
 from fairdash.runs.log import note_export, read
 from fairdash.runs.models import ModelJob
@@ -103,7 +103,7 @@ def resume(run: RunId, /, *, owner: Owner = LOCAL, as_json: AsJson = False) -> N
             "was done",
             "See its progress with fairdash runs show, or start it again on the Runs page.",
         )
-    go_on(found)
+    launch.resume(found)
     said = f"{run} resumes after its last finished step; see its progress with fairdash runs show {run}."
     say({"id": run, "goes_on": True}, [said], as_json=as_json)
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 #: How long a process stands by; someone who reads a page on data takes about so long.
 SECONDS_TO_WAIT = 180
-SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_BEATS, SECONDS_BETWEEN_STARTS = 0.5, 3.0, 10.0
+SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_HEARTBEATS, SECONDS_BETWEEN_STARTS = 0.5, 3.0, 10.0
 #: A job whose process has died so often is given up.
 MOST_DEATHS = 20
 
@@ -58,7 +58,7 @@ def main(lane: str, *, parent: int | None = None) -> int:
         return 0
     if parent is None and queue.is_needed(lane):
         # Asked for while this process was on its way out.
-        queue.see_to(lane)
+        queue.ensure_worker(lane)
     return 0
 
 
@@ -101,11 +101,11 @@ def carry_out(place: str, part: str) -> int:
 
     job = runs.open_job(place.rpartition("/")[2])
     if part == FIRST and isinstance(job, Run):
-        status = runs.work_at(job, runs.first_look, ends=False)
-        queue.call(queue.LONG)
+        status = runs.work_at(job, runs.preview, ends=False)
+        queue.start_worker(queue.LONG)
         return status
     if isinstance(job, Run):
-        _wait_for_first_look(job)
+        _wait_for_preview(job)
     unit = Checkpoints(job.units, check=job.check_cancelled)
     while (status := runs.work_at(job, runs.WORK[type(job)], unit=unit)) == 0:
         if job.status_if_over is not None:
@@ -115,13 +115,13 @@ def carry_out(place: str, part: str) -> int:
     return status
 
 
-def _wait_for_first_look(run: Run) -> None:
+def _wait_for_preview(run: Run) -> None:
     """It has a lane of its own, and goes first."""
     while run.look is None and not run.is_cancelled():
         at = queue.retry_until_available(lambda: queue.state_of(run.first_in_line))
         if at is None or not at.is_active:
             return
-        queue.see_to(queue.QUICK)
+        queue.ensure_worker(queue.QUICK)
         time.sleep(queue.POLL[queue.QUICK])
 
 
@@ -177,7 +177,7 @@ def _work(lane: str, parent: int | None) -> None:
     _import_all(lane)
     limit_memory()
     if queue.is_shared():
-        queue.beat(queue.worker_at(lane))
+        queue.heartbeat(queue.worker_at(lane))
     DBOS.launch()
     if lane != queue.STUDIES:
         # Where the app is not, terms hold too.
@@ -205,14 +205,14 @@ def _stand_by(lane: str, parent: int | None) -> None:
         try:
             if parent is not None or queue.is_needed(lane):
                 quiet_since = time.monotonic()
-            if not queue.is_shared() or time.monotonic() - looked < SECONDS_BETWEEN_BEATS:
+            if not queue.is_shared() or time.monotonic() - looked < SECONDS_BETWEEN_HEARTBEATS:
                 continue
             looked = time.monotonic()
-            queue.beat(queue.worker_at(lane))
+            queue.heartbeat(queue.worker_at(lane))
             if is_away:
                 log.warning("the database is back")
                 is_away = False
-            # Nobody could beat while it was away: others get the time to.
+            # No worker could report while it was away: they get the time to.
             if time.monotonic() - there_since > queue.SECONDS_TO_LIVE:
                 queue.take_over(lane)
         except queue.AwayError as error:

@@ -161,7 +161,7 @@ def compute_steps(
 
 
 def _progress(folder: Path, names: Iterable[str], doing: str) -> tuple[str, float]:
-    """What the running steps are doing, and the share of the work that they have done."""
+    """Return what the running steps are doing, and the share of the work that they have done."""
     total = 0.0
     for name in names:
         try:

@@ -55,7 +55,7 @@ SECONDS_TO_LIVE = 15
 SECONDS_TO_CONNECT = 5
 
 _TABLE = "CREATE TABLE IF NOT EXISTS fairdash_workers (name TEXT PRIMARY KEY, seen TIMESTAMPTZ NOT NULL)"
-_BEAT = (
+_HEARTBEAT = (
     "INSERT INTO fairdash_workers VALUES (:name, clock_timestamp()) "
     "ON CONFLICT (name) DO UPDATE SET seen = clock_timestamp()"
 )
@@ -78,12 +78,12 @@ class QueueState:
     ----------
     state
         WAITING, AT_WORK, STOPPED by somebody's wish or by an error that has been noted, or another.
-    before
-        Number of jobs ahead of it in its lane, if it waits.
+    ahead
+        Ids of the jobs ahead of it in its queue, if it waits, the first one first.
     """
 
     state: str
-    before: int = 0
+    ahead: tuple[str, ...] = ()
 
     @property
     def is_active(self) -> bool:
@@ -106,7 +106,7 @@ def prepare(lane: str = QUICK) -> None:
     if os.environ.get("FAIRDASH_NO_STANDBY"):
         return
     threading.Thread(target=client, daemon=True, name="fairdash jobs").start()
-    see_to(lane)
+    ensure_worker(lane)
 
 
 def client() -> DBOSClient:
@@ -148,7 +148,7 @@ def submit(
     id
         The name in the line; that of the place by default.
     now
-        Whether a process is to be started for it; if not, somebody has to :func:`call` for one.
+        Whether a process is to be started for it; if not, somebody has to :func:`start_worker` for one.
     again
         Whether nobody holds it: what counts as being at work is on its way out.
     """
@@ -164,7 +164,7 @@ def submit(
                 client().delete_workflow(id)
             client().enqueue(options, place, part)
     if now:
-        call(lane)
+        start_worker(lane)
 
 
 def state_of(id: str) -> QueueState | None:
@@ -178,15 +178,12 @@ def states_of(ids: Collection[str]) -> dict[str, QueueState]:
         return {}
     found = _workflows(workflow_ids=list(ids))
     lines = {lane: active(lane) for lane in {each.queue_name for each in found if each.status == WAITING}}
-    return {
-        each.workflow_id: QueueState(
-            each.status,
-            sum(_turn(other) < _turn(each) for other in lines[each.queue_name])
-            if each.status == WAITING
-            else 0,
-        )
-        for each in found
-    }
+
+    def ahead_of(job: WorkflowStatus) -> tuple[str, ...]:
+        line = sorted(lines.get(job.queue_name, []), key=_place) if job.status == WAITING else []
+        return tuple(each.workflow_id for each in line if _place(each) < _place(job))
+
+    return {each.workflow_id: QueueState(each.status, ahead_of(each)) for each in found}
 
 
 def active(lane: str | None) -> list[WorkflowStatus]:
@@ -228,7 +225,7 @@ def forget_steps(job: str) -> None:
             client().delete_workflows(ids)
 
 
-def _turn(workflow: WorkflowStatus) -> tuple[bool, int, str]:
+def _place(workflow: WorkflowStatus) -> tuple[bool, int, str]:
     return workflow.status != AT_WORK, workflow.created_at or 0, workflow.workflow_id
 
 
@@ -270,7 +267,7 @@ def retry_until_available(ask: Callable[[], Answer]) -> Answer:
             time.sleep(SECONDS_BETWEEN_TRIES)
 
 
-def see_to(lane: str) -> None:
+def ensure_worker(lane: str) -> None:
     """Keep a process for a lane on this machine; it ends by itself when there is nothing to do."""
     if not is_locked(lock_of(lane)):
         log = lock_of(lane).with_suffix(".log")
@@ -278,17 +275,17 @@ def see_to(lane: str) -> None:
         start_detached("fairdash.cli.worker", lane, log=log)
 
 
-def call(lane: str) -> None:
+def start_worker(lane: str) -> None:
     """Keep a process for a lane as long as there is work, even if processes die."""
     write_whole(_todo(lane), b"")
-    see_to(lane)
+    ensure_worker(lane)
 
 
-def see_to_all() -> None:
+def ensure_workers() -> None:
     """Restart dead processes; only files are read, so that any page visit can call this."""
     for lane in LANES:
         if _todo(lane).exists():
-            see_to(lane)
+            ensure_worker(lane)
 
 
 def is_needed(lane: str) -> bool:
@@ -383,18 +380,18 @@ def _opened(url: str) -> DBOSClient:
     return found
 
 
-def beat(name: str) -> None:
+def heartbeat(name: str) -> None:
     """Report that the worker with this name is alive; AwayError if the database does not respond."""
     from sqlalchemy import text
 
     with in_words(), _database(database_url()).begin() as database:
-        database.execute(text(_BEAT), {"name": name})
+        database.execute(text(_HEARTBEAT), {"name": name})
 
 
 def take_over(lane: str) -> int:
     """Return the jobs of dead workers to a lane's queue, and return their number.
 
-    While the database was away nobody could beat: ask only when it has been there for SECONDS_TO_LIVE.
+    While the database was away no worker could report: ask only when it has been there for SECONDS_TO_LIVE.
     """
     from sqlalchemy import text
 

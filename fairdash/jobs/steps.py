@@ -214,7 +214,7 @@ class Checkpoints:
         files = self.files_of(name)
         if files is None:
             files = to_files(compute())
-            self.record(name, keep(self.folder, files))
+            self.record(name, save(self.folder, files))
         return from_files(files)
 
     def files_of(self, name: str) -> dict[str, bytes] | None:
@@ -222,7 +222,7 @@ class Checkpoints:
         if name not in self.index:
             return None
         try:
-            return kept(self.folder, self.index[name][0])
+            return load(self.folder, self.index[name][0])
         except AlteredError as error:
             log.warning("%s/%s is gone or altered, and computed once more", self.folder, error)
             del self.index[name]
@@ -259,7 +259,7 @@ class Replay(Checkpoints):
                 raise MissingSteps(name)
             if files is None:
                 self.is_computing = True
-                raise StepDone(keep(self.folder, to_files(compute())))
+                raise StepDone(save(self.folder, to_files(compute())))
             self._loaded[name] = from_files(files)
         return self._loaded[name]
 
@@ -279,8 +279,8 @@ class Replay(Checkpoints):
         return result
 
 
-def keep(folder: Path, files: Mapping[str, bytes]) -> str:
-    """Store files as one, and return the hash for :func:`kept`.
+def save(folder: Path, files: Mapping[str, bytes]) -> str:
+    """Store files as one, and return the hash for :func:`load`.
 
     Raises
     ------
@@ -294,7 +294,7 @@ def keep(folder: Path, files: Mapping[str, bytes]) -> str:
     return digest
 
 
-def kept(folder: Path, digest: str) -> dict[str, bytes]:
+def load(folder: Path, digest: str) -> dict[str, bytes]:
     """Return the files with that hash.
 
     Raises
@@ -335,9 +335,9 @@ def to_files(found: Found) -> dict[str, bytes]:
             pd.testing.assert_frame_equal(again[name], frame, check_exact=True, check_freq=False)
         same = all(_is_same(again[name], array) for name, array in arrays.items())
     except (AssertionError, TypeError, ValueError, KeyError, NotImplementedError, SafetensorError) as error:
-        raise ValueError("what a unit has found can't be kept as it is") from error
+        raise ValueError("what a step has found can't be stored as it is") from error
     if not same or list(map(str, plain)) != list(plain):
-        raise ValueError("what a unit has found can't be kept as it is")
+        raise ValueError("what a step has found can't be stored as it is")
     return files
 
 

@@ -61,7 +61,7 @@ _ID = re.compile(r"[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, kw_only=True)
-class BroughtIn:
+class ImportedRun:
     """Imported run.
 
     Parameters
@@ -119,7 +119,7 @@ def export_run(run: Run) -> bytes:
     return _packed(files)
 
 
-def import_run(content: bytes, *, owner: str = LOCAL) -> BroughtIn:
+def import_run(content: bytes, *, owner: str = LOCAL) -> ImportedRun:
     """Import a file written by :func:`export_run`, after checking its files against their hashes.
 
     Where another run, or somebody else's, has its id here, it gets one that follows from its content.
@@ -147,9 +147,9 @@ def import_run(content: bytes, *, owner: str = LOCAL) -> BroughtIn:
     others = (sha256(f"{sha256(content)} {owner} {again}".encode())[:12] for again in itertools.count())
     for place in (Run.home() / each for each in itertools.chain([id], others)):
         if not place.exists() and _keep(kept, place, look=look):
-            return BroughtIn(run=Run(place.name), id=id)
+            return ImportedRun(run=Run(place.name), id=id)
         if _is_same(place, kept):
-            return BroughtIn(run=Run(place.name), id=id, was_here=True)
+            return ImportedRun(run=Run(place.name), id=id, was_here=True)
     raise AssertionError("there is always another place")
 
 

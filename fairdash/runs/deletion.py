@@ -49,7 +49,7 @@ log = logging.getLogger("fairdash.terms")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Made:
+class DerivedFiles:
     """Everything derived from a file.
 
     Parameters
@@ -77,7 +77,7 @@ class Made:
         return sum(is_at_work(folder) for folder in self.folders)
 
 
-def made_from(digest: str, *, owner: str = LOCAL) -> Made:
+def made_from(digest: str, *, owner: str = LOCAL) -> DerivedFiles:
     """Find everything an owner derived from the file with this hash, including damaged items that name it.
 
     What others have made from the same file is theirs, and studies belong to all who hold it.
@@ -94,7 +94,7 @@ def made_from(digest: str, *, owner: str = LOCAL) -> Made:
     }
     jobs[StudyJob] = () if holders_of(digest) - {owner} else tuple(_naming(digest, StudyJob))
     sources = tuple(_sources_naming(digest, owner))
-    return Made(jobs=jobs, sources=sources, tables=tuple(_tables_in(sources, digest, owner)))
+    return DerivedFiles(jobs=jobs, sources=sources, tables=tuple(_tables_in(sources, digest, owner)))
 
 
 def delete_made_from(digest: str, *, owner: str = LOCAL) -> None:
@@ -115,7 +115,7 @@ def delete_made_from(digest: str, *, owner: str = LOCAL) -> None:
         mark.unlink(missing_ok=True)
 
 
-def made_in(*runs: Run) -> Made:
+def made_in(*runs: Run) -> DerivedFiles:
     """Everything deleted with runs: their folders, models refitted from them, tables and audits of their
     prices."""
     jobs: dict[type[Job[Any]], tuple[Path, ...]] = dict.fromkeys((Run, ModelJob, AuditJob, RepairJob), ())
@@ -130,10 +130,10 @@ def made_in(*runs: Run) -> Made:
             jobs[kind] += tuple(_naming(words, kind))
         sources += own
         tables += _tables_in(own, run.id, owner)
-    return Made(jobs=jobs, sources=tuple(sources), tables=tuple(tables))
+    return DerivedFiles(jobs=jobs, sources=tuple(sources), tables=tuple(tables))
 
 
-def what_goes(made: Made) -> str:
+def what_goes(made: DerivedFiles) -> str:
     """Return a sentence about what is deleted with runs."""
     n_runs, n_models = len(made.jobs[Run]), len(made.jobs[ModelJob])
     what = "this run" if n_runs == 1 else counted(n_runs, "run")
@@ -159,7 +159,7 @@ def delete_run(run: Run) -> None:
         # The models first: the run's id leads to them.
         made = made_in(run)
         _delete_made(replace(made, jobs={**made.jobs, Run: ()}))
-        _delete_made(Made(jobs={Run: made.jobs[Run]}))
+        _delete_made(DerivedFiles(jobs={Run: made.jobs[Run]}))
 
 
 @contextmanager
@@ -178,7 +178,7 @@ def _deleting(place: Path) -> Iterator[None]:
         write_whole(_last(), secrets.token_bytes(8))
 
 
-def _delete_made(made: Made) -> None:
+def _delete_made(made: DerivedFiles) -> None:
     """Delete all of it, in the line too; StorageError, once all else is gone, of what does not stop."""
     in_line = [f"{folder.name}{part}" for folder in made.folders for part in ("", f"-{FIRST}")]
     # Where the disk is full the line can't be written before there is room again, which this makes.

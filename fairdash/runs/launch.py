@@ -67,7 +67,7 @@ def start_run(
             continue
     if not (run.folder / LOG).exists():
         note(run.folder, "asked for", who=owner, **facts_of(source))
-    put_in_line(run)
+    enqueue(run)
     return run
 
 
@@ -79,22 +79,22 @@ def start_again(run: Run, *, owner: str = LOCAL) -> Run:
 
 def start_search(source: DatasetSource, plan: SettingsSearch | LamSearch, *, owner: str = LOCAL) -> SearchJob:
     """Queue a search."""
-    return put_in_line(create_search(source, plan, owner=owner))
+    return enqueue(create_search(source, plan, owner=owner))
 
 
 def start_model(source: DatasetSource, plan: Sweep, **asked: Any) -> ModelJob:
     """Queue a refit of a model on all rows. Parameters as in :class:`fairdash.runs.models.ModelSpec`."""
-    return put_in_line(create_model(source, plan, **asked))
+    return enqueue(create_model(source, plan, **asked))
 
 
 def start_audit(source: DatasetSource, plan: AuditPlan, **asked: Any) -> AuditJob:
     """Queue the audit of a price. Parameters as in :func:`fairdash.runs.audits.create_audit`."""
-    return put_in_line(create_audit(source, plan, **asked))
+    return enqueue(create_audit(source, plan, **asked))
 
 
 def start_repair(audit: AuditJob, sensitive: str) -> RepairJob:
     """Queue the repair of an audited price along one of the audit's sensitive attributes."""
-    return put_in_line(create_repair(audit, sensitive))
+    return enqueue(create_repair(audit, sensitive))
 
 
 def start_study(study: Study) -> StudyJob:
@@ -115,10 +115,10 @@ def start_study(study: Study) -> StudyJob:
         job.write_status(RunStatus(state=QUEUED))
     elif status.state != QUEUED:
         return job
-    return put_in_line(job)
+    return enqueue(job)
 
 
-def put_in_line(job: SomeJob, *, again: bool = False) -> SomeJob:
+def enqueue(job: SomeJob, *, again: bool = False) -> SomeJob:
     """Queue a job that is not queued yet; otherwise do nothing.
 
     Parameters
@@ -135,7 +135,7 @@ def put_in_line(job: SomeJob, *, again: bool = False) -> SomeJob:
     return job
 
 
-def go_on(job: Job) -> None:
+def resume(job: Job) -> None:
     """Resume a stopped or failed job after its last finished step."""
     status = job.stored_status()
     if status.state == DONE:
@@ -149,4 +149,4 @@ def go_on(job: Job) -> None:
     except Timeout:
         # Somebody else has asked for it.
         return
-    put_in_line(job, again=True)
+    enqueue(job, again=True)

@@ -16,7 +16,7 @@ class RunStatus:
     state
         ``"queued"``, ``"running"``, ``"done"``, ``"cancelled"`` or ``"failed"``.
     doing
-        Current step, in plain words.
+        Current step, or what it waits for, in plain words.
     fraction
         Share of the work done, 0 to 1.
     seconds

@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -65,6 +65,7 @@ from fairdash.training.defaults import current_defaults
 from fairdash.training.models import work_of
 from fairdash.training.sweep import Sweep
 from fairdash.utils.records import from_plain, to_plain
+from fairdash.utils.text import counted
 
 Spec = TypeVar("Spec")
 
@@ -220,12 +221,12 @@ class Job(Generic[Spec]):
         if self.is_held():
             return status
         if is_away:
-            return replace(status, doing=f"the database can't be reached; this {self.label} waits for it")
+            return replace(status, doing="waiting for the database, which can't be reached")
         if at is None and status.state == QUEUED:
             return status
         if at is not None and at.is_active:
             if at.state == queue.WAITING and status.state == QUEUED:
-                return replace(status, before=at.before)
+                return replace(status, before=len(at.ahead), doing=self._wait_in_words(at.ahead))
             return replace(status, state=RUNNING, doing=status.doing or "starting")
         if at is not None and at.state == queue.STOPPED:
             return replace(status, state=CANCELLED, seconds_left=None)
@@ -234,6 +235,22 @@ class Job(Generic[Spec]):
             state=FAILED,
             message=f"The process that ran this {self.label} has ended. Start it again.",
         )
+
+    def _wait_in_words(self, ahead: Sequence[str]) -> str:
+        """Return what the job waits for; jobs of other owners are counted, and not named."""
+        from fairdash.runs.worker import open_job
+
+        if not ahead:
+            return ""
+        id = ahead[0].removesuffix(f"-{FIRST}")
+        try:
+            first = open_job(id, owner=self._owner)
+            of = getattr(first.spec, "source", None)
+            named = f"the {first.label} on “{of.title}”" if of and id != self.id else "its preview"
+            words = f"{named} ({first.stored_status().fraction:.0%} done)"
+        except RunError:
+            words = "another user's job"
+        return f"waiting for {words}" + (f" and {counted(len(ahead) - 1, 'more job')}" if ahead[1:] else "")
 
     @property
     def status_if_over(self) -> RunStatus | None:

@@ -50,7 +50,7 @@ SECONDS_BETWEEN_REPORTS = 0.2
 SECONDS_OF_PACE, SECONDS_THAT_TELL, SHARE_THAT_TELLS, UNSURE = (60.0, 180.0), 3.0, 0.1, 0.3
 _LEAST = 1e-9
 #: A result that can't be written is kept in memory so long, and written again and again.
-SECONDS_TO_INSIST, SECONDS_BETWEEN_TRIES = 600.0, 1.0
+SECONDS_TO_RETRY, SECONDS_BETWEEN_TRIES = 600.0, 1.0
 
 #: Of a process at a run: how often its table is in memory, beside the predictions of all models.
 TABLES_IN_MEMORY = 4
@@ -72,7 +72,7 @@ def main(job_id: str, *, unit: Unit = at_once) -> int:
     """Execute the run, search, model or audit called `job_id`; the exit status is 0 if it succeeds."""
     job = open_job(job_id)
     if isinstance(job, Run) and job.look is None and job.spec.first is not None:
-        work_at(job, first_look, ends=False)
+        work_at(job, preview, ends=False)
     return work_at(job, WORK[type(job)], unit=unit)
 
 
@@ -104,9 +104,9 @@ def work_at(job: SomeJob, work: Work[SomeJob], *, unit: Unit = at_once, ends: bo
 KINDS: tuple[type[Job[Any]], ...] = (Run, SearchJob, ModelJob, AuditJob, RepairJob, StudyJob)
 
 
-def open_job(job_id: str) -> Job[Any]:
-    """Return the job with this id, of the kind given by its folder; RunError if there is none."""
-    return next((kind for kind in KINDS if (kind.home() / job_id).is_dir()), Run)(job_id)
+def open_job(job_id: str, *, owner: str | None = None) -> Job[Any]:
+    """Return the owner's job with this id, of the kind given by its folder; RunError if there is none."""
+    return next((kind for kind in KINDS if (kind.home() / job_id).is_dir()), Run)(job_id, owner=owner)
 
 
 def _work(job: SomeJob, work: Work[SomeJob], unit: Unit, reporter: Reporter) -> int:
@@ -135,7 +135,7 @@ def _work(job: SomeJob, work: Work[SomeJob], unit: Unit, reporter: Reporter) -> 
     return 1
 
 
-def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
+def preview(run: Run, reporter: Reporter, _: Unit) -> None:
     """Compute the preview of a run that begins with one."""
     from fairdash.evaluation.execute_sweep import execute_sweep, work_of_plan
     from fairdash.evaluation.work import slowness
@@ -286,7 +286,7 @@ class Reporter:
             return
         fraction = 1.0 if state == DONE else self.fraction
         status = RunStatus(state=state, fraction=fraction, seconds=self._seconds(), message=message)
-        self._insist(lambda: self.job.write_status(status))
+        self._retry(lambda: self.job.write_status(status))
 
     def progress(self, doing: str, fraction: float) -> None:
         """Report that `fraction` of the work is done; raise Cancelled if the user wants to stop."""
@@ -324,14 +324,14 @@ class Reporter:
         Cancelled
             The user wants it stopped, found or not.
         StorageError
-            There was no space for SECONDS_TO_INSIST.
+            There was no space for SECONDS_TO_RETRY.
         """
 
         def wait() -> None:
             self.job.check_cancelled()
             self.begin("waiting for disk space: free some to continue", fraction=1.0)
 
-        self._insist(write, wait=wait)
+        self._retry(write, wait=wait)
 
     def _tell(self, doing: str, fraction: float, left: tuple[float, float] | None) -> None:
         """Write how far it is; a disk that is full for a moment must not end what can go on without."""
@@ -343,8 +343,8 @@ class Reporter:
         except StorageError as error:
             log.warning("how far it is could not be written: %s", error)
 
-    def _insist(self, write: Callable[[], None], *, wait: Callable[[], None] = lambda: None) -> None:
-        until = time.monotonic() + SECONDS_TO_INSIST
+    def _retry(self, write: Callable[[], None], *, wait: Callable[[], None] = lambda: None) -> None:
+        until = time.monotonic() + SECONDS_TO_RETRY
         while True:
             try:
                 return write()

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import pandas as pd
 import streamlit as st
 
-from fairdash.runs.launch import go_on, start_study
+from fairdash.runs.launch import resume, start_study
 from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
 from fairdash.runs.store import Job
 from fairdash.runs.studies import StudyJob, find_study
@@ -17,7 +17,7 @@ from fairdash.simulations.studies import Study
 from fairdash.ui.frame import plain_errors
 from fairdash.ui.keys import Keys
 from fairdash.ui.text import duration, safe
-from fairdash.utils.text import counted, time_left
+from fairdash.utils.text import time_left
 
 KEY = Keys(__file__)
 SomeJob = TypeVar("SomeJob", bound=Job)
@@ -33,10 +33,9 @@ def show_status(job: Job, status: RunStatus) -> None:
         st.warning("Stopped." if job.can_go_on else "Stopped. Nothing was saved. You can start again.")
     elif status.state == FAILED:
         st.error(safe(status.message))
-    elif status.state == QUEUED and status.before:
-        st.progress(status.fraction, text=f"Waiting: {counted(status.before, 'job')} before this one")
     elif status.state == QUEUED:
-        st.progress(status.fraction, text=status.doing.capitalize() or "Starting…")
+        words = safe(f"{status.doing[:1].upper()}{status.doing[1:]}")
+        st.progress(status.fraction, text=words or "Starting…")
     elif job.is_cancelled():
         st.progress(status.fraction, text="Stopping…")
     else:
@@ -58,7 +57,7 @@ def show_go_on(job: Job) -> None:
         help="Finished parts are kept and not repeated.",
     ):
         with plain_errors():
-            go_on(job)
+            resume(job)
             st.rerun()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from fairdash.jobs.queue import see_to_all
+from fairdash.jobs.queue import ensure_workers
 from fairdash.ui.cached import forget_what_was_deleted
 from fairdash.ui.frame import (
     PRESENTED,
@@ -42,7 +42,7 @@ chosen = st.navigation(sections())
 let_in()
 with plain_errors():
     say_what_was_open()
-    see_to_all()
+    ensure_workers()
 with plain_errors():
     show_visit(chosen)
     chosen.run()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sqlite3
 import sys
@@ -21,7 +22,7 @@ from fairdash.errors import StorageError
 from fairdash.evaluation.result import SweepResult
 from fairdash.jobs import queue
 from fairdash.runs import worker
-from fairdash.runs.launch import go_on, start_run
+from fairdash.runs.launch import resume, start_run
 from fairdash.runs.listing import list_runs
 from fairdash.runs.status import CANCELLED, DONE, QUEUED, RUNNING
 from fairdash.runs.store import Run, create_run
@@ -120,7 +121,7 @@ def test_a_run_whose_process_is_killed_is_the_run_that_nobody_disturbed(
         again = [name for name in kept if units(run)[name] != kept[name]]
         assert len(again) <= 1, "one may have been kept, and killed before it was recorded"
         kept = units(run)
-        queue.see_to_all()
+        queue.ensure_workers()
     assert wait(run).state == DONE
     assert len(processes(queue.LONG)) == 1
     assert_equal(run.read_result(), undisturbed)
@@ -153,7 +154,7 @@ def test_what_was_stopped_goes_on_from_there(undisturbed: SweepResult) -> None:
     kept = units(run)
     assert len(kept) >= 3
     assert run.can_go_on
-    go_on(run)
+    resume(run)
     assert wait(run).state == DONE
     assert not run.can_go_on
     until(lambda: (at := queue.state_of(run.id)) is not None and not at.is_active)
@@ -167,6 +168,11 @@ def test_one_run_is_at_work_and_the_next_waits_its_turn_while_first_looks_go_fir
     third = start_run(SOURCE, least, first=least)
     assert second.status.state == QUEUED
     assert (second.status.before, third.status.before) == (1, 2)
+    assert re.fullmatch(r"waiting for the run on “.*” \(\d+% done\)", second.status.doing)
+    assert re.fullmatch(r"waiting for the run on .* and 1 more job", third.status.doing)
+    other = start_run(SOURCE, ENDLESS, owner="ab" * 16)
+    assert other.status.doing == "waiting for another user's job and 2 more jobs"
+    other.ask_to_cancel()
     until(lambda: third.look == "first")
     assert second.status.state == QUEUED, "one at a time"
     before = (third.folder / "first" / "sha256.json").stat().st_mtime_ns
@@ -223,7 +229,7 @@ def test_a_database_that_is_away_is_named_and_pages_show_what_is_finished(
         at = open_page(name, run=done.id)
         assert not at.error
         lines = [each.value for each in (*at.markdown, *at.caption)]
-        assert sum("waiting: the database can't be reached" in line for line in lines) == said
+        assert sum("waiting for the database, which can't be reached" in line for line in lines) == said
 
 
 def test_no_database_is_asked_of_what_is_over(done: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -180,9 +180,9 @@ def test_a_database_that_goes_and_comes_back_ends_no_run_and_changes_nothing(
     until(lambda: len(units(run)) >= 2)
     postgres.stop()
     assert run.status.state in (RUNNING, DONE), "what is at work needs no database"
-    assert waiting.status.doing == "the database can't be reached; this run waits for it"
+    assert waiting.status.doing == "waiting for the database, which can't be reached"
     page = open_page("train", run=waiting.id)
-    assert "The database can't be reached; this run waits for it" in page.get("progress")[0].proto.text
+    assert "Waiting for the database, which can't be reached" in page.get("progress")[0].proto.text
     with pytest.raises(queue.AwayError, match="can't be reached"):
         start_run(SOURCE, ENDLESS)
     time.sleep(SECONDS_AWAY)

@@ -116,7 +116,7 @@ def test_a_full_disk_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_disk_that_stays_full_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "SECONDS_BETWEEN_TRIES", 0.0)
-    monkeypatch.setattr(worker, "SECONDS_TO_INSIST", 0.0)
+    monkeypatch.setattr(worker, "SECONDS_TO_RETRY", 0.0)
     run = create_run(SOURCE, LEAST)
     _, write = failing(10**6, store.write_result)
     monkeypatch.setattr(store, "write_result", write)
@@ -144,7 +144,7 @@ def test_no_state_is_told_by_the_clock() -> None:
 
 def test_ten_that_ask_at_once_share_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[str] = []
-    monkeypatch.setattr(launch, "put_in_line", lambda job: started.append(job.id))
+    monkeypatch.setattr(launch, "enqueue", lambda job: started.append(job.id))
     with ThreadPoolExecutor(10) as pool:
         found = list(pool.map(lambda _: start_run(SOURCE, PLAN, first=PLAN).id, range(10)))
     (one,) = {*found, *started}

@@ -13,7 +13,7 @@ import pytest
 from fairdash.errors import OptionError, RunError
 from fairdash.runs import archive
 from fairdash.runs.archive import export_run, import_run
-from fairdash.runs.launch import put_in_line
+from fairdash.runs.launch import enqueue
 from fairdash.runs.listing import list_runs
 from fairdash.runs.store import Run, create_run
 from fairdash.storage import sha256
@@ -174,7 +174,7 @@ def test_what_is_not_finished_or_damaged_does_not_leave(done: Run) -> None:
     waiting = create_run(SOURCE, PLAN)
     with pytest.raises(RunError, match="still at work"):
         export_run(waiting)
-    put_in_line(waiting)
+    enqueue(waiting)
     waiting.ask_to_cancel()
     with pytest.raises(RunError, match="no results to export"):
         export_run(waiting)

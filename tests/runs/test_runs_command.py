@@ -13,7 +13,7 @@ from fairdash.errors import RunError, StorageError
 from fairdash.jobs import queue
 from fairdash.runs import deletion
 from fairdash.runs.deletion import delete_run, last_deletion, made_in
-from fairdash.runs.launch import put_in_line, start_model
+from fairdash.runs.launch import enqueue, start_model
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model
 from fairdash.runs.store import Run, create_run
@@ -23,7 +23,7 @@ from tests.runs.finished import PLAN, SOURCE
 
 @pytest.fixture
 def run(done: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setattr(queue, "see_to", lambda lane: None)
+    monkeypatch.setattr(queue, "ensure_worker", lambda lane: None)
     return done
 
 
@@ -66,7 +66,7 @@ def test_resume_goes_on_with_what_was_stopped(run: Run, capsys: pytest.CaptureFi
     assert main(["runs", "resume", run.id]) == 2
     assert "nothing to resume" in capsys.readouterr().err
     stopped = create_run(SOURCE, PLAN)
-    put_in_line(stopped)
+    enqueue(stopped)
     stopped.ask_to_cancel()
     stopped.units.mkdir()
     (stopped.units / f"{1:064x}").touch()
@@ -118,7 +118,7 @@ def test_export_and_import(run: Run, capsys: pytest.CaptureFixture[str], tmp_pat
 
 @pytest.fixture(autouse=True)
 def _nobody_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "see_to", lambda lane: None)
+    monkeypatch.setattr(queue, "ensure_worker", lambda lane: None)
 
 
 def model_of(run: Run) -> ModelJob:
@@ -133,7 +133,7 @@ def naming(home: Path, id: str) -> list[Path]:
 def test_nothing_of_it_remains(done: Run, tmp_path: Path) -> None:
     run, other = done, create_run(SOURCE, PLAN)
     run.rename("one that goes")
-    put_in_line(run)
+    enqueue(run)
     models = [model_of(run), model_of(run)]
     (models[1].folder / "spec.json").write_text(f'cut off: "run": "{run.id}"')
     kept, before = model_of(other), last_deletion()
@@ -153,7 +153,7 @@ def test_nothing_of_it_remains(done: Run, tmp_path: Path) -> None:
 
 def test_one_that_waits_is_taken_out_of_the_line() -> None:
     run = create_run(SOURCE, PLAN, first=PLAN)
-    put_in_line(run)
+    enqueue(run)
     assert queue.states_of(run.names_in_line).keys() == set(run.names_in_line)
     delete_run(run)
     assert queue.states_of(run.names_in_line) == {}

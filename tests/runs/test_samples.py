@@ -33,7 +33,7 @@ def looked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FAIRDASH_HOME", str(tmp_path_factory.mktemp("samples")))
         found = Run.create(RunSpec(source=SOURCE, plan=PLAN, first=FIRST, first_share=SHARE))
-        assert worker.work_at(found, worker.first_look, ends=False) == 0
+        assert worker.work_at(found, worker.preview, ends=False) == 0
         return found.folder
 
 

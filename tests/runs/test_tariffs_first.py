@@ -40,10 +40,10 @@ def source(n: int, *, slope: float, link: float) -> UploadSource:
     return UploadSource(sha256=kept.sha256, name=kept.name, roles=ROLES)
 
 
-def first_look(of: UploadSource) -> Run:
+def preview(of: UploadSource) -> Run:
     plan = default_plan(of.load())
     run = Run.create(RunSpec(source=of, plan=plan, first=preview_of(plan)))
-    assert worker.work_at(run, worker.first_look, ends=False) == 0
+    assert worker.work_at(run, worker.preview, ends=False) == 0
     return run
 
 
@@ -67,7 +67,7 @@ def test_all_rows_show_what_a_sample_misses() -> None:
 
 
 def test_the_page_opens_on_tariffs() -> None:
-    run = first_look(source(4000, slope=0.9, link=0.6))
+    run = preview(source(4000, slope=0.9, link=0.6))
     at = open_page("tradeoff", run=run.id)
     assert "tariffs from a GLM to one flat premium, on all rows" in at.warning[0].value
     comparison = parse_comparison(run)
@@ -80,7 +80,7 @@ def test_the_page_opens_on_tariffs() -> None:
 @pytest.mark.parametrize("what", few(["gain", "link"], "link"))
 def test_what_no_rows_show_is_said_with_the_rows_that_would_and_no_curve_is_drawn(what) -> None:
     slope = {"gain": 0.0, "link": 0.9}[what]
-    run = first_look(source(3000, slope=slope, link=0.0))
+    run = preview(source(3000, slope=slope, link=0.0))
     assert shows_nothing(parse_comparison(run))
     at = open_page("tradeoff", run=run.id)
     said = words(at)

@@ -82,7 +82,7 @@ def _holds(value: object) -> bool:
 
 
 def test_the_way_of_lam_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch, "put_in_line", lambda job: None)
+    monkeypatch.setattr(launch, "enqueue", lambda job: None)
     # Not the length of the way, but how often it is gone.
     monkeypatch.setattr("fairdash.evaluation.execute_sweep.N_PERMUTATIONS", 39)
     monkeypatch.setattr("fairdash.training.baselines.MOST_TREES", 2)

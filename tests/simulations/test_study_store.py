@@ -62,12 +62,12 @@ def test_progress_is_seen_and_a_cancelled_study_can_be_started_again(monkeypatch
     assert [look.doing for look in looks] == ["step 0", "step 1", "step 2"]
     assert len(job.tables()["table"]) == 2
     assert job.status.state == CANCELLED
-    monkeypatch.setattr(queue, "see_to", lambda lane: None)
+    monkeypatch.setattr(queue, "ensure_worker", lambda lane: None)
     assert start_study(STUDY).status.state == QUEUED
 
 
 def test_a_study_asked_for_again_is_not_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "see_to", lambda lane: None)
+    monkeypatch.setattr(queue, "ensure_worker", lambda lane: None)
     create_study(STUDY).ask_to_cancel()
     job = start_study(STUDY)
     assert job.status.state == QUEUED
@@ -87,7 +87,7 @@ def test_a_damaged_study_is_computed_again(name: str, monkeypatch: pytest.Monkey
     (job.folder / name).write_text("{")
     assert worker.main(job.id) == (0 if name == "status.json" else 1)
     assert job.status.state in (CANCELLED, FAILED)
-    monkeypatch.setattr(queue, "see_to", lambda lane: None)
+    monkeypatch.setattr(queue, "ensure_worker", lambda lane: None)
     assert start_study(STUDY).status.state == QUEUED
     assert worker.main(job.id) == 0
     assert job.status.state == DONE

@@ -15,7 +15,7 @@ from fairdash.data.uploads import delete_upload
 from fairdash.jobs import queue
 from fairdash.runs.archive import export_run
 from fairdash.runs.deletion import delete_run
-from fairdash.runs.launch import put_in_line
+from fairdash.runs.launch import enqueue
 from fairdash.runs.listing import list_runs
 from fairdash.runs.store import Run, create_run
 from fairdash.ui.text import safe
@@ -29,7 +29,7 @@ EVIL = "![x](http://evil.example/a.png) <b>$x^2$</b>"
 @pytest.fixture(autouse=True)
 def _nobody_works(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Jobs wait; and the server has no run of another test in memory."""
-    monkeypatch.setattr(queue, "see_to", lambda lane: None)
+    monkeypatch.setattr(queue, "ensure_worker", lambda lane: None)
     st.cache_resource.clear()
     yield
     st.cache_resource.clear()
@@ -84,7 +84,7 @@ def test_runs_are_listed_filtered_and_named(runs):
     found = calm(at.text_input[0].set_value("SPLINE household").run())
     assert listed(found) == ["two"]
     found = calm(found.text_input[0].set_value("").run())
-    put_in_line(create_run(replace(SOURCE, options={"n": 300}), PLAN))
+    enqueue(create_run(replace(SOURCE, options={"n": 300}), PLAN))
     found = calm(found.multiselect[0].set_value(["waiting"]).run())
     assert listed(found) == [safe(SOURCE.title)]
     found = calm(found.multiselect[0].set_value(["failed"]).run())

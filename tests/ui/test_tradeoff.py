@@ -265,7 +265,7 @@ def test_features_are_those_of_the_nearest_trained_model(finished_run):
 def test_beside_a_long_run_a_quicker_one_is_offered(monkeypatch):
     plan = replace(PLAN, methods=("standard", "hgr_spline", "pearson"), n_splits=4)
     run = create_run(SOURCE, plan, first=preview_of(PLAN))
-    worker.first_look(run, worker.Reporter(run, ends=False), at_once)
+    worker.preview(run, worker.Reporter(run, ends=False), at_once)
     left = 600.0, 1200.0
     at_work = property(lambda _: RunStatus(state=RUNNING, doing="training", fraction=0.1, seconds_left=left))
     with monkeypatch.context() as patched:

@@ -16,7 +16,7 @@ from fairdash.data.readers.text_column import MISSING_MARKS
 from fairdash.data.source import UploadSource
 from fairdash.data.uploads import Upload, keep_upload, list_uploads, no_longer_kept, set_retention
 from fairdash.errors import Fix, ReadingError
-from fairdash.runs.deletion import Made, delete_made_from, made_from
+from fairdash.runs.deletion import DerivedFiles, delete_made_from, made_from
 from fairdash.storage import sha256
 from fairdash.ui.cached import contents_of, forget_what_was_deleted, upload_of
 from fairdash.ui.data.fixes import ask_for_fixes
@@ -195,7 +195,7 @@ def ask_how_long(upload: Upload) -> None:
     st.caption(what_is_deleted(made_from(upload.sha256, owner=upload.owner)))
 
 
-def what_is_deleted(made: Made) -> str:
+def what_is_deleted(made: DerivedFiles) -> str:
     """Return a sentence about what is deleted with the file."""
     parts = [counted(len(found), kind.label) for kind, found in made.jobs.items() if found]
     also = f" and everything made from it: {', '.join(parts)}" if parts else "; nothing was made from it"

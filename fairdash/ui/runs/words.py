@@ -46,8 +46,9 @@ def line_of(run: Run, status: RunStatus) -> str:
     data = [safe(spec.source.title)] if run.name else []
     size = f"{counted(len(spec.plan.lams), 'weight')} λ × {counted(spec.plan.n_splits, 'split')}"
     when = f"{spec.created[:16].replace('T', ' ')} UTC"
-    waits_for = f": {status.doing}" if status.state == QUEUED and status.doing else ""
-    state = f"{STATES[status.state]}{waits_for}"
+    state = STATES[status.state]
+    if status.state == QUEUED and status.doing:
+        state = f"{state} {safe(status.doing).removeprefix('waiting ')}"
     parts = [*data, OBJECTIVES[spec.plan.objective].title, methods_of(run), size, state, when]
     return " · ".join(parts)
 
