@@ -22,6 +22,7 @@ from filelock import FileLock, Timeout
 
 from fairdash.jobs import process as detached
 from fairdash.jobs import queue
+from fairdash.jobs.parallel import warm_up
 from fairdash.jobs.process import SECONDS_FOR_THE_LOCK, environment, n_cores
 from fairdash.jobs.steps import Checkpoints
 from fairdash.storage import make_parents
@@ -229,6 +230,8 @@ def _import_all(lane: str) -> None:
     if lane != queue.STUDIES:
         import fairdash.evaluation.execute_sweep
         import fairdash.training.stack  # noqa: F401
+    if lane == queue.LONG and not os.environ.get("FAIRDASH_NO_STANDBY"):
+        warm_up()
     if lane == queue.QUICK and not queue.is_needed(lane):
         _rehearse()
 

@@ -165,6 +165,8 @@ def _load_dataset(rows: Path, about: Mapping[str, Any]) -> Dataset:
     from pyarrow import feather
 
     table: pd.DataFrame = feather.read_feather(rows, memory_map=True)
-    columns = {name: None if about[name] is None else table[about[name]] for name in ("target", *SINGLE)}
-    frames = {name: table[about[name]] for name in ("features", "sensitive")}
-    return Dataset(**columns, **frames, **{name: about[name] for name in _WORDS})
+    parts: dict[str, Any] = {name: about[name] for name in _WORDS}
+    parts["classes"] = {name: tuple(each) for name, each in about["classes"].items()}
+    for name in ("features", "sensitive", "target", *SINGLE):
+        parts[name] = None if about[name] is None else table[about[name]]
+    return Dataset(**parts)

@@ -10,10 +10,10 @@ from __future__ import annotations
 import logging
 import threading
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import fairdash.errors
 from fairdash.errors import Cancelled, FairdashError, Problem, RunError
 from fairdash.jobs import queue
 from fairdash.jobs.parallel import MAX_BROKEN, ComputeStep, local_pool
@@ -22,7 +22,11 @@ from fairdash.storage import data_folder, sha256
 from fairdash.utils.error_log import trace_of
 from fairdash.utils.records import from_plain, to_plain
 
+if TYPE_CHECKING:
+    from dbos import WorkflowStatus
+
 SECONDS_BETWEEN_LOOKS = 0.3
+_CANCELLED = "cancelled"
 
 log = logging.getLogger("fairdash.cli.worker")
 
@@ -39,50 +43,44 @@ class QueueExecutor(Executor):
     """
 
     def __init__(self, place: str, *, owner: str) -> None:
-        self._place, self._owner = place, owner
+        self._place, self._owner, self._job = place, owner, place.rpartition("/")[2]
         self._futures: dict[str, Future[Any]] = {}
         self._is_over = threading.Event()
         threading.Thread(target=self._follow, daemon=True).start()
 
     def submit(self, _: Any, /, *args: Any, **__: Any) -> Future[Any]:
         """Put a step on the queue, unless it is there since an earlier process had this job."""
-        folder, name = args
-        id = f"{self._place.rpartition('/')[2]}-step-{sha256(name.encode())[:16]}"
-        future: Future[Any] = Future()
-        found = queue.retry_until_available(lambda: queue.step_of(id))
-        is_known = found is not None and found.status == "SUCCESS" and found.output[0]
-        if not (is_known and (Path(folder) / found.output[0]).is_file()):
-            queue.retry_until_available(lambda: queue.enqueue_step(id, self._place, name, owner=self._owner))
-        self._futures[id] = future
-        return future
+        _, name = args
+        id = f"{self._job}-step-{sha256(name.encode())[:16]}"
+        queue.retry_until_available(lambda: queue.enqueue_step(id, self._place, name, owner=self._owner))
+        self._futures[id] = Future()
+        return self._futures[id]
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002 (it waits for none)
         """Take the job's steps off the queue."""
         self._is_over.set()
-        queue.retry_until_available(lambda: queue.forget_steps(self._place.rpartition("/")[2]))
+        queue.retry_until_available(lambda: queue.forget_steps(self._job))
 
     def _follow(self) -> None:
         while not self._is_over.wait(SECONDS_BETWEEN_LOOKS):
             ids = [id for id, future in list(self._futures.items()) if not future.done()]
-            found = queue.retry_until_available(lambda ids=ids: queue.steps_of(ids))
-            for each in found:
+            for each in queue.retry_until_available(partial(queue.steps_of, ids)):
                 if each.status not in (queue.WAITING, queue.AT_WORK) and not self._is_over.is_set():
                     _settle(self._futures[each.workflow_id], each)
 
 
-def _settle(future: Future[Any], found: Any) -> None:
-    if found.status != "SUCCESS":
-        # Cancelled, or its workers have died too often.
-        future.set_exception(BrokenExecutor(found.status))
-    elif found.output[0]:
-        future.set_result((found.output[0], found.output[1]))
+def _settle(future: Future[Any], found: WorkflowStatus) -> None:
+    """Hand on what a step has found, or what it says of its failure."""
+    digest, share, failure, problems = found.output or ("", 0.0, "", [])
+    if digest:
+        future.set_result((digest, share))
+    elif problems:
+        future.set_exception(RunError(*(from_plain(Problem, each) for each in problems)))
+    elif failure:
+        future.set_exception(Cancelled() if failure == _CANCELLED else RuntimeError(failure))
     else:
-        _, kind, problems = found.output
-        errors = {"Cancelled": Cancelled()}
-        if problems:
-            error = getattr(fairdash.errors, kind)
-            errors[kind] = error(*(from_plain(Problem, each) for each in problems))
-        future.set_exception(errors.get(kind) or RuntimeError("a step has failed: see its worker's log"))
+        # Taken off the queue, or its workers have died too often.
+        future.set_exception(BrokenExecutor(found.status))
 
 
 class StepPool:
@@ -103,13 +101,13 @@ class StepPool:
         self._lock = threading.Lock()
 
     def compute(self, place: str, name: str) -> list[Any]:
-        """Compute a step; return the hash of its result and its share, or "" and what went wrong."""
+        """Compute a step; return the hash of its result and its share, then what went wrong, in words."""
         folder = data_folder(place) / "units"
         try:
             for _ in range(MAX_BROKEN):
                 pool = self._pool_for(folder)
                 try:
-                    return list(pool.submit(self._step, str(folder), name).result())
+                    return [*pool.submit(self._step, str(folder), name).result(), "", []]
                 except BrokenExecutor:
                     if (folder.parent / CANCEL).exists() or not folder.is_dir():
                         raise Cancelled from None
@@ -117,13 +115,13 @@ class StepPool:
                         self._folder = None if self._pool is pool else self._folder
             raise RunError.of("The processes of a machine were ended again and again", "Give it more memory.")
         except FairdashError as error:
-            return ["", type(error).__name__, [to_plain(each) for each in error.problems]]
+            return ["", 0.0, str(error), [to_plain(each) for each in error.problems]]
         except Cancelled:
-            return ["", "Cancelled", []]
+            return ["", 0.0, _CANCELLED, []]
         except Exception as error:
             # The boundary of the process.
             log.error("a step of %s: %s", place, trace_of(error))
-            return ["", type(error).__name__, []]
+            return ["", 0.0, f"a step has failed ({type(error).__name__}): see its worker's log", []]
 
     def _pool_for(self, folder: Path) -> ProcessPoolExecutor:
         with self._lock:

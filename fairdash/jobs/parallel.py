@@ -18,6 +18,8 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from multiprocessing import forkserver
+from multiprocessing.context import BaseContext
 from pathlib import Path
 from typing import TypeVar
 
@@ -117,7 +119,7 @@ def compute_steps(
         The processes die again and again.
     """
     replay = Replay(folder)
-    for name in replay.index:
+    for name in list(replay.index):
         on_result(replay, name)
     is_own = not isinstance(executor, Executor)
     make: Callable[[], Executor] = executor if callable(executor) else lambda: executor
@@ -181,12 +183,20 @@ def local_pool(count: int, folder: Path) -> ProcessPoolExecutor:
     folder
         Folder of the results of the steps.
     """
+    return ProcessPoolExecutor(count, mp_context=_context(), initializer=_begin, initargs=(str(folder),))
+
+
+def warm_up() -> None:
+    """Import what steps need in the process that those of a pool are forked from, where there is one."""
+    if _context().get_start_method() == "forkserver":
+        forkserver.ensure_running()
+
+
+def _context() -> BaseContext:
     methods = multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-    if context.get_start_method() == "forkserver":
-        # Each process begins with these.
-        context.set_forkserver_preload(["fairdash.evaluation.execute_sweep", "fairdash.training.stack"])
-    return ProcessPoolExecutor(count, mp_context=context, initializer=_begin, initargs=(str(folder),))
+    context.set_forkserver_preload(["fairdash.evaluation.parallel_sweep", "fairdash.training.stack"])
+    return context
 
 
 def _begin(folder: str) -> None:

@@ -195,25 +195,20 @@ def enqueue_step(id: str, place: str, name: str, *, owner: str) -> None:
     """Put a step of a job on the queue of steps, in place of an earlier one that has ended."""
     from dbos import EnqueueOptions
 
-    found = step_of(id)
-    if found is not None and found.status in (WAITING, AT_WORK):
-        return
-    options = EnqueueOptions(workflow_name=STEP, queue_name=STEPS, workflow_id=id, authenticated_user=owner)
-    with in_words():
-        if found is not None:
-            client().delete_workflow(id)
-        client().enqueue(options, place, name)
+    found = steps_of([id])
+    if not found or found[0].status not in (WAITING, AT_WORK):
+        options = EnqueueOptions(
+            workflow_name=STEP, queue_name=STEPS, workflow_id=id, authenticated_user=owner
+        )
+        with in_words():
+            client().delete_workflows([each.workflow_id for each in found])
+            client().enqueue(options, place, name)
 
 
 def steps_of(ids: Collection[str]) -> list[WorkflowStatus]:
     """Return the states of steps, with what they have found."""
     with in_words():
         return client().list_workflows(workflow_ids=list(ids), load_input=False) if ids else []
-
-
-def step_of(id: str) -> WorkflowStatus | None:
-    """Return the state of a step; None if it was never on the queue."""
-    return next(iter(steps_of([id])), None)
 
 
 def forget_steps(job: str) -> None:
