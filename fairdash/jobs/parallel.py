@@ -129,15 +129,16 @@ def compute_steps(
             try:
                 return program(replay)
             except MissingSteps as missing:
-                for name in missing.names:
+                names = missing.names
+            try:
+                for name in names:
                     if name not in running.values():
                         running[pool.submit(step, str(folder), name)] = name
-            done = None
-            while not done:
-                done, _ = wait(running, timeout=SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED)
-                doing, share = _progress(folder, running.values(), doing)
-                progress(doing, share + sum(each for _, each in replay.index.values()))
-            try:
+                done: set[Future[tuple[str, float]]] = set()
+                while not done:
+                    done, _ = wait(running, timeout=SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED)
+                    doing, share = _progress(folder, running.values(), doing)
+                    progress(doing, share + sum(each for _, each in replay.index.values()))
                 for future in done:
                     name = running.pop(future)
                     replay.record(name, *future.result())

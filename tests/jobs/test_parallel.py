@@ -5,19 +5,22 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import fairdash as fd
-from fairdash.errors import OptionError
+from fairdash.errors import OptionError, RunError
 from fairdash.evaluation.parallel_sweep import execute_in_parallel
 from fairdash.evaluation.result import SweepResult
+from fairdash.jobs.parallel import compute_steps
+from fairdash.jobs.steps import Replay, StepDone
 from fairdash.runs import worker
 from fairdash.runs.launch import start_run
 from fairdash.runs.status import CANCELLED, DONE
+from tests.jobs.test_checkpoints import program
 from tests.jobs.test_lanes import LONGER, assert_equal, source, undisturbed, units
 from tests.runs.test_runs import ENDLESS, PLAN, SOURCE, wait
 from tests.serving import until
@@ -54,6 +57,50 @@ def test_any_number_of_threads_of_an_executor_finds_what_one_process_finds(count
         options = {"methods": LONGER.methods, "lams": LONGER.lams, "settings": LONGER.settings, "n_splits": 1}
         found = fd.sweep(dataset, executor=executor, **options)
     assert_equal(found, fd.sweep(dataset, **options))
+
+
+def step(folder: str, name: str) -> tuple[str, float]:
+    """A step of the small program of test_checkpoints.py."""
+    replay = Replay(Path(folder))
+    replay.target = name
+    with pytest.raises(StepDone) as done:
+        program(replay, [])
+    return done.value.digest, 0.1
+
+
+class Breaking(ThreadPoolExecutor):
+    """An executor that takes so many steps, and then is broken."""
+
+    def __init__(self, left: int) -> None:
+        super().__init__(2)
+        self.left = left
+
+    def submit(self, *args, **options):
+        self.left -= 1
+        if self.left < 0:
+            raise BrokenExecutor
+        return super().submit(*args, **options)
+
+
+@pytest.mark.parametrize("left", [3, 4, 5])
+def test_an_executor_that_breaks_is_made_again_as_long_as_steps_are_done(tmp_path: Path, left: int) -> None:
+    expected, made = program(lambda name, compute, /: compute(), []), []
+
+    def make() -> Breaking:
+        made.append(Breaking(left))
+        return made[-1]
+
+    assert (
+        compute_steps(lambda job: program(job, []), tmp_path / "units", step=step, executor=make) == expected
+    )
+    assert 1 < len(made) <= 8
+
+
+def test_an_executor_that_always_breaks_ends_the_run_in_words(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="ended again and again"):
+        compute_steps(
+            lambda job: program(job, []), tmp_path / "units", step=step, executor=lambda: Breaking(0)
+        )
 
 
 @pytest.mark.usefixtures("in_parallel")
