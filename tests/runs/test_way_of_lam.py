@@ -97,7 +97,7 @@ def test_the_way_of_lam_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
         assert found.predictions(found.b)
     assert len(way.carry) <= 3, way.carry
     assert len(way.carry | way.pass_on) <= 10, way.pass_on
-    # One of them is where the key of a model stands.
-    assert len(way.files) <= 11, way.files
+    # One of them is where the key of a model stands, and one hands on the results of branches (jobs/steps.py).
+    assert len(way.files) <= 12, way.files
     # records.py carries every record there is and knows none, as json does.
     assert len(way.files_passed - {"utils/records.py"}) <= 12, way.files_passed
