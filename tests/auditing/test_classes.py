@@ -49,19 +49,6 @@ def regions() -> AuditResult:
     return along("region", controls=["zone"], candidate="new", questions=QUICK)
 
 
-def test_an_audit_of_regions_says_which_were_taken_together(regions: AuditResult) -> None:
-    tables, names = regions.tables, ["A", "B", "C", "D", "E", "all others"]
-    # With the models of questions 6 and 8: tests/browser/test_classes.py.
-    assert tuple(each.question for each in regions.answers) == QUICK
-    assert "direction" not in set(regions.measures["measure"])
-    assert (regions.verdict, regions.curve["class"].tolist()) == ("above", names)
-    assert any("“F”, “G” are merged into “all others”" in note for note in regions.notes)
-    assert "“C” +" in regions.answers[0].text
-    assert set(tables["bridge_points"]["to"]) == {"C"}
-    assert (len(tables["class_pairs"]), set(tables["change_along_s"]["class"])) == (15, set(names))
-    assert min(tables[name]["rows"].min() for name in ("classes", "actual_to_expected")) >= 20
-
-
 def test_its_means_are_those_of_the_classes(regions: AuditResult) -> None:
     own = AuditTable.of(frame(), regions.plan.columns)
     each = by_group(own.price, own.sensitive.astype(int), own.classes, own.weight)

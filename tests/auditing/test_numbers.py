@@ -62,22 +62,6 @@ def test_double_lift_by_hand():
     assert_allclose(bands, [[1, 0.5, 0.5, 0.5], [1, 1.5, 1.5, 1.5]])
 
 
-def test_the_dearest_by_s_are_those_counted_by_hand():
-    rng = np.random.default_rng(4)
-    level = rng.integers(0, 3, 3000).astype(float)
-    frame = pd.DataFrame({"p": 100 + 2 * level + rng.gamma(2, 2, 3000), "s": level})
-    frame["w"] = rng.integers(1, 4, 3000).astype(float)
-    found = carry_out(frame, AuditPlan(columns=columns_of("p", "s", exposure="w"), questions=(2,)))
-    alone = frame.loc[frame.index.repeat(frame["w"].astype(int)), "p"].sort_values(ascending=False)
-    # The fewest rows of highest price that are 5 % of the exposure or more.
-    least = alone.iloc[int(np.ceil(0.05 * len(alone))) - 1]
-    by_hand = [np.average(part["p"] >= least, weights=part["w"]) for _, part in frame.groupby("s", sort=True)]
-    table = found.tables["dearest_curve"].set_index("at")["value"]
-    assert_allclose(table, by_hand, rtol=1e-6)
-    for part in ("among the highest 5.", text.percent(max(by_hand))):
-        assert part in found.answers[1].text
-
-
 def test_holm_by_hand():
     assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
     assert holm([]) == []

@@ -83,16 +83,3 @@ def test_several_columns_are_drawn_together_by_a_measure_that_takes_several():
     assert any(value in numbers(trace.x) for trace in figure.data)
     with pytest.raises(OptionError, match="hgr_spline"):
         fd.plot.front(result, measure="hgr_kde")
-
-
-def test_what_is_not_there_is_refused(trained):
-    data, result = trained
-    for call in (
-        lambda: fd.plot.front(result, measure="hgr_spline"),
-        lambda: fd.plot.front(result, method="hgr_nn"),
-        lambda: fd.plot.profile(result, lam=7.0),
-        lambda: fd.plot.profile(result, sensitive="power"),
-        lambda: fd.plot.dependence(data, sensitive="power"),
-    ):
-        with pytest.raises(OptionError, match="Choose one of"):
-            call()
