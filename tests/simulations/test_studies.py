@@ -110,12 +110,6 @@ def test_nearest_neighbour_information_grows_with_the_rows() -> None:
     assert many > few + 1.5
 
 
-def test_neural_hgr_read_on_its_own_rows_finds_a_link_in_noise() -> None:
-    table = scene_estimates(example("pure_noise").scene, ["hgr_nn"], n_permutations=3).set_index("id")
-    assert table.loc["hgr_nn", "published"] > 0.5
-    assert abs(table.loc["hgr_nn", "value"]) < 0.15
-
-
 def test_curves_are_learned_functions_of_the_rows() -> None:
     curves = learned_curves(Scene(noise=0.5), ["pearson", "hgr_spline"])
     assert set(curves["id"]) == {"hgr_spline"}

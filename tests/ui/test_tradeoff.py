@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -20,7 +19,6 @@ from fairdash.evaluation import DEFAULT_MEASURE, knee, wide
 from fairdash.jobs.steps import at_once
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import fronts_of
-from fairdash.reports.html import render_report
 from fairdash.reports.stage import four_numbers, stops_of
 from fairdash.runs import worker
 from fairdash.runs.listing import list_runs
@@ -257,23 +255,6 @@ def test_the_picture_of_home_is_made_of_its_numbers(curve, name):
 
 def press(at, label):
     return named(at.download_button, label).click().run()
-
-
-def test_a_report_that_can_t_be_made_is_said_on_the_page(run_of_two_methods, monkeypatch, caplog):
-    def fail(*args, **kwargs):
-        raise ZeroDivisionError("Zoe's premium")
-
-    at = calm(open_page("tradeoff", run=run_of_two_methods.id))
-    monkeypatch.setattr("fairdash.ui.tradeoff.run.render_report", fail)
-    at = calm(at.run())
-    with caplog.at_level(logging.ERROR, logger="fairdash.app"):
-        at = press(at, "Report (HTML)")
-    (error,) = at.error
-    assert "Unexpected error" in error.value
-    assert "Zoe" not in error.value + caplog.text
-    assert "ZeroDivisionError" in caplog.text
-    monkeypatch.setattr("fairdash.ui.tradeoff.run.render_report", render_report)
-    calm(press(calm(at.run()), "Report (HTML)"))
 
 
 def test_a_damaged_model_is_said_on_the_page(run_of_two_methods):
