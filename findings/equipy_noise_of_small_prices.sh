@@ -11,8 +11,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 "${PYTHON:-python3}" -m venv env
-env/bin/python -m pip install -q --disable-pip-version-check equipy==0.0.11a0.dev0 numpy==2.4.6 pandas==2.3.3 \
-  scikit-learn==1.9.1 scipy==1.17.1 matplotlib==3.10.8 seaborn==0.13.2 statsmodels==0.15.0
+env/bin/python -m pip install -q --disable-pip-version-check equipy==0.0.11a0.dev0 numpy==2.4.6 pandas==2.3.3 scikit-learn==1.9.1 scipy==1.17.1 matplotlib==3.10.8 seaborn==0.13.2 statsmodels==0.15.0
 env/bin/python > seen.txt <<'PY'
 import warnings
 

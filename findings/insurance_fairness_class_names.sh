@@ -9,8 +9,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 "${PYTHON:-python3}" -m venv env
-env/bin/python -m pip install -q --disable-pip-version-check insurance-fairness==1.2.2 dcor==0.7 numpy==2.4.6 \
-  pandas==2.3.3 scikit-learn==1.9.1
+env/bin/python -m pip install -q --disable-pip-version-check insurance-fairness==1.2.2 dcor==0.7 numpy==2.4.6 pandas==2.3.3 scikit-learn==1.9.1
 env/bin/python > seen.txt <<'PY'
 import warnings
 
