@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdash.errors import OptionError
-from fairdash.utils.rounding import varies
+from fairdash.utils.rounding import DOUBLE, varies
 
 Array = NDArray[np.float64]
+Index = NDArray[np.int64]
 Form = Literal["standardised", "published"]
 
 #: Distances of one variable that are held at once.
@@ -70,18 +71,28 @@ def attributes(columns: Array) -> list[list[int]]:
     return found
 
 
-def scaled(columns: Array, share: Array | None = None, *, together: bool = False) -> list[Array]:
-    """Return each attribute's columns, (n, k), with variances that sum to 1 under the rows' shares (n,).
+def scaled(
+    columns: Array,
+    rows: Index | None = None,
+    mass: Array | None = None,
+    *,
+    together: bool = False,
+    eps: float = DOUBLE,
+) -> list[Array]:
+    """Return each attribute's columns (n, k), with variances that sum to 1 on `rows` with masses (m,).
 
-    Constant columns are left out. `together` joins all attributes to one.
+    Columns that are constant there, up to rounding by `eps`, are left out. `together` joins all attributes.
     """
-    columns = columns[varies(columns)]
+    learned = columns if rows is None else columns[:, rows]
+    kept = varies(learned, eps=eps)
+    columns, learned = columns[kept], learned[kept]
     found = []
-    for own in attributes(columns):
-        x = columns[own].T
-        x = (x - x.min(axis=0)) / np.ptp(x, axis=0).max()
-        x = x - np.average(x, axis=0, weights=share)
-        found.append(x / np.sqrt(np.average((x**2).sum(axis=1), weights=share)))
+    for own in attributes(learned) if len(learned) else []:
+        low, size = learned[own].min(axis=1, keepdims=True), np.ptp(learned[own], axis=1).max()
+        x, seen = (columns[own] - low) / size, (learned[own] - low) / size
+        mean = np.average(seen, axis=1, weights=mass)[:, None]
+        variance = np.average(((seen - mean) ** 2).sum(axis=0), weights=mass)
+        found.append((x - mean).T / np.sqrt(variance))
     return [np.concatenate(found, axis=1)] if together and found else found
 
 

@@ -306,11 +306,13 @@ def test_a_link_to_the_second_of_several_columns_is_seen(method):
     with torch.no_grad():
         seen = penalty(u[:, :500], v[:, :500])
         turned = penalty(u[:, :500], v[:, 500:1000])
-    assert (seen > 0.2).all()
+    assert (seen > 0.1).all()
     assert (seen > 2 * turned).all()
 
 
-@pytest.mark.parametrize("method", [each for each in MULTIVARIATE if METHODS[each].sees_pairs])
+@pytest.mark.parametrize(
+    "method", [m for m in MULTIVARIATE if METHODS[m].together > 1 and not METHODS[m].adversarial]
+)
 def test_a_link_with_two_columns_together_is_seen(method):
     """Old women and young men pay more than the mean: neither column alone has a link."""
     generator = torch.Generator().manual_seed(0)

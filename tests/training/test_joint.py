@@ -1,0 +1,88 @@
+"""Joint and concatenated distance covariance as penalties, and the planted crossing that only they and pairs see."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import fairdash as fd
+from fairdash.dependence.joint import distances, scaled
+from fairdash.training.methods import METHODS, apart_in_words
+from fairdash.training.settings import TrainingSettings
+from fairdash.training.sweep import STANDARD
+
+
+def _written_out(u, s, *, together):
+    """Mean of A · (Π(B + 1) − 1) over all pairs of rows, from whole tables of distances."""
+
+    def centred(x):
+        d = distances(x, x)
+        return d.mean(axis=0) + d.mean(axis=1, keepdims=True) - d - d.mean()
+
+    tables = [centred(x) for x in scaled(s.T, together=together)]
+    (a,) = (centred(x) for x in scaled(u[None]))
+    return (a * np.prod([b + 1 for b in tables], axis=0)).mean()
+
+
+@pytest.mark.parametrize("id", ["jdcov", "ccdcov"])
+@pytest.mark.parametrize(("kind", "off"), [("classes", 1e-7), ("mixed", 0.05), ("three", 0.13)])
+def test_a_penalty_is_the_distance_covariance_of_the_batch(id, kind, off):
+    rng = np.random.default_rng(0)
+    age, income, sex = *rng.normal(size=(2, 500)), (rng.random(500) < 0.4).astype(float)
+    region = np.eye(3)[rng.integers(0, 3, 500)]
+    u = 2 * sex * (region[:, 0] - 0.3) + age * (2 * sex - 1) + np.exp(0.3 * income) + rng.normal(size=500)
+    s = np.column_stack(
+        {"classes": [sex, region], "mixed": [age, sex, region], "three": [age, income, sex]}[kind]
+    )
+    kind_of = METHODS[id].penalty_class()
+    v = kind_of.encode(torch.tensor(s)[None], [torch.arange(500)])
+    first = torch.zeros(1, dtype=torch.long)
+    penalty = kind_of(seeds=[0], s=v, which_split=first, settings=TrainingSettings())
+    whole = _written_out(u, s, together=id == "ccdcov")
+    assert penalty(torch.tensor(u)[None, :, None], v).item() == pytest.approx(whole, rel=off)
+    assert v.shape[2] <= 32
+
+
+def _people(seed):
+    """A price whose slope along the age is the women's, and for men its opposite."""
+    rng = np.random.default_rng(seed)
+    age, z, noise = rng.normal(size=(3, 4_000))
+    sex = (rng.random(4_000) < 0.5).astype(float)
+    table = pd.DataFrame({"age": age, "sex": sex, "z": z})
+    return table, 100 + 8 * age * (2 * sex - 1) + 5 * z + 5.4 * noise
+
+
+def test_a_planted_crossing_is_lowered_at_no_more_error_than_the_repairs():
+    """Gap between the averages of ten bands of age by sex, and mean squared error, on new rows."""
+    (table, y), (new, of_new) = _people(0), _people(1)
+    s, s_new = table[["age", "sex"]], new[["age", "sex"]]
+    cells = [pd.qcut(new["age"], 10, labels=False), new["sex"]]
+
+    def seen(price):
+        averages = pd.Series(price).groupby(cells).mean()
+        return averages.max() - averages.min(), np.mean((price - of_new) ** 2)
+
+    def fitted(method, lam):
+        model = fd.FairRegressor(method=method, lam=lam, n_epochs=20, random_state=0)
+        return model.fit(table, y, sensitive_features=s)
+
+    plain = fitted(STANDARD, 0.0)
+    repair = fd.FairPostprocessor("price", random_state=0)
+    repair.fit(table.assign(price=plain.predict(table)), sensitive_features=s)
+    gap, error = seen(plain.predict(new))
+    _, of_repair = seen(repair.predict(new.assign(price=plain.predict(new)), sensitive_features=s_new))
+    assert gap > 20
+    assert error < 40
+    gap, error = seen(fitted("jdcov", 10.0).predict(new))
+    assert gap < 4
+    assert error < 1.05 * of_repair
+
+
+def test_words_name_how_many_attributes_a_method_sees_together():
+    assert "two attributes at a time" in apart_in_words("hgr_spline", 3)
+    assert "3 attributes at a time" in apart_in_words("jdcov", 4)
+    quiet = [("hgr_spline", 2), ("jdcov", 3), ("ccdcov", 9), ("hgr_nn", 9), (STANDARD, 9), ("pearson", 1)]
+    assert [apart_in_words(*each) for each in quiet] == [""] * 6
+    assert "by itself" in apart_in_words("pearson", 2)
