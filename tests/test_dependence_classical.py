@@ -19,6 +19,7 @@ from fairdash.dependence import (
     fairquant,
     independence_floor,
     joint,
+    learned_functions,
     measure,
     measure_many,
     quantile_groups,
@@ -188,6 +189,18 @@ def test_joint_distance_covariances_by_default_are_of_u_alone_and_without_units(
     assert abs(np.mean(draws)) < 3 * np.std(draws) / 40**0.5
     with pytest.raises(OptionError, match="form"):
         measure(id, u, s, form="own")
+
+
+def test_splines_of_several_columns_see_what_no_column_shows(rng):
+    """Of u = ±age + noise, with the sign by sex, the spread of the noise a half: HGR is 1 / √1.25."""
+    age, sex = rng.normal(size=1_500), rng.random(1_500) < 0.5
+    u, s = age * (2 * sex - 1) + 0.5 * rng.normal(size=1_500), np.column_stack([age, sex])
+    assert measure("hgr_spline", u, s) == pytest.approx(1.25**-0.5, abs=0.03)
+    assert learned_functions("hgr_spline", u, s).g @ (age * (2 * sex - 1)) / 1_500 > 0
+    # Classes of one attribute have no products; of many, eight are taken.
+    region = np.eye(5)[rng.integers(0, 5, 1_500)]
+    shapes = [joint.with_products(x[None]).shape[2] for x in (region, s, np.column_stack([s, region]))]
+    assert shapes == [5, 3, 7 + 8]
 
 
 def test_pages_that_show_every_measure_leave_out_what_is_shown_on_request():

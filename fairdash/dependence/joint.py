@@ -6,12 +6,14 @@ unbiased (Chakraborty and Zhang 2019, section 3.2): under independence they scat
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairdash.dependence.ranks import mid_ranks
 from fairdash.errors import OptionError
 from fairdash.utils.rounding import DOUBLE, varies
 
@@ -21,6 +23,7 @@ Form = Literal["standardised", "published"]
 
 #: Distances of one variable that are held at once.
 _PIECE = 1_000_000
+_MOST_PRODUCTS = 8
 
 
 def jdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
@@ -69,6 +72,20 @@ def attributes(columns: Array) -> list[list[int]]:
         else:
             found.append([j])
     return found
+
+
+def with_products(v: Array, sample_weight: Array | None = None, *, alone: bool = False) -> Array:
+    """Return columns (K, n, d) beside products of the ranks of every two of different attributes.
+
+    Of many products, the 8 with the largest variance over the stack. `alone` leaves the columns out.
+    """
+    of_each = attributes(v.reshape(-1, v.shape[2]).T)
+    pairs = [pair for two in itertools.combinations(of_each, 2) for pair in itertools.product(*two)]
+    ranks = mid_ranks(np.moveaxis(v, 2, 0), sample_weight) - 0.5
+    products = np.stack([ranks[a] * ranks[b] for a, b in pairs], axis=2) if pairs else v[:, :, :0]
+    largest = np.argsort(-products.var(axis=(0, 1)), kind="stable")[:_MOST_PRODUCTS]
+    products = products[:, :, np.sort(largest)]
+    return products if alone else np.concatenate([v, products], axis=2)
 
 
 def scaled(

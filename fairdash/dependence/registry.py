@@ -211,6 +211,7 @@ _MEASURES = (
         title="Maximal correlation of discrete variables (Witsenhausen)",
         symbol="σ₂(Q)",
         discrete=True,
+        multivariate=True,
         rank_based=True,
         rank_based_s=True,
         accepts_weights=True,
