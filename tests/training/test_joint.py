@@ -9,7 +9,7 @@ import torch
 
 import fairdash as fd
 from fairdash.dependence.joint import distances, scaled
-from fairdash.training.methods import METHODS, apart_in_words
+from fairdash.training.methods import METHODS
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import STANDARD
 
@@ -78,11 +78,3 @@ def test_a_planted_crossing_is_lowered_at_no_more_error_than_the_repairs():
     gap, error = seen(fitted("jdcov", 10.0).predict(new))
     assert gap < 4
     assert error < 1.05 * of_repair
-
-
-def test_words_name_how_many_attributes_a_method_sees_together():
-    assert "two attributes at a time" in apart_in_words("hgr_spline", 3)
-    assert "3 attributes at a time" in apart_in_words("jdcov", 4)
-    quiet = [("hgr_spline", 2), ("jdcov", 3), ("ccdcov", 9), ("hgr_nn", 9), (STANDARD, 9), ("pearson", 1)]
-    assert [apart_in_words(*each) for each in quiet] == [""] * 6
-    assert "by itself" in apart_in_words("pearson", 2)
