@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fairdash.dependence.joint import with_products
-from fairdash.evaluation.insurance import N_BANDS, bands_of
+from fairdash.evaluation.insurance import bands_of
 from fairdash.utils.classes import Classes, attributes_of, classes_of, one_column_each
 
 #: Between the names of two attributes.
@@ -17,6 +17,8 @@ CROSS = " × "
 TOGETHER = "all together"
 #: Attributes beyond which crossings would be many.
 _MOST_ATTRIBUTES = 3
+#: Bands of a number.
+_BANDS = 4
 
 
 def products_of(sensitive: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -43,11 +45,11 @@ def products_of(sensitive: pd.DataFrame) -> dict[str, pd.DataFrame]:
 def crossings_of(sensitive: pd.DataFrame) -> dict[str, Classes]:
     """Return the cells of every two of up to three attributes; empty for one attribute, or more.
 
-    Numbers are crossed in up to five bands of equally many rows, and cells of fewer than 20 rows are merged.
+    Numbers are crossed in four bands of about equally many rows, and cells of fewer than 20 rows are merged.
 
     >>> made = pd.DataFrame({"age": np.arange(400) % 50, "sex": np.arange(400) % 2})
     >>> crossings_of(made)["age × sex"].names[:2]
-    ('0 to 9 · 0', '0 to 9 · 1')
+    ('0 to 12 · 0', '13 to 24 · 0')
     """
     each = one_column_each(sensitive)
     if len(each.columns) > _MOST_ATTRIBUTES:
@@ -58,16 +60,17 @@ def crossings_of(sensitive: pd.DataFrame) -> dict[str, Classes]:
 
 def _groups(column: pd.Series, *, is_set: bool) -> pd.Categorical:
     """Classes of an attribute, or bands of its numbers, in order."""
-    if is_set or column.nunique() <= N_BANDS:
+    if is_set or column.nunique() <= _BANDS:
         return pd.Categorical(column if is_set else column.map("{:g}".format), ordered=True)
     values = column.to_numpy(dtype=float)
-    code = bands_of(values, np.ones(len(values)))
+    code = bands_of(values, np.ones(len(values)), _BANDS)
     names = [f"{values[code == k].min():.4g} to {values[code == k].max():.4g}" for k in range(code.max() + 1)]
     kept = list(dict.fromkeys(names))
     return pd.Categorical([names[k] for k in code], categories=kept, ordered=True)
 
 
 def _cells(one: pd.Categorical, other: pd.Categorical) -> Classes:
-    names = [f"{a} · {b}" for a, b in itertools.product(one.categories, other.categories)]
-    code = one.codes.astype(int) * len(other.categories) + other.codes
+    # Neighbouring cells, which a figure may merge, differ in the first attribute alone.
+    names = [f"{a} · {b}" for b, a in itertools.product(other.categories, one.categories)]
+    code = other.codes.astype(int) * len(one.categories) + one.codes
     return classes_of(pd.Series(pd.Categorical(np.array(names)[code], categories=names, ordered=True)))

@@ -120,6 +120,12 @@ class Comparison:
             return " and ".join(map(self.called_column, attributes_of(self.result.sensitive)))
         return CROSS.join(map(self.called_column, self.sensitive.split(CROSS)))
 
+    @property
+    def values_called(self) -> str:
+        """Display name of what has the values in view: the sensitive column, or cells of a crossing."""
+        is_cell = self.result.cells(self.sensitive) is not None
+        return f"{self.sensitive_called}, cell" if is_cell else self.sensitive_called
+
     @cached_property
     def classes_called(self) -> str:
         """Display name of the attribute to whose classes the column belongs, or an empty string.
@@ -147,7 +153,7 @@ class Comparison:
     @property
     def sensitive_axis(self) -> str:
         """Name and unit of the sensitive column, as an axis title."""
-        return label(self.sensitive_called, self.sensitive_unit)
+        return label(self.values_called, self.sensitive_unit)
 
     @property
     def points(self) -> tuple[ModelKey, ...]:
