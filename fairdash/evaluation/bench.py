@@ -297,6 +297,7 @@ def _equal(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
                 )
                 row = {"method": method, "reading": reading, "level": level, "splits": n_splits}
                 row |= {"reached": len(there), "dependence": np.nan}
+                row |= dict.fromkeys(("error", "error_low", "error_high"), np.nan)
                 if len(there):
                     row["dependence"] = float(reached.mean()) / on_test
                 yield row | with_interval(errors, "error", ratio) | about

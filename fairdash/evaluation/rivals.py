@@ -77,7 +77,7 @@ class BandBarycentre(_BandRepair):
 
 
 class BandRatio(_BandRepair):
-    """Divide each price by its band's average, p E[p] / E[p | s]; subtract where an average isn't above 0."""
+    """Divide each price by its band's average, p E[p] / E[p given s], or subtract if one is not above 0."""
 
     def _repaired(self, price: Array, band: NDArray[np.intp]) -> Array:
         overall, own = self.shares_ @ self.means_, self.means_[band]

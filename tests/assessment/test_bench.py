@@ -202,6 +202,8 @@ def test_the_command_prints_what_the_api_gives(dataset, tmp_path, capsys, monkey
         "mine:Line",
     ]
     assert rows.loc[("band_ratio", "gap", 0.5), "dependence"] == pytest.approx(0.5, abs=0.15)
+    assert main([*asked, "--method", "band_ratio"]) == 0
+    assert "1 of 1" in capsys.readouterr().out
     for wrong, said in (
         ("band_ration", "Choose one of: band_barycentre, band_ratio, standard"),
         ("mine:Curve", "can't be imported"),
