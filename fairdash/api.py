@@ -442,8 +442,10 @@ def bench(
         ``method``, ``reading``, ``level``, ``splits``, ``reached`` (splits in which the method comes down to
         the level on validation rows; the figures are their means), ``dependence`` (on test rows, divided by
         the standard network's), ``error``, ``error_low``, ``error_high`` (the loss on test rows divided by
-        the constant's, with the 95 % interval of Nadeau and Bengio 2003), ``needs_s`` (whether a price needs
-        the sensitive attribute) and ``cpu_s`` (CPU seconds of a split). The standard network has level 1.
+        the constant's, with the 95 % interval of Nadeau and Bengio 2003), ``more``, ``more_low``,
+        ``more_high`` (the error less that of fairdash's default method, where both reach the level),
+        ``needs_s`` (whether a price needs the sensitive attribute) and ``cpu_s`` (CPU seconds of a split).
+        The standard network has level 1.
 
     Raises
     ------

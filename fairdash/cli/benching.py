@@ -50,7 +50,7 @@ def _table(found: pd.DataFrame, splits: int) -> Iterator[str]:
             f"{row.error:.4g} ({row.error_low:.4g} to {row.error_high:.4g})" for row in found.itertuples()
         ],
         reached=[f"{row.reached} of {row.splits}" for row in found.itertuples()],
-    ).drop(columns=["splits", "error_low", "error_high"])
+    ).drop(columns=["splits", "error_low", "error_high", "more", "more_low", "more_high"])
     yield from str(shown.to_string(index=False, float_format="{:.4g}".format)).split("\n")
     yield "λ is chosen on validation rows. “dependence” is what test rows then show. Intervals: 95 %."
 

@@ -24,7 +24,7 @@ from fairdash.evaluation.insurance import bands_of
 from fairdash.evaluation.rivals import RIVALS
 from fairdash.tariff.plan import fit_path
 from fairdash.training.losses import Loss
-from fairdash.training.methods import FAIR_TARIFF, METHODS, PATHS, STANDARD
+from fairdash.training.methods import DEFAULT_METHOD, FAIR_TARIFF, METHODS, PATHS, STANDARD
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import Split, at_most, corrected_standard_error
 from fairdash.training.sweep import Sweep, default_plan, train_sweep
@@ -267,48 +267,57 @@ def equal_dependence(rows: pd.DataFrame) -> pd.DataFrame:
     DataFrame, a row a method, reading and level
         As :func:`fairdash.bench` has it.
     """
-    return pd.DataFrame(_equal(rows))
+    found = [each for method in rows["method"].unique() for each in _equal(rows, method)]
+    ratio = float(rows["test_to_train"].mean())
+    default = {key[1:]: errors for key, _, errors in found if key[0] == DEFAULT_METHOD}
+    made = []
+    for key, figures, errors in found:
+        more = np.full(len(errors), np.nan)
+        if key[0] != DEFAULT_METHOD and key[1:] in default:
+            more = errors - default[key[1:]]
+        row = dict(zip(("method", "reading", "level"), key, strict=True)) | figures
+        made.append(row | with_interval(errors, "error", ratio) | with_interval(more, "more", ratio))
+    return pd.DataFrame(made)
 
 
-def _equal(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    standard = rows[rows["method"] == STANDARD]
-    n_splits, ratio = len(standard), float(standard["test_to_train"].mean())
-    for method, own in rows.groupby("method", sort=False):
-        about = {"needs_s": bool(own["needs_s"].iloc[0]), "cpu_s": float(own["cpu_s"].iloc[0])}
-        paths = [path.sort_values("lam") for _, path in own.groupby("split")]
-        for reading in READINGS:
-            on_validation, on_test = (float(standard[f"{reading}_{part}"].mean()) for part in _PARTS)
-            for level in (1.0,) if method == STANDARD else LEVELS:
-                places = np.array(
-                    [
-                        place_below(path[f"{reading}_validation"].to_numpy(), level * on_validation)
-                        for path in paths
-                    ]
-                )
-                if method == STANDARD:
-                    places = np.zeros(len(paths))
-                elif on_validation <= 0:
-                    # There is nothing to come down from.
-                    places = np.full(len(paths), np.nan)
-                there = np.flatnonzero(np.isfinite(places))
-                errors, reached = (
-                    np.array([np.interp(places[j], np.arange(len(paths[j])), paths[j][name]) for j in there])
-                    for name in ("error", f"{reading}_test")
-                )
-                row = {"method": method, "reading": reading, "level": level, "splits": n_splits}
-                row |= {"reached": len(there), "dependence": np.nan}
-                row |= dict.fromkeys(("error", "error_low", "error_high"), np.nan)
-                if len(there):
-                    row["dependence"] = float(reached.mean()) / on_test
-                yield row | with_interval(errors, "error", ratio) | about
+def _equal(rows: pd.DataFrame, method: str) -> Iterator[tuple[tuple[str, str, float], dict[str, Any], Array]]:
+    """Method, reading and level; figures; and the error of each split, NaN where the level isn't reached."""
+    standard, own = rows[rows["method"] == STANDARD], rows[rows["method"] == method]
+    paths = [own[own["split"] == split].sort_values("lam") for split in standard["split"]]
+    for reading in READINGS:
+        on_validation, on_test = (float(standard[f"{reading}_{part}"].mean()) for part in _PARTS)
+        for level in (1.0,) if method == STANDARD else LEVELS:
+            found = np.full((2, len(paths)), np.nan)
+            for j, path in enumerate(paths):
+                place = 0.0
+                if method != STANDARD:
+                    # Without a dependence there is nothing to come down from.
+                    wanted = level * on_validation if on_validation > 0 else -np.inf
+                    place = place_below(path[f"{reading}_validation"].to_numpy(), wanted)
+                if np.isfinite(place):
+                    for k, name in enumerate(("error", f"{reading}_test")):
+                        found[k, j] = np.interp(place, np.arange(len(path)), path[name])
+            errors, reached = found
+            there = np.isfinite(errors)
+            figures = {
+                "splits": len(paths),
+                "reached": int(there.sum()),
+                "dependence": float(reached[there].mean()) / on_test if there.any() else np.nan,
+                "needs_s": bool(own["needs_s"].iloc[0]),
+                "cpu_s": float(own["cpu_s"].iloc[0]),
+            }
+            yield (method, reading, level), figures, errors
 
 
 def with_interval(values: Array, name: str, test_to_train: float) -> dict[str, float]:
-    """Return the mean of values over splits, and its 95 % interval (Nadeau and Bengio 2003), by name."""
-    if not len(values):
-        return {}
-    mean = float(values.mean())
-    made = {name: mean}
+    """Return the mean of the finite values over splits, and its 95 % interval, by name; NaN without them.
+
+    The interval counts the rows that the splits share (Nadeau and Bengio 2003).
+    """
+    values = values[np.isfinite(values)]
+    made = dict.fromkeys((name, f"{name}_low", f"{name}_high"), np.nan)
+    if len(values):
+        made[name] = mean = float(values.mean())
     if len(values) > 1:
         error = corrected_standard_error(
             values.var(ddof=1), n_splits=len(values), test_to_train=test_to_train

@@ -138,6 +138,13 @@ def test_lambda_is_chosen_on_validation_rows_and_the_error_read_on_test_rows():
     assert made["reached"].tolist() == [2, 1, 1]
     assert made.loc[0.5, ["error", "dependence"]].tolist() == pytest.approx([0.425, 0.65])
     assert made.loc[0.75, "error"] == pytest.approx((0.3625 + 0.5) / 2)
+    assert made["more"].isna().all()
+    other = rows[rows["method"] == "m"].assign(
+        method="hgr_spline", error=rows["error"] - 0.1 + 0.02 * rows["split"]
+    )
+    made = equal_dependence(pd.concat([rows, other]))
+    made = made[(made["method"] == "m") & (made["reading"] == "gap")].set_index("level")
+    assert made["more"].tolist() == pytest.approx([0.09, 0.1, 0.1])
     assert made.loc[0.75, "error_high"] - made.loc[0.75, "error"] == pytest.approx(
         stats.t.ppf(0.975, 1) * np.sqrt((1 / 2 + 0.25) * np.var([0.3625, 0.5], ddof=1))
     )
