@@ -35,12 +35,14 @@ from fairdash.auditing.plan import AuditPlan, Columns
 from fairdash.auditing.result import CONTENT, FOLDS, Findings, drift_since
 from fairdash.auditing.schema import FORMAT, Content, read_content, read_plan_file, read_tables
 from fairdash.auditing.table import feature_names
+from fairdash.auditing.view import report_of
 from fairdash.errors import FairdashError, StorageError
 from fairdash.evaluation.insurance import FEWEST_SHOWN
+from fairdash.figures.blocks import document
 from fairdash.storage import sha256, write_whole
 from fairdash.storage.bundle import NO_TIME, pack, unpack
 from fairdash.utils.records import to_plain
-from fairdash.utils.text import visible
+from fairdash.utils.text import few, visible
 
 PLAN, REPORT = "plan.json", "report.html"
 #: Bytes of evidence, and of what is read back of it; those of a large audit are a hundredth of it.
@@ -111,11 +113,12 @@ def command_of(result: Findings) -> str:
 
 def packed(result: Findings, files: Mapping[str, bytes]) -> bytes:
     """Zip a result; `files` are its data: ``audit.json`` and the tables."""
-    # Only where it is needed: charts take long to import.
-    from fairdash.auditing.filing.report import render_audit
-
     hashes = {name: sha256(content) for name, content in sorted(files.items())}
-    report = render_audit(result, hashes=hashes, command=command_of(result))
+    columns, command = result.plan.columns, command_of(result)
+    report = document(
+        f"Audit: does {columns.price} follow {few((columns.sensitive, *columns.also))}?",
+        report_of(result, hashes=hashes, command=command),
+    )
     plan = {
         "fairdash_audit": FORMAT,
         "plan": to_plain(result.plan),
@@ -131,7 +134,7 @@ def packed(result: Findings, files: Mapping[str, bytes]) -> bytes:
         "against": None if result.since is None else result.since.sha256,
         "versions": dict(result.made_with),
         "sha256": hashes | {REPORT: sha256(report)},
-        "command": command_of(result),
+        "command": command,
     }
     text = visible(json.dumps(plan, indent=2, ensure_ascii=False, allow_nan=False)).encode() + b"\n"
     return pack({**files, REPORT: report, PLAN: text}, time=_time_of(result.plan), is_packed=True)

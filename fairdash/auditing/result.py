@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -24,9 +24,6 @@ from fairdash.errors import OptionError
 from fairdash.utils.records import to_plain
 from fairdash.utils.safe_csv import safe_csv
 from fairdash.utils.text import CROSS, few, percent, visible
-
-if TYPE_CHECKING:
-    from fairdash.figures.audit_traces import AuditView
 
 #: The file of a result that holds all that was found.
 CONTENT = "audit.json"
@@ -190,22 +187,6 @@ class Findings:
         verdict = str(self.verdicts["verdict"].iloc[0])
         first = replace(self, verdict=verdict, tables=MappingProxyType(own), plan=plan, others=())
         return (first, *self.others)
-
-    @property
-    def view(self) -> AuditView:
-        """Additional values for figures, besides their tables."""
-        # Charts take long to import, and a result is read without them.
-        from fairdash.figures.audit_traces import AuditView
-
-        columns = self.plan.columns
-        roles = ("price", "sensitive", "outcome", "candidate")
-        return AuditView(
-            names={role: str(getattr(columns, role) or "") for role in roles},
-            n=self.n,
-            mean_price=self.mean_price,
-            max_gap=self.plan.max_gap,
-            gap_allowed=self.plan.gap_allowed(self.mean_price),
-        )
 
     @property
     def decisive(self) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -26,56 +27,57 @@ _AMONG: Mapping[str, Any] = {
     "criterion": CRITERIA,
     "verdict": (BELOW, ABOVE, UNDECIDED, NONE),
 }
-#: Mark behind a column's name to its kind; without a mark it has numbers.
+#: Mark behind a column's name to its kind; without a mark it has numbers, with a % shares.
 _KINDS = {"*": TEXT, "?": FLAG, "+": SCALAR}
-_CURVE = "at share kind* value low high"
+_CURVE = "at share% kind* value low high"
 _MONEY = "rows exposure price per_head per_head_low per_head_high total total_low total_high"
 _RATIOS = "rows exposure price outcome ratio ci_low ci_high"
 _QUANTILES = "q05 q25 q50 q75 q95"
-_VERDICTS = "question criterion* value ci_low ci_high p_value p_any_link verdict*"
+_VERDICTS = "question criterion* value% ci_low% ci_high% p_value p_any_link verdict*"
 _COLUMNS: Mapping[str, str] = MappingProxyType(
     {
         "verdicts": _VERDICTS,
-        "measures": "question measure* value ci_low ci_high money money_low money_high",
-        **dict.fromkeys(("curve", "candidate_curve", "dearest_curve", "controlled_curve"), _CURVE),
-        "residual_curve": _CURVE,
-        "classes": "class* rows share mean low high difference difference_low difference_high p_value ratio "
-        "standardized_difference selection_rate adverse_impact_ratio",
+        "measures": "question measure* value% ci_low% ci_high% money money_low money_high",
+        **dict.fromkeys(("curve", "candidate_curve", "controlled_curve", "residual_curve"), _CURVE),
+        "dearest_curve": "at share% kind* value% low% high%",
+        "classes": "class* rows share% mean low high difference difference_low difference_high p_value ratio "
+        "standardized_difference selection_rate% adverse_impact_ratio",
         "class_pairs": "class* other* difference low high ratio p_value",
         "class_probabilities": "class* expected_rows mean difference difference_low difference_high p_value "
         "bound_low bound_high likeliest",
         "calibration_of_classes": "class* known_rows expected observed p_value",
         "crossed": "sensitive* other* group* band* middle rows value low high",
         "bridge_points": "measure* part from+ to+",
-        "bias_surface": "price_low price_high s_low s_high rows share b standard_error",
-        "autocalibration": "price_low price_high rows share b standard_error",
+        "bias_surface": "price_low price_high s_low s_high rows share% b standard_error",
+        "autocalibration": "price_low price_high rows share% b standard_error",
         **dict.fromkeys(("actual_to_expected", "calibration"), f"low high {_RATIOS}"),
         "one_way": f"column* level* loss_ratio {_RATIOS}",
-        "by_coverage": f"level* loss_ratio {_RATIOS} gap gap_low gap_high",
+        "by_coverage": f"level* loss_ratio {_RATIOS} gap% gap_low% gap_high%",
         "murphy": "score* value miscalibration discrimination uncertainty",
-        "lorenz": "exposure outcome",
+        "lorenz": "exposure% outcome%",
         "deviances": "deviance* power price* value balanced constant explained",
-        "drivers": "feature* share ci_low ci_high",
+        "drivers": "feature* share% ci_low% ci_high%",
         "proxies": "feature* hgr floor floor_q95 p_value p_corrected is_copy?",
         "surrogate_fit": "model* rows measure* value ci_low ci_high",
         "money_along_s": f"low high {_MONEY} base*",
         **dict.fromkeys(("segments", "change_segments"), f"s_low s_high column* level* {_MONEY} shown"),
         "change_along_s": f"low high {_MONEY}",
         "premium_curves": f"premium* {_CURVE}",
-        "premiums": "premium* mean gap gap_low gap_high share_of_variance explained less less_low less_high",
+        "premiums": "premium* mean% gap% gap_low% gap_high% share_of_variance% explained% less% less_low% "
+        "less_high%",
         "premium_averages": "premium* low high rows value ci_low ci_high",
         "premium_differences": f"difference* what* mean_absolute ci_low ci_high mean {_QUANTILES}",
-        "power": "criterion* rows smallest smallest_money rows_needed",
-        "missing_by_price": "low high rows share",
-        "reliability": "reliability value ci_low ci_high money money_low money_high",
-        "reliability_curve": "reliability share at value low high",
+        "power": "criterion* rows smallest% smallest_money rows_needed",
+        "missing_by_price": "low high rows share%",
+        "reliability": "reliability value% ci_low% ci_high% money money_low money_high",
+        "reliability_curve": "reliability share% at value low high",
         "two_prices": "question measure* price candidate difference ci_low ci_high",
         "candidate_verdicts": _VERDICTS,
         "candidate_answers": "question title* answer*",
         "double_lift": "ratio_low ratio_high rows exposure price candidate outcome",
         "by_sensitive": f"sensitive* {_VERDICTS}",
-        "moved": "what* before now difference ci_low ci_high verdict_before* verdict_now*",
-        "moved_curve": "at kind* value low high",
+        "moved": "what* before% now% difference% ci_low% ci_high% verdict_before* verdict_now*",
+        "moved_curve": "at kind* value% low% high%",
         "flips": f"column* mean_change mean_absolute {_QUANTILES} beyond",
         "partial_dependence": "column* at* value",
         "customer": "price mean_near_in_s mean_of_all share_near_that_pays_less near",
@@ -87,7 +89,7 @@ _COLUMNS: Mapping[str, str] = MappingProxyType(
 def _declared(columns: str) -> dict[str, Column]:
     made = {"class": Column(kind=TEXT, is_needed=False)}
     for each in columns.split():
-        name = each.rstrip("*?+")
+        name = each.rstrip("*?+%")
         kind = _KINDS.get(each.removeprefix(name))
         if kind is None:
             made[name] = Column(may_lack=True)
@@ -99,6 +101,10 @@ def _declared(columns: str) -> dict[str, Column]:
 #: Table to what stands in its columns; along classes most have their names in a further one.
 TABLES: Mapping[str, Mapping[str, Column]] = MappingProxyType(
     {name: _declared(columns) for name, columns in _COLUMNS.items()}
+)
+#: Table to its columns that are shares, which are written in per cent.
+SHARES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {name: tuple(re.findall(r"(\w+)%", columns)) for name, columns in _COLUMNS.items()}
 )
 
 

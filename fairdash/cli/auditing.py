@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from fairdash.auditing.models.files.foreign import ForeignModel
 from fairdash.auditing.models.files.model_file import Link, content_of
 from fairdash.auditing.models.model_answers import MODEL_PRICE
 from fairdash.auditing.plan import ModelFile, plan_of
+from fairdash.auditing.view import summary_of
 from fairdash.cli import AsJson, Columns, Seed, Share, say
 from fairdash.cli.reading import Marks, chosen_reading, read_file
 from fairdash.cli.repeated import compare_repeated
@@ -25,6 +26,7 @@ from fairdash.data.catalogue import load_dataset
 from fairdash.data.readers.reading import bytes_of
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.errors import OptionError
+from fairdash.figures.blocks import lines_of
 from fairdash.storage import sha256, write_whole
 from fairdash.utils.extras import has, need
 from fairdash.utils.records import from_plain, to_plain
@@ -208,7 +210,7 @@ def audit(
         result = result.compare(earlier)
     also = {"repeated": repeated} if repeated else {}
     try:
-        say(result.to_dict() | also, (*_sentences(result), *also.values()), as_json=as_json)
+        say(result.to_dict() | also, (*lines_of(summary_of(result)), *also.values()), as_json=as_json)
         sys.stdout.flush()
     finally:  # a reader such as head may close the pipe; the files are written all the same
         if out is not None and out != place:
@@ -291,18 +293,3 @@ def _table(
     origin = {"sha256": sha256(content), "reading": to_plain(options)}
     columns = None if whole or kept.plan.columns.features is None else kept.plan.columns.named
     return read_file(content, reading=options, columns=columns)[0], origin
-
-
-def _sentences(result: AuditResult) -> Iterator[str]:
-    yield from result.every_note
-    for each in (result, *result.others):
-        if each is not result:
-            yield from ("", f"Along “{each.plan.columns.sensitive}”:")
-        yield from (f"{own.question}. {own.title} {own.text}" for own in each.answers)
-    if result.since is not None:
-        yield f"Since the earlier audit: {result.since.sentence}"
-    if result.others:
-        yield from ("", f"{result.headline}. {result.in_words}")
-    yield from ("", "As shares of the mean price:")
-    verdicts = result.tables["by_sensitive"] if result.others else result.verdicts
-    yield from verdicts.to_string(index=False, float_format="{:.3g}".format).split("\n")

@@ -9,11 +9,11 @@ from scipy.stats import t as student
 
 import fairdash as fd
 from fairdash.auditing.evidence import AuditResult
-from fairdash.auditing.filing.report import blocks_of
 from fairdash.auditing.table import AuditTable
+from fairdash.auditing.view import tables_of
 from fairdash.errors import DataError
 from fairdash.evaluation.classes import by_group
-from fairdash.figures.audit import audit_figure
+from fairdash.figures.blocks import Chart
 from fairdash.figures.theme import LIGHT
 from tests.auditing.test_audit import ROLES, policies
 from tests.tiers import few
@@ -78,11 +78,12 @@ def test_its_means_are_those_of_the_classes(regions: AuditResult) -> None:
 
 def test_names_stand_in_its_figures_and_its_evidence(regions: AuditResult, tmp_path) -> None:
     names = regions.curve["class"].tolist()
-    (figure, _) = audit_figure("curve", regions.curve, regions.view, theme=LIGHT)
+    drawn = {
+        each.name: each.drawn(LIGHT) for each in tables_of(regions.tables, regions) if isinstance(each, Chart)
+    }
+    figure, bars = (drawn[name].figure for name in ("curve", "classes"))
     assert list(figure.layout.xaxis.ticktext) == names
-    (bars, _) = audit_figure("classes", regions.tables["classes"], regions.view, theme=LIGHT)
     assert bars.data[0].y[0].startswith("A · ")
-    assert list(blocks_of(regions.tables, regions, theme=LIGHT))
     again = AuditResult.load(regions.save(tmp_path / "evidence.zip"))
     assert again.to_dict() == regions.to_dict()
     moved = regions.compare(again)
@@ -142,8 +143,8 @@ def test_two_attributes_are_crossed_and_small_cells_are_one() -> None:
     assert (crossed["rows"].sum(), set(crossed["group"])) == (found.n, {"F", "M"})
     assert "crossed" in found.answers[1].tables
     assert "Across the" in found.answers[1].text
-    (figure, _) = audit_figure("crossed", crossed, found.view, theme=LIGHT)
-    assert any(each.name == "sex: F" for each in figure.data)
+    chart, _ = tables_of({"crossed": crossed}, found)
+    assert any(each.name == "sex: F" for each in chart.drawn(LIGHT).figure.data)
     assert "crossed" not in found.others[0].tables
     few_men = table.assign(sex=np.where(np.arange(len(table)) < 60, "M", "F"))
     merged = along("age", few_men, sensitive=["age", "sex"], questions=(2,))
