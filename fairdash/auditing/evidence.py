@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import platform
 from collections.abc import Iterator, Mapping
@@ -285,18 +284,12 @@ class AuditResult(Findings):
     @classmethod
     def _of(cls, content: Content) -> AuditResult:
         tables = read_tables(content)
-        details = {
-            name: {key: math.nan if value is None else value for key, value in each.items()}
-            for name, each in content.details.items()
-        }
         alike = ("plan", "verdict", "n", "n_units", "mean_price", "answers", "notes", "origin", "made_with")
         return cls(
             **{name: getattr(content, name) for name in (*alike, "since")},
-            verdicts=tables.pop("verdicts"),
-            measures=tables.pop("measures"),
+            figures=tables.pop("figures"),
             curve=tables["curve"],
             tables=MappingProxyType(tables),
-            details=MappingProxyType(details),
             others=tuple(map(cls._of, content.others)),
         )
 

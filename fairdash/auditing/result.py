@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -52,6 +53,13 @@ IN_SHORT = {
 TAILS = ("below", "above")
 #: Names of the tables in which it stands.
 MOVED, MOVED_CURVE = "moved", "moved_curve"
+#: What a row of the figures is: of a criterion its gap, a link of any kind, or a detail; or another measure.
+GAP, ANY_LINK, MEASURE = "gap", "any link", "measure"
+#: Units of figures: shares, of the mean price mostly, and amounts in units of the price.
+SHARE, AMOUNT = "share", "price"
+_COLUMNS = "question measure quantity column value floor low high p unit verdict".split()
+_WIDE = {"measure": "criterion", "low": "ci_low", "high": "ci_high", "p": "p_value"}
+_VERDICTS = ["question", "criterion", "value", "ci_low", "ci_high", "p_value", "p_any_link", "verdict"]
 #: In `made_with`, how folds were dealt; evidence without it dealt them by a hash of the outcome.
 FOLDS = "folds"
 
@@ -113,6 +121,10 @@ class Findings:
     ----------
     verdict
         Verdict on the primary criterion: ``"below"``, ``"above"`` or ``"undecided"``.
+    figures
+        Tidy table of all that was measured along the attribute, a row a number: question, measure (a
+        criterion, or another measure), quantity, column (the attribute), value, floor, low and high (95 %
+        interval), p, unit and verdict. `verdicts`, `measures` and `details` are wide views of it.
     verdicts
         One row per criterion, the primary one first: question, criterion, value, ci_low, ci_high, p_value,
         p_any_link, verdict. Values are shares of the mean price. ``p_value`` is of no gap: a flat curve, or
@@ -156,12 +168,10 @@ class Findings:
     """
 
     verdict: str
-    verdicts: pd.DataFrame
-    measures: pd.DataFrame
+    figures: pd.DataFrame
     curve: pd.DataFrame
     tables: Mapping[str, pd.DataFrame]
     answers: tuple[Answer, ...]
-    details: Mapping[str, Mapping[str, float]]
     plan: AuditPlan
     n: int
     n_units: int
@@ -171,6 +181,35 @@ class Findings:
     origin: Mapping[str, Any] = field(default_factory=dict)
     made_with: Mapping[str, str] = field(default_factory=dict)
     since: Drift | None = None
+
+    @cached_property
+    def verdicts(self) -> pd.DataFrame:
+        """Verdict on each criterion."""
+        gaps, links = self._rows(GAP), self._rows(ANY_LINK).set_index("measure")["p"]
+        wide = gaps.assign(p_any_link=gaps["measure"].map(links)).rename(columns=_WIDE)
+        return wide[_VERDICTS].reset_index(drop=True)
+
+    @cached_property
+    def measures(self) -> pd.DataFrame:
+        """Further measures, as shares and as amounts."""
+        keys, ends = ["question", "measure"], {"value": "value", "low": "ci_low", "high": "ci_high"}
+        rows = self._rows(MEASURE).rename(columns=ends)
+        amounts = {"value": "money", "ci_low": "money_low", "ci_high": "money_high"}
+        shares, money = (rows.loc[rows["unit"] == each, [*keys, *amounts]] for each in (SHARE, AMOUNT))
+        return shares.merge(money.rename(columns=amounts), on=keys, how="left")
+
+    @cached_property
+    def details(self) -> dict[str, dict[str, float]]:
+        """Numbers behind the verdicts, by criterion."""
+        found: dict[str, dict[str, float]] = {}
+        rows = self.figures[~self.figures["quantity"].isin([GAP, ANY_LINK, MEASURE])]
+        columns = ["measure", "quantity", "value", "p"]
+        for name, quantity, value, p in rows[columns].itertuples(index=False, name=None):
+            found.setdefault(name, {})[quantity] = p if quantity.startswith("p_") else value
+        return found
+
+    def _rows(self, quantity: str) -> pd.DataFrame:
+        return self.figures[self.figures["quantity"] == quantity]
 
     @property
     def units_remark(self) -> str:
@@ -235,10 +274,8 @@ class Findings:
         return {
             "plan": to_plain(self.plan),
             "verdict": self.verdict,
-            "verdicts": _records(self.verdicts),
+            "figures": _records(self.figures),
             "answers": [to_plain(each) for each in self.answers],
-            "measures": _records(self.measures),
-            "details": {name: {k: _known(v) for k, v in each.items()} for name, each in self.details.items()},
             "tables": {name: _records(table) for name, table in self.tables.items()},
             "n": self.n,
             "n_units": self.n_units,
@@ -253,13 +290,21 @@ class Findings:
     def files(self) -> dict[str, bytes]:
         """Return a map of file names to content: ``audit.json`` and one CSV per table."""
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
-        frames = {"verdicts": self.verdicts, "measures": self.measures, **self.tables}
-        for k, each in enumerate(self.others, start=2):
-            own = {"verdicts": each.verdicts, "measures": each.measures, **each.tables}
-            frames |= {f"{k}_{name}": table for name, table in own.items()}
+        frames: dict[str, pd.DataFrame] = {}
+        every: tuple[Findings, ...] = (self, *self.others)
+        for k, each in enumerate(every, start=1):
+            said = [{"question": a.question, "title": a.title, "answer": a.text} for a in each.answers]
+            own = {"figures": each.figures, "answers": pd.DataFrame(said), **each.tables}
+            frames |= {f"{k}_{name}" if k > 1 else name: table for name, table in own.items()}
         return {CONTENT: visible(text).encode() + b"\n"} | {
             f"{name}.csv": safe_csv(table) for name, table in frames.items()
         }
+
+
+def figures_of(rows: Sequence[Mapping[str, Any]], *, column: str) -> pd.DataFrame:
+    """Return the tidy table of figures; `column` is the sensitive attribute of all of them."""
+    table = pd.DataFrame(rows, columns=_COLUMNS).assign(column=column)
+    return table.fillna({"verdict": NONE})
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:

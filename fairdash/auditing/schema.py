@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED
-from fairdash.auditing.plan import CRITERIA, AuditPlan, ModelFile, crossing_name
-from fairdash.auditing.result import MOVED, MOVED_CURVE, TAILS, Answer, Drift
+from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, ModelFile, crossing_name
+from fairdash.auditing.result import GAP, MOVED, MOVED_CURVE, TAILS, Answer, Drift
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.storage.schema import FLAG, SCALAR, TEXT, Column, read_json, read_records, require
 from fairdash.utils.records import from_plain
@@ -34,10 +34,12 @@ _MONEY = "rows exposure price per_head per_head_low per_head_high total total_lo
 _RATIOS = "rows exposure price outcome ratio ci_low ci_high"
 _QUANTILES = "q05 q25 q50 q75 q95"
 _VERDICTS = "question criterion* value% ci_low% ci_high% p_value p_any_link verdict*"
+_MEASURES = "measure* value% ci_low% ci_high% money money_low money_high"
 _COLUMNS: Mapping[str, str] = MappingProxyType(
     {
-        "verdicts": _VERDICTS,
-        "measures": "question measure* value% ci_low% ci_high% money money_low money_high",
+        "figures": "question measure* quantity* column* value floor low high p unit* verdict*",
+        # A view of the figures, as a table shows it.
+        **{f"measures_{number}": _MEASURES for number in QUESTIONS},
         **dict.fromkeys(("curve", "candidate_curve", "controlled_curve", "residual_curve"), _CURVE),
         "dearest_curve": "at share% kind* value% low% high%",
         "classes": "class* rows share% mean low high difference difference_low difference_high p_value ratio "
@@ -141,10 +143,8 @@ class Content:
 
     plan: AuditPlan
     verdict: str
-    verdicts: Any
+    figures: Any
     answers: tuple[Answer, ...]
-    measures: Any
-    details: Mapping[str, Mapping[str, float | None]]
     tables: Mapping[str, Any]
     n: int
     n_units: int
@@ -157,12 +157,15 @@ class Content:
 
 
 def read_tables(found: Content) -> dict[str, pd.DataFrame]:
-    """Read the tables of an audit, its verdicts and measures among them."""
-    rows = {**found.tables, "verdicts": found.verdicts, "measures": found.measures}
+    """Read the tables of an audit, its figures among them."""
+    rows = {**found.tables, "figures": found.figures}
     require(rows.keys() <= TABLES.keys(), "it has an unknown table")
     tables = {name: read_records(each, TABLES[name]) for name, each in rows.items()}
-    judged = tables["verdicts"]["criterion"]
-    require(judged.is_unique and found.plan.criterion in set(judged), "it lacks a verdict, or has one twice")
+    figures = tables["figures"]
+    judged = set(figures.loc[figures["quantity"] == GAP, "measure"])
+    is_once = not figures.duplicated(["question", "measure", "quantity", "unit"]).any()
+    require(is_once and found.plan.criterion in judged, "it lacks a verdict, or has one twice")
+    require(judged <= CRITERIA.keys(), "it has an unknown criterion")
     require(len(tables["curve"]) > 1, "its curve has no points")
     return tables
 
@@ -201,5 +204,4 @@ def _check(found: Content) -> None:
     named = {name for each in found.answers for name in each.tables}
     named |= set() if found.since is None else {MOVED, MOVED_CURVE}
     require(named <= found.tables.keys(), "it lacks a table of an answer")
-    require(found.details.keys() <= CRITERIA.keys(), "it has an unknown criterion")
     from_plain(Origin, found.origin)

@@ -210,7 +210,14 @@ def test_what_was_saved_is_the_same_bytes_twice_and_can_be_loaded(whole, tmp_pat
     one, two = (
         {file.name: file.read_bytes() for file in (tmp_path / each).iterdir()} for each in ("one", "two")
     )
-    assert {"audit.json", "verdicts.csv", "curve.csv", "bias_surface.csv", "lorenz.csv"} <= one.keys()
+    assert {
+        "audit.json",
+        "figures.csv",
+        "answers.csv",
+        "curve.csv",
+        "bias_surface.csv",
+        "lorenz.csv",
+    } <= one.keys()
     assert one == two
     assert json.loads(one["audit.json"]) == whole.to_dict()
     for each in (loaded, type(whole).load(whole.save(tmp_path / "one.zip"))):

@@ -84,7 +84,7 @@ def test_evidence_report_and_filing_say_it(planted, tmp_path):
     with zipfile.ZipFile(path) as archive:
         report = archive.read("report.html").decode()
         assert b"age \xc3\x97 sex,1,independence" in archive.read("by_sensitive.csv")
-        assert b"above" in archive.read("3_verdicts.csv")
+        assert b"above" in archive.read("3_figures.csv")
     assert planted.headline in report
     assert "Along “age × sex”: 1. Does the price follow it?" in report
     first, table, *_ = PARTS["verdict"](planted)
