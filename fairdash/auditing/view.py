@@ -168,7 +168,8 @@ def first_chart(result: Findings) -> Chart:
 def _chart(name: str, table: pd.DataFrame, result: Findings, *, id: str) -> Chart:
     columns = result.plan.columns
     names = {role: ", ".join(columns.of(role)) for role in ("price", "sensitive", "outcome", "candidate")}
-    return Chart(f"picture-{id}", name, table, names, result.mean_price, result.plan.max_gap)
+    mean = 1.0 if name == MOVED_CURVE else result.mean_price
+    return Chart(f"picture-{id}", name, table, names, mean, result.plan.gap_allowed(mean))
 
 
 def verdict_tables(result: Findings) -> Iterator[Table]:

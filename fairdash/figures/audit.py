@@ -93,7 +93,6 @@ def _pairs_with_the_first(table: pd.DataFrame) -> pd.DataFrame:
     return table[is_drawn & ~table["other"].str.contains(CROSS, regex=False) & table["middle"].notna()]
 
 
-_price_curve = traces.curve_along_s(of_price=True)
 _ratio = traces.intervals("ratio", "ci_low", "ci_high", level=1.0)
 _MONEY: dict[str, Any] = {
     "subtitle": f"Per unit of exposure, in bands of about equal exposure; {_AT_ONCE}",
@@ -114,7 +113,7 @@ _SEGMENTS: dict[str, Any] = {
 FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
     {
         "curve": AuditFigure(
-            title="Average {price} by {sensitive}", subtitle=_BANDED, alt=_A_LINE, draw=_price_curve
+            title="Average {price} by {sensitive}", subtitle=_BANDED, alt=_A_LINE, draw=traces.price_curve
         ),
         "classes": AuditFigure(
             title="Average {price} of each class of {sensitive}",
@@ -156,7 +155,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             subtitle=_BANDED,
             y="{candidate}",
             alt=_A_LINE,
-            draw=_price_curve,
+            draw=traces.price_curve,
         ),
         "moved_curve": AuditFigure(
             title="What has changed: average {price} by {sensitive}, as a share of the mean",
@@ -164,20 +163,20 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             "beyond the curve",
             y="of the mean price",
             alt="a line with its band about zero.",
-            draw=traces.curve_along_s(in_shares=True),
+            draw=traces.difference_curve,
         ),
         "controlled_curve": AuditFigure(
             title="Average {price} by {sensitive}, among equals",
             subtitle=_BANDED,
             alt=_A_LINE,
-            draw=_price_curve,
+            draw=traces.price_curve,
         ),
         "residual_curve": AuditFigure(
             title="Average {outcome}, scaled to total {price}, minus {price}, by {sensitive}",
             subtitle=_BANDED,
             y="{outcome} minus {price}",
             alt=_A_LINE,
-            draw=traces.curve_along_s(),
+            draw=traces.difference_curve,
         ),
         "measures_3": AuditFigure(
             title="Gap along {sensitive}: explained by expected cost, and unexplained",

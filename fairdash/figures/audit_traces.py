@@ -31,15 +31,12 @@ TAILS = ("below", "above")
 Draw = Callable[[go.Figure, pd.DataFrame, Chart, Theme], object]
 
 
-def curve_along_s(*, of_price: bool = False, in_shares: bool = False) -> Draw:
-    """Draw a curve along s, about the mean price or 0, in units of the price or shares of its mean."""
+def price_curve(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
+    gap_curve(figure, table, level=chart.mean_price, max_gap=chart.gap_allowed, theme=theme)
 
-    def draw(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
-        level = chart.mean_price if of_price else 0.0
-        max_gap = chart.max_gap * (1 if in_shares else chart.mean_price)
-        gap_curve(figure, table, level=level, max_gap=max_gap, theme=theme)
 
-    return draw
+def difference_curve(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
+    gap_curve(figure, table, level=0.0, max_gap=chart.gap_allowed, theme=theme)
 
 
 def top_share(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:

@@ -146,8 +146,8 @@ class Chart:
         The table, and its name in :data:`fairdash.figures.audit.FIGURES`.
     names
         Role to the column's name, "" where there is none: price, sensitive, outcome, candidate.
-    mean_price, max_gap
-        The mean price, and the largest gap allowed as a share of it.
+    mean_price, gap_allowed
+        The mean price, and the largest gap allowed, in the unit of a curve's values.
     """
 
     id: str
@@ -155,7 +155,7 @@ class Chart:
     table: pd.DataFrame
     names: Mapping[str, str]
     mean_price: float
-    max_gap: float
+    gap_allowed: float
 
     def drawn(self, theme: Theme) -> Picture | None:
         """Return the picture; None for a table without rows or a figure of its own, or without plotly."""

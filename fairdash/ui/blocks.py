@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable
 from functools import cache, partial
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
-from fairdash.figures.blocks import Block, Chart, Picture, Table, Text
+from fairdash.figures.blocks import MOST_ROWS, Block, Chart, Picture, Table, Text
 from fairdash.figures.stage import stage_script, stage_style
 from fairdash.ui.files import download
 from fairdash.ui.frame import ENLARGED, chart, picture_format, presented, theme
@@ -50,11 +51,17 @@ def show_table(table: Table, keys: Keys) -> None:
     """Show a table below its title, with its note."""
     if not table.file:
         st.markdown(f"**{safe(table.title)}**")
-    # A grid takes no two columns of one name, and shows headers as they are. It sorts by the numbers.
-    frame = table.frame.loc[:, ~table.frame.columns.duplicated()].reset_index(drop=True)
-    titles = {name: visible(title, keep="") for name, title in zip(table.frame, table.columns, strict=True)}
-    cells: dict[Any, Any] = {titles[name]: partial(table.written, str(name)) for name in frame}
-    shown = frame.rename(columns=titles).style.format(cells)
+    # A grid takes no two columns of one name, and shows headers as they are.
+    kept, names = ~table.frame.columns.duplicated(), [visible(name, keep="") for name in table.columns]
+    shown: Any
+    if table.file and len(table.frame) <= MOST_ROWS:
+        shown = pd.DataFrame(table.rows, columns=names).loc[:, kept]
+    else:
+        # It can be sorted by its numbers, which takes Streamlit ten times as long as texts.
+        write: dict[Any, Any] = {
+            name: partial(table.written, str(own)) for name, own in zip(names, table.frame, strict=True)
+        }
+        shown = table.frame.set_axis(names, axis=1).loc[:, kept].reset_index(drop=True).style.format(write)
     st.dataframe(shown, hide_index=True, alt=table.title.capitalize())
     if table.note:
         st.caption(safe(table.note))
@@ -62,7 +69,7 @@ def show_table(table: Table, keys: Keys) -> None:
         download(
             table.frame,
             label=f"{table.title.capitalize()} (CSV)",
-            name=f"audit-{table.file.removesuffix('.csv')}",
+            name=table.name,
             key=keys("csv", table.file),
         )
 
