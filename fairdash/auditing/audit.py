@@ -199,7 +199,7 @@ def carry_out(
     Parameters
     ----------
     origin
-        Where the frame came from, as :class:`~fairdash.auditing.evidence.KeptPlan` has it.
+        Where the frame came from, :class:`~fairdash.auditing.schema.Origin` by its fields.
     progress
         Told what is being done and the share that is, before each step; may raise
         :class:`~fairdash.errors.Cancelled`.

@@ -18,12 +18,11 @@ import os
 import platform
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,8 +30,8 @@ import pandas as pd
 from fairdash._version import installed, versions
 from fairdash.auditing.gaps import LEVEL, POWER
 from fairdash.auditing.plan import AuditPlan, Columns
-from fairdash.auditing.result import CONTENT, FOLDS, Findings, drift_since
-from fairdash.auditing.schema import FORMAT, Content, read_content, read_plan_file, read_tables
+from fairdash.auditing.result import CONTENT, Findings, drift_since
+from fairdash.auditing.schema import FORMAT, Content, PlanFile, read_content, read_plan_file, read_tables
 from fairdash.auditing.table import feature_names
 from fairdash.auditing.view import report_of
 from fairdash.errors import FairdashError, StorageError
@@ -46,27 +45,6 @@ from fairdash.utils.text import few, visible
 PLAN, REPORT = "plan.json", "report.html"
 #: Bytes of evidence, and of what is read back of it; those of a large audit are a hundredth of it.
 LARGEST = 64 * 10**6
-
-
-@dataclass(frozen=True, kw_only=True)
-class KeptPlan:
-    """Plan as stored in the evidence.
-
-    Attributes
-    ----------
-    plan
-        Plan of the audit.
-    origin
-        Where the table came from: its file's ``sha256`` and how it was read (``reading``), or a ``dataset``
-        with its ``options``; the ``model``'s file (:class:`~fairdash.auditing.plan.ModelFile`), if it is one;
-        and the hash of the rows.
-    sha256
-        File to hash, of the evidence that the plan is from.
-    """
-
-    plan: AuditPlan
-    origin: Mapping[str, Any] = field(default_factory=dict)
-    sha256: Mapping[str, str] = field(default_factory=dict)
 
 
 def hash_of_rows(frame: pd.DataFrame, columns: Columns) -> str:
@@ -85,10 +63,10 @@ def hash_of_rows(frame: pd.DataFrame, columns: Columns) -> str:
 
 
 def environment() -> dict[str, str]:
-    """Return what determines the last digits: versions, dealing of folds, processor and threads."""
+    """Return what determines the last digits: versions, processor and threads."""
     threads = os.environ.get("OMP_NUM_THREADS") or str(os.cpu_count())
     machine = {"processor": processor(), "threads": threads}
-    return versions() | installed("plotly") | {FOLDS: "dealt without outcomes"} | machine
+    return versions() | installed("plotly") | machine
 
 
 def processor() -> str:
@@ -146,7 +124,7 @@ def _time_of(plan: AuditPlan) -> tuple[int, int, int, int, int, int]:
     return (max(at.year, 1980), at.month, at.day, at.hour, at.minute, at.second)
 
 
-def read_plan(path: str | PathLike[str]) -> KeptPlan:
+def read_plan(path: str | PathLike[str]) -> PlanFile:
     """Read the plan from an evidence zip, or from its extracted ``plan.json``.
 
     Raises
@@ -157,8 +135,7 @@ def read_plan(path: str | PathLike[str]) -> KeptPlan:
     place = Path(path)
     with _reading(place, "plan"):
         text = read_part(place, PLAN) if place.suffix.lower() == ".zip" else _whole(place)
-        found = read_plan_file(text, max_bytes=LARGEST)
-        return KeptPlan(plan=found.plan, origin=found.origin, sha256=found.sha256)
+        return read_plan_file(text, max_bytes=LARGEST)
 
 
 def read_part(place: Path, name: str) -> bytes:

@@ -60,8 +60,6 @@ SHARE, AMOUNT = "share", "price"
 _COLUMNS = "question measure quantity column value floor low high p unit verdict".split()
 _WIDE = {"measure": "criterion", "low": "ci_low", "high": "ci_high", "p": "p_value"}
 _VERDICTS = ["question", "criterion", "value", "ci_low", "ci_high", "p_value", "p_any_link", "verdict"]
-#: In `made_with`, how folds were dealt; evidence without it dealt them by a hash of the outcome.
-FOLDS = "folds"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +158,7 @@ class Findings:
         attributes, `verdict` and the table ``by_sensitive`` cover all of them and the crossings, and
         everything else covers the first.
     origin
-        Source of the table, and the hash of its rows; see :class:`~fairdash.auditing.evidence.KeptPlan`.
+        Source of the table, and the hash of its rows; see :class:`~fairdash.auditing.schema.Origin`.
     made_with
         Versions, processor and threads of the process that ran the audit.
     since
@@ -185,7 +183,7 @@ class Findings:
     @cached_property
     def verdicts(self) -> pd.DataFrame:
         """Verdict on each criterion."""
-        gaps, links = self._rows(GAP), self._rows(ANY_LINK).set_index("measure")["p"]
+        gaps, links = self.rows_of(GAP), self.rows_of(ANY_LINK).set_index("measure")["p"]
         wide = gaps.assign(p_any_link=gaps["measure"].map(links)).rename(columns=_WIDE)
         return wide[_VERDICTS].reset_index(drop=True)
 
@@ -193,7 +191,7 @@ class Findings:
     def measures(self) -> pd.DataFrame:
         """Further measures, as shares and as amounts."""
         keys, ends = ["question", "measure"], {"value": "value", "low": "ci_low", "high": "ci_high"}
-        rows = self._rows(MEASURE).rename(columns=ends)
+        rows = self.rows_of(MEASURE).rename(columns=ends)
         amounts = {"value": "money", "ci_low": "money_low", "ci_high": "money_high"}
         shares, money = (rows.loc[rows["unit"] == each, [*keys, *amounts]] for each in (SHARE, AMOUNT))
         return shares.merge(money.rename(columns=amounts), on=keys, how="left")
@@ -208,7 +206,8 @@ class Findings:
             found.setdefault(name, {})[quantity] = p if quantity.startswith("p_") else value
         return found
 
-    def _rows(self, quantity: str) -> pd.DataFrame:
+    def rows_of(self, quantity: str) -> pd.DataFrame:
+        """Return the rows of the figures with a quantity."""
         return self.figures[self.figures["quantity"] == quantity]
 
     @property
@@ -386,12 +385,6 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
         if off.any()
         else ("The curve shows no significant change. The largest difference")
     )
-    for each, which in ((before, "earlier"), (now, "later")):
-        if each.made_with and FOLDS not in each.made_with:
-            verdict += (
-                f" The {which} audit dealt rows to folds by their outcome, so its answers to questions 3, 7 "
-                "and 8 may be wrong. Repeat it with this version."
-            )
     if now.origin.get("rows_sha256") == before.origin.get("rows_sha256"):
         verdict += " Both audits use the same rows."
     since = Drift(has_moved=bool(off.any()), sentence=f"{begin}: {said}.{verdict}", sha256=sha256)
@@ -428,11 +421,12 @@ def _curves(now: Findings, before: Findings) -> pd.DataFrame:
 
 def _differences(now: Findings, before: Findings) -> pd.DataFrame:
     """Return a row a criterion, along each attribute and crossing, and a measure, with intervals in both."""
-    ends = ["value", "ci_low", "ci_high"]
+    ends = ["value", "low", "high"]
     both = _numbers(now).merge(_numbers(before), on=["question", "what"], suffixes=("", "_before"))
-    both = both.dropna(subset=[*ends, *(f"{each}_before" for each in ends)])
-    value, low, high = (both[each] for each in ends)
-    was, was_low, was_high = (both[f"{each}_before"] for each in ends)
+    both = both.dropna(subset=[*ends, *(f"{each}_before" for each in ends)]).reset_index(drop=True)
+    value, low, high, was, was_low, was_high = (
+        both[f"{each}{which}"] for which in ("", "_before") for each in ends
+    )
     moved = value - was
     made = {
         "what": both["what"],
@@ -445,16 +439,15 @@ def _differences(now: Findings, before: Findings) -> pd.DataFrame:
         "verdict_before": both["verdict_before"],
         "verdict_now": both["verdict"],
     }
-    return pd.DataFrame(made).reset_index(drop=True)
+    return pd.DataFrame(made)
 
 
 def _numbers(result: Findings) -> pd.DataFrame:
-    """Verdicts along all attributes and crossings, and the first one's measures, each with its title."""
-    parts: list[pd.DataFrame] = []
-    for each in result.along:
-        of = f", “{each.plan.columns.sensitive}”" if parts else ""
-        parts.append(
-            each.verdicts.assign(what=[CRITERIA[name].title + of for name in each.verdicts["criterion"]])
-        )
-    measures = result.measures.assign(what=result.measures["measure"].str.replace("_", " "), verdict="")
-    return pd.concat([*parts, measures], ignore_index=True)
+    """Gaps along all attributes and crossings, then the first one's measures, each with its title."""
+    gaps, titles = [], {name: each.title for name, each in CRITERIA.items()}
+    for k, each in enumerate(result.along):
+        own, of = each.rows_of(GAP), f", “{each.plan.columns.sensitive}”" if k else ""
+        gaps.append(own.assign(what=own["measure"].map(titles) + of))
+    measures = result.rows_of(MEASURE)
+    measures = measures.assign(what=measures["measure"].str.replace("_", " "), verdict="")
+    return pd.concat([*gaps, measures[measures["unit"] == SHARE]], ignore_index=True)

@@ -112,7 +112,7 @@ SHARES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """Where a table came from; see :class:`fairdash.auditing.evidence.KeptPlan`."""
+    """Where a table came from: a file and how it was read, or a built-in data set; and the model's file."""
 
     sha256: str = ""
     reading: ReadingOptions = field(default_factory=ReadingOptions)

@@ -172,7 +172,7 @@ def _chart(name: str, table: pd.DataFrame, result: Findings, *, id: str) -> Char
     return Chart(f"picture-{id}", name, table, names, mean, result.plan.gap_allowed(mean))
 
 
-def verdict_tables(result: Findings) -> Iterator[Table]:
+def verdict_tables(result: Findings) -> Iterator[Block]:
     """Return the verdicts: for each sensitive attribute and crossing, and on every criterion."""
     if result.others:
         first = pd.DataFrame([each.verdicts.iloc[0] for each in result.along])
@@ -181,7 +181,10 @@ def verdict_tables(result: Findings) -> Iterator[Table]:
         note = "Holm's method corrects the verdicts for the number of attributes and crossings."
         title, frame = "Verdict for each sensitive attribute and crossing", pd.DataFrame(names | verdicts)
         yield Table(title, frame.assign(**_gaps_of(first)), note, shares=tuple(_GAP))
-    yield from map(verdicts_of, result.along)
+    for each in result.along:
+        if result.others:
+            yield each.in_words
+        yield verdicts_of(each)
 
 
 def verdicts_of(result: Findings) -> Table:

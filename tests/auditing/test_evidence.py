@@ -270,16 +270,6 @@ def test_a_planted_drift_is_found_and_none_where_there_is_none(tmp_path):
         assert not audited(same.assign(premium=rise * same["premium"]), **asked).since.has_moved
 
 
-def test_evidence_with_folds_dealt_by_outcomes_says_what_may_be_wrong(result, tmp_path):
-    made_with = dict(result.made_with)
-    assert made_with.pop("folds")
-    earlier = replace(result, made_with=made_with).save(tmp_path / "last.zip")
-    wrong = "dealt rows to folds by their outcome, so its answers to questions 3, 7 and 8 may be wrong"
-    assert f"The earlier audit {wrong}" in result.compare(earlier).since.sentence
-    assert f"The later audit {wrong}" in fd.AuditResult.load(earlier).compare(result).since.sentence
-    assert "may be wrong" not in result.compare(result).since.sentence
-
-
 def test_what_moved_is_the_difference_of_both(result, tmp_path):
     same = result.compare(result)
     moved = same.tables["moved"]

@@ -87,18 +87,19 @@ def render_filing(result: Findings, template: str, answers: Mapping[str, str], *
     return document(f"{rule.title}: {columns.price} along {sensitive}", blocks, scripts=False)
 
 
-def _subject(result: Findings) -> Iterator[Block]:
-    columns = result.plan.columns
-    roles = {"Price or prediction": columns.price, "Sensitive attribute": columns.sensitive}
-    roles |= {"Further attributes": ", ".join(columns.also)} if columns.also else {}
-    yield roles | {"Legitimate factors": ", ".join(columns.controls) or "none named"}
+def _decided(*names: str) -> Callable[[Findings], Iterator[Block]]:
+    """Return a part that states these facts of the plan."""
+
+    def part(result: Findings) -> Iterator[Block]:
+        facts = decided_of(result)
+        yield {name: facts[name] for name in names}
+
+    return part
 
 
 def _data(result: Findings) -> Iterator[Block]:
-    columns = result.plan.columns
-    roles = {"Exposure": columns.exposure, "Outcome": columns.outcome, "Expected cost": columns.expected_cost}
-    named = {role: name or "none named" for role, name in roles.items()}
-    yield origin_of(result) | {"Mean price": amount(result.mean_price)} | named
+    yield origin_of(result) | {"Mean price": amount(result.mean_price)}
+    yield from _decided("Exposure", "Outcome", "Expected cost")(result)
     if result.every_note:
         yield list(result.every_note)
 
@@ -112,11 +113,6 @@ def _method(_: Findings) -> Iterator[Block]:
         "the largest gap is below the threshold, above it or undecided. Each claim is tested at 5 %. Further "
         "criteria, attributes and the cells of crossed attributes are tested with Holm's correction."
     )
-
-
-def _thresholds(result: Findings) -> Iterator[Block]:
-    facts = decided_of(result)
-    yield {name: facts[name] for name in ("Primary criterion", "Largest gap allowed", "Written down", "Seed")}
 
 
 def _verdict(result: Findings) -> Iterator[Block]:
@@ -165,10 +161,12 @@ def _limits(result: Findings) -> Iterator[Block]:
 #: What an audit fills in below a heading, by id.
 PARTS: Mapping[str, Callable[[Findings], Iterator[Block]]] = MappingProxyType(
     {
-        "subject": _subject,
+        "subject": _decided(
+            "Price", "Sensitive attribute", "Further sensitive attributes", "Legitimate factors"
+        ),
         "data": _data,
         "method": _method,
-        "thresholds": _thresholds,
+        "thresholds": _decided("Primary criterion", "Largest gap allowed", "Written down", "Seed"),
         "verdict": _verdict,
         **{f"question_{number}": partial(_question, number) for number in QUESTIONS},
         "since": _since,

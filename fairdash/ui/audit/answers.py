@@ -185,7 +185,7 @@ def choose_attribute(result: AuditResult) -> AuditResult:
     if len(along) == 1:
         return result
     _show_verdict(result, result.headline)
-    show_table(next(verdict_tables(result)), KEY)
+    show_blocks([next(verdict_tables(result))], KEY)
     chosen = st.selectbox(
         "Answers for",
         range(len(along)),
@@ -270,27 +270,13 @@ def _show_alternatives(audit: AuditJob, columns: Columns) -> None:
     front = fronts_of(run, sensitive=columns.sensitive)[run.available_plan.objective]
     table = nearest_points(front)
     st.markdown(_nearest_in_words(table, front, run))
-    measure = f"dependence, {REGISTRY[front.default_measure].symbol}"
-    st.dataframe(
-        pd.DataFrame(
-            {
-                "price": [
-                    "the audited price" if method == PRICE else ModelKey(method, lam).title
-                    for method, lam in zip(table["method"], table["lam"], strict=True)
-                ],
-                front.error_title: table["error"],
-                "± error": table["error_se"],
-                measure: table["dependence"],
-                "± dependence": table["dependence_se"],
-            }
-        ),
-        hide_index=True,
-        alt="Error and dependence of the audited price and of points on a front.",
-        column_config=dict.fromkeys(
-            (front.error_title, "± error", measure, "± dependence"),
-            st.column_config.NumberColumn(format="%.3f"),
-        ),
-    )
+    keys = zip(table["method"], table["lam"], strict=True)
+    prices = ["the audited price" if key[0] == PRICE else ModelKey(*key).title for key in keys]
+    names = {"error": front.error_title, "error_se": "± error", "dependence_se": "± dependence"}
+    names |= {"dependence": f"dependence, {REGISTRY[front.default_measure].symbol}"}
+    shown = table.drop(columns=["method", "lam", "floor"]).rename(columns=names)
+    shown.insert(0, "price", prices)
+    show_table(Table("Error and dependence of the audited price and of points on a front", shown), KEY)
     if st.button("See this front", key=KEY("front"), icon=":material/balance:"):
         go_to("tradeoff", address={Address.RUN.value: run.id})
 

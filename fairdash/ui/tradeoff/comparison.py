@@ -186,8 +186,6 @@ def _show_notes(comparison: Comparison) -> None:
         st.warning(safe(note))
     if apart := apart_in_words(comparison.b.method, len(attributes_of(comparison.result.sensitive))):
         st.info(safe(apart))
-    for sentence in words.of_older_values(comparison):
-        st.info(safe(sentence))
 
 
 def show_comparison(comparison: Comparison, run: Run) -> None:
