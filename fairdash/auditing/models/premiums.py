@@ -180,7 +180,7 @@ def networks_out_of_fold(
     settings = TrainingSettings(loss=loss, **budget)
     seed = seed_of(Stream.AUDIT_MODELS, 0 if random_state is None else random_state)
     # Names of its own, since a column may be called anything.
-    features = pd.concat([table.features, *map(pd.Series, more)], axis=1).set_axis(
+    features = pd.concat([table.features.reset_index(drop=True), *map(pd.Series, more)], axis=1).set_axis(
         [f"x{k}" for k in range(table.features.shape[1] + len(more))], axis=1
     )
     trained = train_models(
