@@ -183,7 +183,7 @@ class Findings:
     @cached_property
     def verdicts(self) -> pd.DataFrame:
         """Verdict on each criterion."""
-        gaps, links = self.rows_of(GAP), self.rows_of(ANY_LINK).set_index("measure")["p"]
+        gaps, links = _rows(self, GAP), _rows(self, ANY_LINK).set_index("measure")["p"]
         wide = gaps.assign(p_any_link=gaps["measure"].map(links)).rename(columns=_WIDE)
         return wide[_VERDICTS].reset_index(drop=True)
 
@@ -191,7 +191,7 @@ class Findings:
     def measures(self) -> pd.DataFrame:
         """Further measures, as shares and as amounts."""
         keys, ends = ["question", "measure"], {"value": "value", "low": "ci_low", "high": "ci_high"}
-        rows = self.rows_of(MEASURE).rename(columns=ends)
+        rows = _rows(self, MEASURE).rename(columns=ends)
         amounts = {"value": "money", "ci_low": "money_low", "ci_high": "money_high"}
         shares, money = (rows.loc[rows["unit"] == each, [*keys, *amounts]] for each in (SHARE, AMOUNT))
         return shares.merge(money.rename(columns=amounts), on=keys, how="left")
@@ -205,10 +205,6 @@ class Findings:
         for name, quantity, value, p in rows[columns].itertuples(index=False, name=None):
             found.setdefault(name, {})[quantity] = p if quantity.startswith("p_") else value
         return found
-
-    def rows_of(self, quantity: str) -> pd.DataFrame:
-        """Return the rows of the figures with a quantity."""
-        return self.figures[self.figures["quantity"] == quantity]
 
     @property
     def units_remark(self) -> str:
@@ -298,6 +294,10 @@ class Findings:
         return {CONTENT: visible(text).encode() + b"\n"} | {
             f"{name}.csv": safe_csv(table) for name, table in frames.items()
         }
+
+
+def _rows(result: Findings, quantity: str) -> pd.DataFrame:
+    return result.figures[result.figures["quantity"] == quantity]
 
 
 def figures_of(rows: Sequence[Mapping[str, Any]], *, column: str) -> pd.DataFrame:
@@ -446,8 +446,8 @@ def _numbers(result: Findings) -> pd.DataFrame:
     """Gaps along all attributes and crossings, then the first one's measures, each with its title."""
     gaps, titles = [], {name: each.title for name, each in CRITERIA.items()}
     for k, each in enumerate(result.along):
-        own, of = each.rows_of(GAP), f", “{each.plan.columns.sensitive}”" if k else ""
+        own, of = _rows(each, GAP), f", “{each.plan.columns.sensitive}”" if k else ""
         gaps.append(own.assign(what=own["measure"].map(titles) + of))
-    measures = result.rows_of(MEASURE)
+    measures = _rows(result, MEASURE)
     measures = measures.assign(what=measures["measure"].str.replace("_", " "), verdict="")
     return pd.concat([*gaps, measures[measures["unit"] == SHARE]], ignore_index=True)
