@@ -118,7 +118,9 @@ def test_the_readme_fits_one_screen_and_its_pictures_and_commands_are_there():
     assert set(re.findall(r"\bmake ([a-z]+)", readme)) <= set(targets)
 
 
-@pytest.mark.parametrize("of", ["estimator", "training", "choosing", "postprocessor", "blend", "omnibus"])
+@pytest.mark.parametrize(
+    "of", ["estimator", "training", "choosing", "postprocessor", "blend", "omnibus", "joint"]
+)
 def test_a_page_is_made_from_the_committed_results(of):
     tables = import_module(f"benchmarks.{of}_tables")
     assert tables.PAGE.read_text(encoding="utf-8") == tables.page()
