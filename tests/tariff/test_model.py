@@ -24,7 +24,7 @@ TINY = {"n_breakpoints": 4, "max_iter": 3}
 
 
 def _expected_failures(model):
-    if model.penalty != "chi2_kde":
+    if model.penalty not in ("chi2_kde", "gdp", "eipm"):
         return {}
     reason = "its bandwidth goes by the number of rows, which weights in any unit don't tell"
     return {"check_sample_weight_equivalence_on_dense_data": reason}
