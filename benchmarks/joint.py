@@ -29,7 +29,6 @@ from scipy.stats import poisson
 import fairdash as fd
 from fairdash.data.catalogue import CATALOGUE
 from fairdash.data.published import DAYS_IN_A_YEAR, _policies
-from fairdash.dependence import exact
 
 RESULTS = Path(__file__).parent / "results"
 Array = NDArray[np.float64]
@@ -103,9 +102,9 @@ def size(samples: int = 1_000, measures: Sequence[str] = JOINT) -> Iterator[Row]
 
 
 def gaussian(n: int = 1_000_000) -> Iterator[Row]:
-    rho, among = np.array([0.55, 0.5]), np.array([[1.0, 0.5], [0.5, 1.0]])
-    truth = exact.gaussian_of_several(rho, among).hgr
-    law = np.block([[np.ones((1, 1)), rho[None]], [rho[:, None], among]])
+    law = np.array([[1.0, 0.55, 0.5], [0.55, 1.0, 0.5], [0.5, 0.5, 1.0]])
+    # The multiple correlation.
+    truth = float(np.sqrt(law[0, 1:] @ np.linalg.solve(law[1:, 1:], law[1:, 0])))
     u, *s = np.random.default_rng(0).multivariate_normal(np.zeros(3), law, size=n).T
     for evaluation in ("corrected", "cross_fit"):
         value = fd.measure("hgr_spline", u, np.column_stack(s), evaluation=evaluation)
