@@ -166,6 +166,44 @@ METHODS: Mapping[str, Method] = by_id(
         source="Lee, Antonio, Avanzi, Marchi and Zhou (2025), arXiv 2509.08163: CCdCov",
     ),
     Method(
+        id="gedi",
+        title="Fair GeDI network",
+        meaning="Lowers the coefficients of a cubic of the sensitive attribute fitted to the predictions.",
+        penalty="fairdash.training.penalties.rivals:GeDIPenalty",
+        source="Giuliani, Misino and Lombardi 2023, “Generalized disparate impact for configurable fairness "
+        "solutions in ML”",
+        multivariate=False,
+    ),
+    Method(
+        id="gdp",
+        title="Fair averages network",
+        meaning="Lowers the mean distance between the predictions' average at each value of the sensitive "
+        "attribute and their overall average.",
+        penalty="fairdash.training.penalties.rivals:GDPPenalty",
+        source="Jiang et al. 2022, “Generalized demographic parity for group fairness”",
+        multivariate=False,
+    ),
+    Method(
+        id="eipm",
+        title="Fair MMD network",
+        meaning="Lowers the mean distance between the predictions' distribution at each value of the "
+        "sensitive attribute and their overall distribution.",
+        penalty="fairdash.training.penalties.rivals:EIPMPenalty",
+        source="Kong, Kim and Kim 2025, “Fair representation learning for continuous sensitive attributes "
+        "using expectation of integral probability metrics” (FREM), of the prediction instead of a "
+        "representation",
+        multivariate=False,
+    ),
+    Method(
+        id="hsic",
+        title="Fair HSIC network",
+        meaning="Lowers the covariances of the predictions with smooth functions of the sensitive attribute, "
+        "summed by a kernel.",
+        penalty="fairdash.training.penalties.rivals:HSICPenalty",
+        source="Pérez-Suay et al. 2017, “Fair kernel learning”: HSIC with a linear kernel of the predictions",
+        multivariate=False,
+    ),
+    Method(
         id="pearson",
         title="Fair linear network",
         meaning="Lowers the linear correlation with the sensitive attribute and no other link.",

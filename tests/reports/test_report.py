@@ -27,7 +27,6 @@ from fairdash.training.objectives import OBJECTIVES
 from fairdash.utils.text import number
 from tests.figures.rows import rows_of
 from tests.reports.making import CLOSING, EVIL, FORMULA, LAMS, make_comparison, make_dataset
-from tests.tiers import few
 
 RUN = {"run_id": "0123456789ab", "created": "2026-01-02T03:04:05+00:00"}
 MOST_BYTES = 6_000_000
@@ -222,15 +221,10 @@ def test_a_blend_is_named_as_one(dataset):
 
 
 #: Of a sensitive attribute; they are repeated to as many as there are rows.
-VALUES = {
-    "mostly zero": [0] * 7 + [1, 2, 3],
-    "rare value": [0] * 29 + [1],
-    "three rare values": [1] * 40 + [2] * 3 + [3] * 3 + [4] * 4,
-    "threes": [*range(40)] * 3,
-}
+VALUES = {"mostly zero": [0] * 7 + [1, 2, 3], "threes": [*range(40)] * 3}
 
 
-@pytest.mark.parametrize("name", few(VALUES, "mostly zero", "threes"))
+@pytest.mark.parametrize("name", VALUES)
 def test_no_group_holds_fewer_than_20_rows(name):
     values = VALUES[name]
     dataset = make_dataset(n=240, values=values, weight=len(values) % 4 == 0)
