@@ -96,7 +96,7 @@ def size(samples: int = 1_000, measures: Sequence[str] = JOINT) -> Iterator[Row]
         for seed in range(samples):
             rng = np.random.default_rng(seed)
             s = np.column_stack([rng.normal(size=60), rng.random(60) < 0.4])
-            options = {"n_permutations": 19, "n_bootstrap": 0, "random_state": seed}
+            options: Row = {"n_permutations": 19, "n_bootstrap": 0, "random_state": seed}
             found += fd.assess_dependence(id, rng.normal(size=60), s, **options).p_value <= 0.05
         yield {"measure": id, "samples": samples, "size": found / samples}
 
@@ -150,7 +150,7 @@ def pg15() -> Iterator[Row]:
     sample = np.random.default_rng(0).choice(len(new), 6_000, replace=False)
     at_most = new["Numtppd"].to_numpy()[:, None] <= np.arange(11)
     for lam, method in PG15:
-        options = {"loss": "poisson", "n_epochs": 15, "batch_size": 1_024, "random_state": 0}
+        options: Row = {"loss": "poisson", "n_epochs": 15, "batch_size": 1_024, "random_state": 0}
         model = fd.FairRegressor(method=method, lam=lam, **options)
         rate = train["Numtppd"] / train["years"]
         model.fit(train[used], rate, sensitive_features=s, sample_weight=train["years"])
