@@ -33,7 +33,13 @@ from fairdash.data.published import DAYS_IN_A_YEAR, _policies
 RESULTS = Path(__file__).parent / "results"
 Array = NDArray[np.float64]
 Row = dict[str, Any]
-CROSSING = (("hgr_spline", 1.0), ("hgr_spline", 10.0), ("jdcov", 3.0), ("jdcov", 10.0), ("jdcov", 30.0))
+CROSSING: tuple[tuple[str, float], ...] = (
+    ("hgr_spline", 1.0),
+    ("hgr_spline", 10.0),
+    ("jdcov", 3.0),
+    ("jdcov", 10.0),
+    ("jdcov", 30.0),
+)
 CROSSING += (("ccdcov", 10.0), ("ccdcov", 100.0), ("pearson", 1.0))
 JOINT = ("jdcov", "ccdcov", "joint_distance_correlation", "hgr_spline")
 #: λ and penalty: a published λ belongs to the units of counts and classes, ours to standardised ones.
