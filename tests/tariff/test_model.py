@@ -155,7 +155,9 @@ def test_the_dependence_falls_with_lambda(penalty, objective):
     assert found[-1] < found[0]
     if of_premium:
         assert all(b < a for path in (found, errors) for a, b in pairwise(path))
-        assert found[-1] < (0.5**0.5 if penalty == "pearson" else 0.5) * found[0]
+        # Those of distances are squares, which weigh a weak link less.
+        most = {"pearson": 0.5**0.5, "jdcov": 0.8, "ccdcov": 0.8}.get(penalty, 0.5)
+        assert found[-1] < most * found[0]
 
 
 def weak_policies(n=8000, seed=1):
