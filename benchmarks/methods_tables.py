@@ -169,15 +169,9 @@ def _verdict(table: pd.DataFrame, ranks: pd.DataFrame) -> str:
     return (
         f"fairdash's default, `{DEFAULT_METHOD}`, is number {place} of {len(ranks)} by its mean rank. The "
         f"lowest mean ranks are those of {best}. Errors of other methods were compared "
-<<<<<<< HEAD
-        f"{table['more'].count()} times with the default's on the same splits. The difference's interval "
-        f"is above 0 {above} times and below 0 {below} times. By chance it would be so in about 1 of 20 "
-        "comparisons. "
-=======
         f"{table['more'].count()} times with the default's on the same splits. The interval of the "
         f"difference is above 0 {above} times and below 0 {below} times. By chance it would be so in about 1 "
         "of 20 comparisons. "
->>>>>>> main
         f"At half the gap, the smallest errors are those of: {by_data}."
     )
 
