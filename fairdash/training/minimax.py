@@ -252,11 +252,10 @@ class MinimaxTrainer:
             return torch.stack([error.detach(), torch.full_like(error, torch.nan)])
         u = self.objective.audit(self.loss.prediction(eta), batch.y)
         psi, push = self._play_adversary(u.detach(), batch)
-        # ∂/∂φ of L(h(X), Y) + λ Ψ(U, V): the penalty's part enters through u.
-        gradients = torch.autograd.grad(
-            [error.sum(), u], self.descent.parameters, [torch.ones_like(error.sum()), push]
-        )
-        self.descent.step(gradients)
+        # ∂/∂φ of L(h(X), Y) + λ Ψ(U, V): the penalty's part enters through u. One sum, since gradients of
+        # outputs that come with a slope load torch's symbolic shapes and sympy: a second in a new process.
+        total = error.sum() + (u * push).sum()
+        self.descent.step(torch.autograd.grad(total, self.descent.parameters))
         return torch.stack([error.detach(), psi])
 
     @torch.no_grad()

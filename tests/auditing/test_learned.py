@@ -11,7 +11,15 @@ import fairdash as fd
 from benchmarks.premium_averages import learned, try_case
 from fairdash.auditing.audit import carry_out
 from fairdash.auditing.models.averages import BANDS, premium_averages
-from fairdash.auditing.models.premiums import OF_A_COST, OF_A_PRICE, PREMIUMS, corrective_of, learn_costs
+from fairdash.auditing.models.premiums import (
+    OF_A_COST,
+    OF_A_PRICE,
+    PREMIUMS,
+    corrective_of,
+    explained,
+    learn_costs,
+    networks_out_of_fold,
+)
 from fairdash.auditing.models.repaired import reach_in_words, repaired
 from fairdash.auditing.plan import AuditPlan, columns_of
 from fairdash.auditing.questions import attribution
@@ -70,6 +78,16 @@ def test_trees_alone_say_as_much_without_networks_and_shap(monkeypatch):
     assert vars(whole) == pytest.approx(vars(by_columns), rel=1e-6)
     assert list(fits["model"]) == [WITHOUT, WITH]
     assert shares.empty
+
+
+def test_networks_predict_rows_that_they_have_not_seen_of_a_sample():
+    table = table_of(policies().drop(columns="y")).sampled(900)
+    assert 600 < table.n < 1500
+    told = networks_out_of_fold(table, table.price, table.sensitive, random_state=0)
+    assert explained(table.price, told, table).ci_low > 0.5
+    # A price that is noise for whom it was not learned from.
+    noise = np.random.default_rng(0).permutation(table.price)
+    assert explained(noise, networks_out_of_fold(table, noise, random_state=0), table).ci_low < 0
 
 
 @pytest.mark.parametrize(("learner", "scale"), [(OF_A_PRICE, np.asarray), (OF_A_COST, np.log)])

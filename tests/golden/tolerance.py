@@ -4,8 +4,9 @@ exact          words, ids, counts, settings and structure
 closed form    sums, means and shares of a table's cells: 1e-9 of the value
 p-value        one of its shuffles, since a rounding may decide a tie
 sentence       a number's last digit, or a thousandth of it; the words are exact
-learned        what is trained, searched, smoothed or resampled: :data:`SHARE` of its own standard error, which the
-               frozen row tells by its interval, its noise floor, its ``_se`` or its number of rows
+learned        what is trained, searched, smoothed or resampled, and its tail probability: :data:`SHARE` of its own
+               standard error, which the frozen row tells by its interval, its noise floor, its ``_se`` or its number
+               of rows
 """
 
 from __future__ import annotations
@@ -113,6 +114,9 @@ def tolerance(name: str, value: float, row: Mapping[str, Any], size: float) -> t
     if name in ("p_value", "p_values", "p_at_best") or name.endswith("_p"):
         steps = (each + 1 for each in _SHUFFLES if abs(value * (each + 1) - round(value * (each + 1))) < 1e-6)
         return P_VALUE, size, 1.001 / next(steps, max(_SHUFFLES) + 1)
+    if name == "p_below":
+        # A normal tail moves by at most the density at 0 for each standard error.
+        return LEARNED, size, SHARE * 0.4
     if name in ("lam", "lams"):
         return EXACT, size, 0.0
     error = standard_error(name, value, row)

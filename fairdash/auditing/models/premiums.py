@@ -121,27 +121,16 @@ class Fitted:
 
 @dataclass(frozen=True, kw_only=True)
 class Learner:
-    """Boosted trees (scikit-learn's histogram gradient boosting) with some options; or, as a second learner
-    beside them, fairdash's own standard networks, without a penalty."""
+    """Boosted trees (scikit-learn's histogram gradient boosting) with some options."""
 
     options: Mapping[str, Any] = field(default_factory=dict)
-    networks: bool = False
 
     def fit(
         self, features: pd.DataFrame, y: Array, weight: Array, *more: Array, random_state: int | None
     ) -> Fitted:
         """Fit y (n,) to features and additional numeric columns."""
         seed = None if random_state is None else seed_of(Stream.AUDIT_MODELS, random_state)
-        model: Any
-        if self.networks:
-            from fairdash.training.regressor import FairRegressor
-
-            batch = max(_FEWEST_ROWS_A_STEP, len(y) // _STEPS_AN_EPOCH)
-            own: dict[str, Any] = {"method": "standard", "lam": 0.0, "batch_size": batch, "device": "cpu"}
-            model = FairRegressor(**own, **self.options, random_state=seed)
-        else:
-            model = boosted_trees(**self.options, random_state=seed)
-        return Fitted.of(model, features, y, weight, *more)
+        return Fitted.of(boosted_trees(**self.options, random_state=seed), features, y, weight, *more)
 
 
 #: A price follows its features closely, even in a class of 20 rows; costs are mostly chance; a mean given the
@@ -149,7 +138,6 @@ class Learner:
 OF_A_PRICE = Learner(options={"max_leaf_nodes": 31, "min_samples_leaf": 10})
 OF_A_COST = Learner(options={"loss": "poisson", "max_iter": 60, "max_leaf_nodes": 8, "min_samples_leaf": 50})
 OF_A_MEAN = Learner(options={"max_iter": 60})
-NETWORKS = Learner(networks=True)
 #: The package of networks. Trees give every answer; without it, nothing checks them.
 OF_NETWORKS = "torch"
 NO_NETWORKS = (
@@ -171,6 +159,47 @@ def out_of_fold(
             random_state=random_state,
         )  # fmt: skip
         told[fold] = fitted.predict(table.features[fold], *(each[fold] for each in more))
+    return told
+
+
+def networks_out_of_fold(
+    table: AuditTable, y: Array, *more: Array, loss: str = "squared_error", random_state: int | None
+) -> Array:
+    """Predict y (n,) out of fold by fairdash's standard networks, those of all folds in one stack."""
+    from fairdash.data.dataset import Dataset
+    from fairdash.training.device import resolve_device
+    from fairdash.training.methods import STANDARD
+    from fairdash.training.models import train_models
+    from fairdash.training.settings import StackedModel, TrainingSettings, budget_of
+    from fairdash.training.splits import Split
+
+    folds = folds_of(table)
+    n_learned = min(int((~fold).sum()) for fold in folds)
+    batch = max(_FEWEST_ROWS_A_STEP, n_learned // _STEPS_AN_EPOCH)
+    budget: dict[str, Any] = budget_of(n_learned, batch_size=batch)
+    settings = TrainingSettings(loss=loss, **budget)
+    seed = seed_of(Stream.AUDIT_MODELS, 0 if random_state is None else random_state)
+    # Names of its own, since a column may be called anything.
+    features = pd.concat([table.features.reset_index(drop=True), *map(pd.Series, more)], axis=1).set_axis(
+        [f"x{k}" for k in range(table.features.shape[1] + len(more))], axis=1
+    )
+    trained = train_models(
+        Dataset(
+            name="audit",
+            features=features,
+            target=pd.Series(y, name="y"),
+            sensitive=pd.DataFrame({"s": table.sensitive}, dtype=float),
+            weight=pd.Series(table.weight, name="weight"),
+        ),
+        [Split(train=np.flatnonzero(~fold), test=np.flatnonzero(fold)) for fold in folds],
+        [StackedModel(STANDARD, 0.0, settings, split=k, seed=seed) for k in range(len(folds))],
+        objective="demographic_parity",
+        random_state=seed,
+        device=resolve_device("cpu"),
+    )
+    told = np.empty(table.n)
+    for fold, predictions in zip(folds, trained.predictions, strict=True):
+        told[fold] = predictions[fold]
     return told
 
 
@@ -234,12 +263,8 @@ class Costs:
         if not has(OF_NETWORKS):
             return None
         loss = "poisson" if self.cost.min() >= 0 else "squared_error"
-        told = out_of_fold(
-            self.table,
-            self.cost,
-            Learner(networks=True, options={"loss": loss}),
-            *self.table.s_columns,
-            random_state=self.random_state,
+        told = networks_out_of_fold(
+            self.table, self.cost, *self.table.s_columns, loss=loss, random_state=self.random_state
         )
         # Where one loss can judge the trees it can judge these, too.
         best = self.premiums["best_estimate"]

@@ -21,7 +21,6 @@ from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.gaps import Estimate, typical_gap, within
 from fairdash.auditing.models.premiums import (
     MOST_ROWS,
-    NETWORKS,
     NO_NETWORKS,
     OF_A_PRICE,
     OF_NETWORKS,
@@ -31,6 +30,7 @@ from fairdash.auditing.models.premiums import (
     features_in_words,
     fit_of,
     gained,
+    networks_out_of_fold,
     nothing_learned,
     out_of_fold,
     points,
@@ -245,7 +245,7 @@ def drivers_of(
     models = {WITHOUT: without, WITH: with_s}
     if has(OF_NETWORKS):
         own = part.s_columns if uses else ()
-        models[BY_NETWORKS] = out_of_fold(part, part.price, NETWORKS, *own, random_state=random_state)
+        models[BY_NETWORKS] = networks_out_of_fold(part, part.price, *own, random_state=random_state)
     fits = pd.DataFrame(
         [
             {"model": model, "rows": part.n, "measure": "R²", **vars(explained(part.price, told, part))}

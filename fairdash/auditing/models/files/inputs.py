@@ -16,7 +16,10 @@ from fairdash.utils.text import counted, few
 
 #: Names that libraries give to the columns of an array.
 _PLACE = re.compile(r"(?:Column_|f|x|feature_?)?\d+", re.IGNORECASE)
-NAME_LINK = "Name the link (model_link): “identity” if the model gives the price, “log” if its logarithm."
+NAME_LINK = (
+    "Say what it gives: “identity” for the price, “log” for its logarithm (model_link; on the page, “Output of "
+    "the model”)."
+)
 
 
 @dataclass(frozen=True)
