@@ -38,12 +38,14 @@ from scipy import stats
 
 import fairdash as fd
 from benchmarks.large_table import claims, roles_of_claims
-from benchmarks.postprocessor import crossing, dataset_of, with_interval
+from benchmarks.postprocessor import crossing, dataset_of
 from benchmarks.tariff_rivals import tables
 from fairdash.data.building import build_dataset
 from fairdash.data.dataset import Dataset
 from fairdash.evaluation import DEFAULT_MEASURE, wide
 from fairdash.evaluation.assess import assess_predictions
+from fairdash.evaluation.bench import LEVELS as SHARES
+from fairdash.evaluation.bench import with_interval
 from fairdash.evaluation.execute_sweep import execute_sweep, with_lams_found
 from fairdash.reports.fronts import Front
 from fairdash.training.sweep import STANDARD, Sweep, default_plan, train_sweep
@@ -54,7 +56,6 @@ FIXED = {"batch_size": 256, "n_epochs": 60, "warm_up_epochs": 10}
 SCHEDULES = ("fixed", "budget")
 #: Of the larger real tables as many rows are drawn.
 ROWS = 30_000
-SHARES = (0.75, 0.5, 0.25)
 PERMUTATIONS = 39
 
 

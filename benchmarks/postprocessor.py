@@ -30,7 +30,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import SplineTransformer
 
@@ -40,12 +39,14 @@ from benchmarks.tariff_rivals import Table, tables
 from fairdash.data.dataset import Dataset
 from fairdash.evaluation import DEFAULT_MEASURE, wide
 from fairdash.evaluation.assess import assess_predictions
+from fairdash.evaluation.bench import LEVELS as SHARES
+from fairdash.evaluation.bench import place_below, with_interval
 from fairdash.evaluation.execute_sweep import tariffs_of_plan
 from fairdash.tariff.repaired import repaired_prices
 from fairdash.training.baselines import MOST_TREES
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.losses import Loss
-from fairdash.training.splits import Split, corrected_standard_error
+from fairdash.training.splits import Split
 from fairdash.training.sweep import default_plan, train_sweep
 from fairdash.utils.trees import boosted_trees
 
@@ -53,7 +54,6 @@ RESULTS = Path(__file__).parent / "results" / "postprocessor.csv"
 STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
 LAMS = (0.3, 1.0, 3.0, 10.0)
 TARIFF_LAMS = (0.0, 0.01, 0.1, 0.4, 1.0, 3.0, 10.0)
-SHARES = (0.75, 0.5, 0.25)
 FACTORS = "repair_factors"
 
 
@@ -154,14 +154,8 @@ def paths(dataset: Dataset, n_splits: int, first: int) -> pd.DataFrame:
 
 def crossing(path: pd.DataFrame, wanted: float) -> float:
     """Error where a path by strength first comes down to a dependence; NaN if it does not."""
-    d, e = path["dependence"].to_numpy(), path["error"].to_numpy()
-    if d[0] <= wanted:
-        return float(e[0])
-    for k in range(1, len(d)):
-        if d[k] <= wanted:
-            share = (d[k - 1] - wanted) / (d[k - 1] - d[k])
-            return float(e[k - 1] + share * (e[k] - e[k - 1]))
-    return float("nan")
+    place = place_below(path["dependence"].to_numpy(), wanted)
+    return float(np.interp(place, np.arange(len(path)), path["error"]))
 
 
 def equal_rows(
@@ -198,18 +192,6 @@ def results_of(rows: pd.DataFrame) -> pd.DataFrame:
         for row in made
     ]
     return pd.DataFrame(found).round(5)
-
-
-def with_interval(values: np.ndarray, name: str, ratio: float) -> dict[str, object]:
-    if not len(values):
-        return {}
-    mean = float(values.mean())
-    made: dict[str, object] = {name: mean}
-    if len(values) > 1:
-        error = corrected_standard_error(values.var(ddof=1), n_splits=len(values), test_to_train=ratio)
-        off = float(stats.t.ppf(0.975, len(values) - 1)) * float(error)
-        made |= {f"{name}_low": mean - off, f"{name}_high": mean + off}
-    return made
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -356,7 +356,7 @@ def matched(fronts: pd.DataFrame) -> pd.DataFrame:
                     "HGR_RDC excess": f"{level:.3f}",
                 }
                 for method in METHODS:
-                    if method != STANDARD:
+                    if method != STANDARD and method in set(fronts["method"]):
                         front = pd.concat([standard.to_frame().T, here[here["method"] == method]])
                         row[method] = _error_at(front, level)
                 rows.append(row)

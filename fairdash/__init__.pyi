@@ -2,6 +2,7 @@
 
 from fairdash import losses as losses
 from fairdash._version import __version__ as __version__
+from fairdash.api import bench as bench
 from fairdash.api import confirm as confirm
 from fairdash.api import find_lam as find_lam
 from fairdash.api import references as references

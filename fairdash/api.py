@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from fairdash.data.dataset import Dataset
@@ -397,6 +399,73 @@ def find_lam(
     )
     dataset = with_groups(dataset, groups)
     return search_lam(dataset, plan, rows=row_numbers(rows, dataset.n_rows), progress=progress)
+
+
+def bench(
+    dataset: Dataset,
+    *,
+    methods: Sequence[str] | None = None,
+    others: Mapping[str, Callable[[float], Any]] | None = None,
+    n_splits: int = 10,
+    random_state: int = 0,
+    settings: TrainingSettings | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> pd.DataFrame:
+    """Compare methods by their error at equal dependence, on the same splits.
+
+    Each method is trained at several weights λ. On validation rows its path is followed to where the
+    dependence is 75, 50 and 25 % of the standard network's, by a straight line between two weights, and its
+    error is read there on test rows. Dependence is read in three ways that no method minimises: HGR_RDC,
+    mutual information by nearest neighbours, and the gap of averages of tenths by s, each less its floor.
+
+    Parameters
+    ----------
+    dataset
+        Of several sensitive columns, a model is judged by the one that it follows most.
+    methods
+        Ids in :data:`fairdash.training.methods.PATHS` or :data:`fairdash.evaluation.rivals.RIVALS`, or
+        classes by ``"module:Class"``; by default all that suit the data.
+    others
+        Methods of yours: name to a class or function that is called with λ and returns an object with
+        ``fit(X, y, sensitive_features=…)`` and ``predict(X)``. If `predict` has a parameter
+        ``sensitive_features``, it gets them, and so does `fit` the ``sample_weight``. An attribute ``lams``
+        names the weights, ascending from 0; by default 0, 0.1, 0.3, 1, 3 and 10. With ``repairs = True``, X
+        is the standard network's prediction.
+    n_splits, random_state, settings
+        As in :func:`sweep`.
+    progress
+        Function that gets the name of each method before it is trained.
+
+    Returns
+    -------
+    DataFrame, a row a method, reading and level
+        ``method``, ``reading``, ``level``, ``splits``, ``reached`` (splits in which the method comes down to
+        the level on validation rows; the figures are their means), ``dependence`` (on test rows, divided by
+        the standard network's), ``error``, ``error_low``, ``error_high`` (the loss on test rows divided by
+        the constant's, with the 95 % interval of Nadeau and Bengio 2003), ``more``, ``more_low``,
+        ``more_high`` (the error less that of fairdash's default method, where both reach the level),
+        ``needs_s`` (whether a price needs the sensitive attribute) and ``cpu_s`` (CPU seconds of a split).
+        The standard network has level 1.
+
+    Raises
+    ------
+    OptionError
+        A method is unknown, or can't be used with these sensitive columns.
+
+    Examples
+    --------
+    >>> import fairdash as fd
+    >>> data = fd.load_dataset("household", n=400)
+    >>> found = fd.bench(data, methods=["band_ratio"], n_splits=2)
+    >>> found[found["reading"] == "gap"][["method", "level"]].values.tolist()
+    [['standard', 1.0], ['band_ratio', 0.75], ['band_ratio', 0.5], ['band_ratio', 0.25]]
+    """
+    need("torch")
+    from fairdash.evaluation.bench import compare_methods, equal_dependence
+
+    options: dict[str, Any] = {"n_splits": n_splits, "random_state": random_state, "settings": settings}
+    tell = (lambda _: None) if progress is None else progress
+    return equal_dependence(compare_methods(dataset, methods, others=others, progress=tell, **options))
 
 
 def row_numbers(rows: ArrayLike | None, n_rows: int) -> NDArray[np.int64] | None:

@@ -202,17 +202,7 @@ QUICK = "--methods standard --splits 1 --epochs 2 --measures pearson --no-tune -
 def test_a_file_of_claims_is_swept_as_a_rate(tmp_path, command):
     file = tmp_path / "claims.csv"
     claims(400).to_csv(file, index=False)
-    told = [
-        "sweep",
-        "--file",
-        file,
-        "--predict",
-        "ClaimNb",
-        "--sensitive",
-        "DrivAge",
-        "--exposure",
-        "Exposure",
-    ]
+    told = ["sweep", "--file", file, *"--predict ClaimNb --sensitive DrivAge --exposure Exposure".split()]
     found = json.loads(command(*told, *QUICK, "--json"))
     assert found["target"] == "ClaimNb (per unit of exposure)"
     assert found["sweep"]["settings"]["loss"] == "poisson"
@@ -256,23 +246,6 @@ def test_every_role_loss_and_split_has_an_option(policies, command):
     search += ["--target", "hgr_kde<=1", "--loss"]
     assert "above 0" in command(*search, "gamma", status=2)
     assert json.loads(command(*search, "tweedie", "--json"))["reached"]
-
-
-def test_measure_counts_by_exposure_and_by_group(policies, command):
-    path, frame = policies
-    options = [
-        "measure",
-        "hgr_kde",
-        path,
-        *"--u old_price --v age --permutations 39 --bootstrap 10 --json".split(),
-    ]
-    printed = json.loads(command(*options, "--exposure", "years", "--group", "policy"))
-    of = {"sample_weight": frame["years"], "groups": frame["policy"]}
-    numbers = {"n_permutations": 39, "n_bootstrap": 10, "random_state": 0}
-    expected = asdict(fd.assess_dependence("hgr_kde", frame["old_price"], frame["age"], **of, **numbers))
-    assert {name: printed[name] for name in expected} == pytest.approx(expected)
-    for wrong in (["--exposure", "policy"], ["--group", "police"]):
-        assert "policy" in command(*options, *wrong, status=2)
 
 
 @pytest.mark.parametrize(
@@ -350,18 +323,6 @@ def test_an_unexpected_error_has_a_status_of_its_own(verb, command, fault, monke
     assert "in broken" in logged
     assert logged.split()[1].rstrip(":") in printed.err
     assert "Zoe" not in logged + printed.err, "a message may quote a cell"
-
-
-def test_an_unexpected_error_is_logged_on_stderr(prices):
-    code = (
-        "import sys, fairdash.cli.measuring as verbs; verbs.read_file = None\n"
-        "from fairdash.cli import main; sys.exit(main())"
-    )
-    command = [sys.executable, "-c", code, "measure", "pearson", str(prices), "--u", "age", "--v", "price"]
-    ended = subprocess.run(command, capture_output=True, text=True)
-    assert (ended.returncode, ended.stdout) == (70, "")
-    assert "fairdash/cli/measuring.py" in ended.stderr
-    assert ended.stderr.endswith("The command has no result.\n")
 
 
 ENCODINGS = ("cp1252", "ascii", "latin-1", "utf-8")

@@ -86,6 +86,7 @@ def test_it_audits_by_trees_alone_and_writes_a_zip_without_figures(core, prices,
 #: Commands, and the extra that is missing.
 ASKED = (
     (("sweep", *FILE, "--methods", "standard", "--lams", "1"), "train"),
+    (("bench", *FILE), "train"),
     (("search", *FILE), "train"),
     (("find-lam", *FILE, "--target", "error<=+10%"), "train"),
     (("measure", "hgr_nn", "nowhere.csv", "--u", "price", "--v", "age"), "train"),

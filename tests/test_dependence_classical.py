@@ -18,6 +18,8 @@ from fairdash.dependence import (
     exact,
     fairquant,
     independence_floor,
+    joint,
+    learned_functions,
     measure,
     measure_many,
     quantile_groups,
@@ -157,9 +159,53 @@ def test_joint_distance_correlation_sees_what_no_column_shows(rng):
     assert assess_dependence("joint_distance_correlation", u, twice, **options).p_value > 0.05
 
 
+@pytest.mark.parametrize("k", range(20))
+@pytest.mark.every_case
+def test_joint_distance_covariances_are_the_authors_and_dcors(k):
+    u, attributes = referees.samples()[k]
+    joint, vector, dcors = json.loads(referees.VALUES.read_text(encoding="utf-8"))["joint"][k]
+    s = np.column_stack(attributes)
+    assert measure("jdcov", u, s, form="published") == pytest.approx(joint, rel=1e-10, abs=1e-10)
+    assert measure("ccdcov", u, s, form="published") == pytest.approx(vector, rel=1e-10, abs=1e-10)
+    assert vector == pytest.approx(dcors, rel=1e-10, abs=1e-10)
+
+
+@pytest.mark.parametrize("id", ["jdcov", "ccdcov"])
+def test_joint_distance_covariances_by_default_are_of_u_alone_and_without_units(rng, id, monkeypatch):
+    age, sex = rng.normal(size=300), rng.random(300) < 0.5
+    region = np.eye(3)[rng.integers(0, 3, 300)]
+    s = np.column_stack([age, sex, region])
+    u = age * (2 * sex - 1) + 0.3 * rng.normal(size=300)
+    found = assess_dependence(id, u, s, n_permutations=39, n_bootstrap=20, random_state=0)
+    assert found.p_value == pytest.approx(1 / 40)
+    assert 0 < found.ci_low < found.value < found.ci_high
+    assert found.floor < 0.3 * found.value
+    assert measure(id, 7 * u - 1, s * [0.1, 1, 1, 1, 1]) == pytest.approx(found.value, rel=1e-9)
+    monkeypatch.setattr(joint, "_PIECE", 1_000)
+    assert measure(id, u, s) == pytest.approx(found.value, rel=1e-9)
+    # Dependence among the attributes alone is none: there is no value on average.
+    twice = np.repeat(age[:, None], 2, axis=1)
+    draws = [measure(id, rng.normal(size=300), twice) for _ in range(40)]
+    assert abs(np.mean(draws)) < 3 * np.std(draws) / 40**0.5
+    with pytest.raises(OptionError, match="form"):
+        measure(id, u, s, form="own")
+
+
+def test_splines_of_several_columns_see_what_no_column_shows(rng):
+    """Of u = ±age + noise, with the sign by sex, the spread of the noise a half: HGR is 1 / √1.25."""
+    age, sex = rng.normal(size=1_500), rng.random(1_500) < 0.5
+    u, s = age * (2 * sex - 1) + 0.5 * rng.normal(size=1_500), np.column_stack([age, sex])
+    assert measure("hgr_spline", u, s) == pytest.approx(1.25**-0.5, abs=0.03)
+    assert learned_functions("hgr_spline", u, s).g @ (age * (2 * sex - 1)) / 1_500 > 0
+    # Classes of one attribute have no products; of many, eight are taken.
+    region = np.eye(5)[rng.integers(0, 5, 1_500)]
+    shapes = [joint.with_products(x[None]).shape[2] for x in (region, s, np.column_stack([s, region]))]
+    assert shapes == [5, 3, 7 + 8]
+
+
 def test_pages_that_show_every_measure_leave_out_what_is_shown_on_request():
     asked_for = {id for id, one in REGISTRY.items() if one.on_request}
-    assert asked_for == {"joint_distance_correlation"}
+    assert asked_for == {"joint_distance_correlation", "jdcov", "ccdcov"}
     assert not asked_for & {*studied(), *coefficients()}
 
 

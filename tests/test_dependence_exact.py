@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from fairdash.dependence import exact
+from fairdash.dependence import exact, measure
 from fairdash.dependence.patterns import PATTERNS, Pattern, draw, pattern_from_points
 from fairdash.errors import OptionError
 
@@ -16,6 +16,33 @@ def test_gaussian():
     truth = exact.gaussian(-0.6)
     assert (truth.hgr, truth.chi2, truth.mi) == pytest.approx((0.6, 0.36 / 0.64, -0.5 * np.log(0.64)))
     assert exact.gaussian(1).chi2 == np.inf
+
+
+def test_tables_of_two_attributes_have_their_joint_hgr():
+    """U = S₁ ⊕ S₂ but for a share ε of mistakes, or of U unknown: HGR is 1 − 2ε, or √(1 − ε)."""
+    s = np.array([[a, b] for a in (0.0, 1.0) for b in (0.0, 1.0)])
+    same, share = s.sum(axis=1) % 2, 0.2
+    for values, exactly in ((2, 1 - 2 * share), (3, np.sqrt(1 - share))):
+        u, rows = np.repeat(np.arange(values), 4), np.tile(s, (values, 1))
+        second = share * (u == (2 if values == 3 else 1 - np.tile(same, values)))
+        cells = ((1 - share) * (u == np.tile(same, values)) + second) / 4
+        found = measure("hgr_witsenhausen", u, rows, sample_weight=cells)
+        assert found == pytest.approx(exactly, abs=1e-6)
+        smooth = measure("hgr_spline", u, rows, sample_weight=cells, evaluation="in_sample")
+        assert smooth == pytest.approx(exactly, abs=1e-6)
+        assert max(measure("hgr_witsenhausen", u, each, sample_weight=cells) for each in rows.T) < 1e-6
+
+
+def test_three_gaussians_have_the_multiple_correlation():
+    rng = np.random.default_rng(0)
+    rhos, among = [0.55, 0.5], [[1.0, 0.5], [0.5, 1.0]]
+    truth = exact.gaussian_of_several(rhos, among)
+    assert truth.hgr**2 == pytest.approx((0.55**2 + 0.5**2 - 2 * 0.55 * 0.5 * 0.5) / 0.75)
+    law = np.array([[1.0, *rhos], *([rho, *row] for rho, row in zip(rhos, among, strict=True))])
+    u, *s = rng.multivariate_normal(np.zeros(3), law, size=(4, 2_000)).transpose(2, 0, 1)
+    found = [measure("hgr_spline", a, np.column_stack(b)) for a, *b in zip(u, *s, strict=True)]
+    # The correlation's standard error in 2,000 rows, over four samples.
+    assert np.mean(found) == pytest.approx(truth.hgr, abs=3 * (1 - truth.hgr**2) / 2_000**0.5 / 2)
 
 
 @pytest.mark.parametrize("sigma", [0.5, 3.0])

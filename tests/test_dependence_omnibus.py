@@ -119,18 +119,6 @@ def alarms(draw, count):
     )
 
 
-@pytest.mark.parametrize(("grouped", "least", "most"), [(True, 0, 6), (False, 30, 40)])
-def test_rows_of_a_policy_are_no_separate_witnesses(grouped, least, most):
-    policy = np.repeat(np.arange(40), 5)
-
-    def draw(rng):
-        u, v = rng.normal(size=(2, 40))[:, policy] + 0.1 * rng.normal(size=(2, 200))
-        return u, v, {"groups": policy if grouped else None}
-
-    # A binomial of 40 and .05 exceeds 6 in 0.3 % of cases.
-    assert least <= alarms(draw, 40) <= most
-
-
 @pytest.mark.parametrize("depends_on", [0, 1])
 def test_weights_that_depend_on_one_variable_raise_no_false_alarm(depends_on):
     def draw(rng):
@@ -184,28 +172,6 @@ def samples(count: int, *, shift: float = 0.0, n: int = 300):
 
 def found(u: np.ndarray, code: np.ndarray, **more: object) -> bool:
     return fd.independence_test(u, NAMES[code], n_permutations=199, random_state=0, **more).has_link
-
-
-def found_by_f(u: np.ndarray, code: np.ndarray, rng: np.random.Generator) -> bool:
-    """A permutation test of the variance between classes."""
-    orders = [code, *(rng.permutation(code) for _ in range(199))]
-    sums = (np.bincount(order, u, minlength=len(NAMES)) for order in orders)
-    counts = np.maximum(np.bincount(code, minlength=len(NAMES)), 1)
-    between = np.array([(each**2 / counts).sum() for each in sums])
-    return (between >= between[0] * (1 - 1e-12)).sum() <= 10
-
-
-def test_classes_raise_a_false_alarm_in_one_sample_of_twenty() -> None:
-    assert sum(found(u, code) for u, code in samples(80)) <= 8
-
-
-def test_of_classes_it_sees_what_an_analysis_of_variance_sees_and_spreads_too() -> None:
-    rng = np.random.default_rng(2)
-    drawn = list(samples(40, shift=0.5))
-    assert sum(found(*each) for each in drawn) >= sum(found_by_f(*each, rng) for each in drawn) > 6
-    rng = np.random.default_rng(3)
-    codes = [rng.choice(len(NAMES), 300, p=SHARES) for _ in range(15)]
-    assert sum(found(rng.normal(size=300) * np.where(code == 2, 2, 1), code) for code in codes) >= 12
 
 
 def test_two_classes_are_0_and_1() -> None:

@@ -26,7 +26,7 @@ from fairdash.runs.status import DONE, RunStatus
 from fairdash.runs.store import Job, Run, RunSpec
 from fairdash.storage import LOCAL, check_owner
 from tests.runs.test_runs import LAM
-from tests.serving import ROOT, served, until
+from tests.serving import ROOT, until
 from tests.test_canary import PLAN, ROLES, table
 
 ANNE, BEN = "a" * 32, "b" * 32
@@ -232,11 +232,3 @@ def test_terms_hold_with_nobody_there(tmp_path: Path) -> None:
         until(lambda: not any(job.folder.exists() for job in jobs) and not uploads.list_uploads(owner=None))
     finally:
         end()
-
-
-@pytest.mark.slow
-def test_the_app_enforces_terms_before_anybody_visits(tmp_path: Path) -> None:
-    source, *jobs = make_for(ANNE)
-    expire(tmp_path / "home")
-    with served(tmp_path / "home"):
-        until(lambda: not any(job.folder.exists() for job in jobs) and not uploads.holders_of(source.sha256))

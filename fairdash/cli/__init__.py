@@ -2,6 +2,7 @@
 
 python -m fairdash app
 python -m fairdash sweep --dataset crime --objective demographic_parity --lams 0,0.5,1,2 --splits 2 --json
+python -m fairdash bench --dataset crime --method hgr_spline,band_ratio --splits 10
 python -m fairdash measure hgr_spline prices.csv --u price --v age --exposure years
 python -m fairdash check policies.csv --target cost --sensitive age --exposure years
 python -m fairdash audit policies.csv --price premium --sensitive age --exposure years --outcome claims
@@ -71,6 +72,7 @@ _VERBS = {
     "rules": ("auditing:rules", "List the rules that an audit may be filed under."),
     "models": ("auditing:models", "Say what a model's file is, and what it does not tell."),
     "check": ("measuring:check", _CHECK),
+    "bench": ("benching:bench", "Compare methods by their error at equal dependence."),
     "search": ("training:search", "Compare settings of the networks by cross-validation."),
     "find-lam": ("training:find_lam", "Find the weight λ that meets a target."),
     "reproduce": ("serving:reproduce", "Reproduce a table or figure of the paper."),

@@ -406,10 +406,12 @@ def _refuse(measure: Measure, u: Array, v: Array, *, n_classes: int) -> None:
     if not measure.discrete:
         return
     live = Pairs(u, v).varying()
-    for name, stack in (("u", u[live]), ("v", v[live])):
-        for x in stack:
-            distinct = len(np.unique(x))
-            if distinct > max(len(x) / _ROWS_A_VALUE, 2):
+    for pair in zip(u[live], v[live], strict=True):
+        counts = [len(np.unique(x, axis=0)) for x in pair]
+        # A table that has every cell once, with its weight, is no sample.
+        is_whole = counts[0] * counts[1] <= len(pair[0])
+        for name, x, distinct in zip("uv", pair, counts, strict=True):
+            if not is_whole and distinct > max(len(x) / _ROWS_A_VALUE, 2):
                 what = (
                     f"This measure is for discrete variables, but {name} has {distinct:,} distinct values in "
                     f"{len(x):,} rows; for a continuous one it would give 1 at any dependence"

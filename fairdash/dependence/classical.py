@@ -63,8 +63,10 @@ def hgr_witsenhausen(u: Array, v: Array, *, sample_weight: Array | None = None) 
 
     Parameters
     ----------
-    u, v : (K, n) arrays
-        Variables with few distinct values; others are refused before they come here.
+    u : (K, n) array
+    v : (K, n) or (K, n, d) array
+        Variables with few distinct values; others are refused before they come here. Several columns are one
+        variable: the cells of their crossing.
     sample_weight : (K, n) array, optional
 
     Returns
@@ -73,6 +75,8 @@ def hgr_witsenhausen(u: Array, v: Array, *, sample_weight: Array | None = None) 
         In [0, 1]: the maximal correlation of the empirical law, without any approximation.
     """
     weight = np.ones(u.shape) if sample_weight is None else sample_weight
+    if v.ndim == 3:
+        v = np.stack([np.unique(each, axis=0, return_inverse=True)[1].reshape(-1) for each in v])
     return np.array([_of_table(a, b, w) for a, b, w in zip(u, v, weight, strict=True)])
 
 

@@ -28,7 +28,8 @@ class Measure:
     symbol
         The name in formulas and figures.
     lower, upper
-        The range of the quantity estimated. A held-out estimate of it may fall below ``lower`` by chance.
+        The range of the quantity estimated. A held-out or unbiased estimate may fall below
+        ``lower`` by chance.
     signed
         Whether the sign is a direction, so that far below 0 is as much dependence as far above.
     symmetric
@@ -210,6 +211,7 @@ _MEASURES = (
         title="Maximal correlation of discrete variables (Witsenhausen)",
         symbol="σ₂(Q)",
         discrete=True,
+        multivariate=True,
         rank_based=True,
         rank_based_s=True,
         accepts_weights=True,
@@ -418,6 +420,36 @@ _MEASURES = (
         "noise then gives 0.1 or more. The run time grows with the square of the number of rows.",
         source="Terms with u of the joint distance covariance (c = 1) of Chakraborty and Zhang (2019)",
         implementation="kernels:joint_distance_correlation",
+        floats_per_row=40,
+        on_request=True,
+    ),
+    Measure(
+        id="jdcov",
+        title="Joint distance covariance with several attributes",
+        symbol="JdCov",
+        multivariate=True,
+        zero="independent of the attributes together, in the limit of many rows",
+        one="no special meaning: u and each attribute have variance 1",
+        fails_when="The link is weak: the square is unbiased, so that noise gives values on both sides of 0. "
+        "The run time grows with the square of the number of rows.",
+        source="Chakraborty and Zhang (2019); as a penalty Lee et al. (2025), arXiv 2509.08163",
+        implementation="joint:jdcov",
+        upper=math.inf,
+        floats_per_row=40,
+        on_request=True,
+    ),
+    Measure(
+        id="ccdcov",
+        title="Distance covariance with all attributes as one vector",
+        symbol="CCdCov",
+        multivariate=True,
+        zero="independent of the attributes together, in the limit of many rows",
+        one="no special meaning: u and each attribute have variance 1",
+        fails_when="There are many attributes: distances between vectors dilute a link with one of them, or "
+        "with a combination. The run time grows with the square of the number of rows.",
+        source="Székely, Rizzo and Bakirov (2007); as a penalty Lee et al. (2025), arXiv 2509.08163",
+        implementation="joint:ccdcov",
+        upper=math.inf,
         floats_per_row=40,
         on_request=True,
     ),

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fairdash.dependence.joint import with_products
 from fairdash.dependence.permuted import weighted_orders
 from fairdash.dependence.spline_basis import (
     Basis,
@@ -50,7 +51,8 @@ def hgr_spline(
     ----------
     u : (K, n) array
     v : (K, n) or (K, n, d) array
-        Of several columns, g is a sum of one function of each.
+        Of several columns, g is a sum of one function of each and of one of each product of two columns'
+        ranks, so that it sees combinations (:func:`fairdash.dependence.joint.with_products`).
     sample_weight : (K, n) array, optional
         Weights of the rows.
     groups : (n,) array, optional
@@ -82,6 +84,8 @@ def hgr_spline(
     OptionError
         If ``evaluation`` is not one of the three.
     """
+    if v.ndim == 3:
+        v = with_products(v, sample_weight)
     columns = 1 if v.ndim == 2 else v.shape[2]
     if permutations is None:
         f, g = basis(u, sample_weight), basis(v, sample_weight)
@@ -106,8 +110,9 @@ def hgr_spline(
 
 def fitted_functions(u: Array, v: Array) -> tuple[Array, Array]:
     """Return f and g of one pair, fitted on all its rows; ``(n,), (n,) or (n, d) -> (n,), (n,)``."""
-    f, g = basis(u[None]), basis(v[None])
-    columns = 1 if v.ndim == 1 else v.shape[1]
+    v = v[None] if v.ndim == 1 else with_products(v[None])
+    f, g = basis(u[None]), basis(v)
+    columns = 1 if v.ndim == 2 else v.shape[2]
     a, b, _ = _fit(*of_all_rows(f, g, None), effective(None, len(u))[0], columns)
     return f.tables[0][f.position[0]] @ a[0], g.tables[0][g.position[0]] @ b[0]
 

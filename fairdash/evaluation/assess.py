@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -24,6 +24,7 @@ from fairdash.dependence.omnibus import (
 )
 from fairdash.dependence.omnibus_functions import Side
 from fairdash.dependence.registry import Measure
+from fairdash.evaluation.crossing import products_of
 from fairdash.evaluation.figures import ERRORS, FIGURES, FLOOR_Q95, VALUE, VERDICT, Cell, tidy, untidy
 from fairdash.evaluation.verdict import ALPHA, Nulls, add_verdicts, part_permutations
 from fairdash.jobs.steps import Found, Unit, at_once, turns
@@ -122,8 +123,9 @@ def assess_predictions(
         models. :func:`fairdash.evaluation.wide` gives a row a model and part.
 
         With several sensitive columns a measure has a row for each, and one without a column for all together
-        if it takes several. Verdicts are of one column each; those of one attribute's classes are one test of
-        all classes at once.
+        if it takes several. A column named “age × sex” stands for what the combination of two attributes adds
+        (:func:`fairdash.evaluation.crossing.products_of`). Verdicts are of one column each; those of one
+        attribute's classes are one test of all classes at once.
 
         Predictions that are constant but for rounding have dependence 0. Where a sensitive column has one
         value in all rows of a part, dependence on it is undefined: NaN, and left out of means over splits.
@@ -194,14 +196,17 @@ class Judge:
         self.has_weight = dataset.weight is not None
         self.weight = np.ones(len(self.y)) if dataset.weight is None else dataset.weight.to_numpy()
         self.groups = as_groups(dataset.groups, len(self.y))
-        self.columns = _columns(measures, list(self.sensitive.columns))
+        products = products_of(self.sensitive)
+        self._values = pd.concat([self.sensitive, *products.values()], axis=1)
+        self.columns = _columns(measures, self.sensitive.columns, products)
         self.signed = {cell for cell, (measure, _) in self.columns.items() if measure.signed}
         self._drawn: dict[str, tuple[bytes, NDArray[np.intp]]] = {}
         errors = ERRORS if loss.power else ERRORS[:2]
-        verdicts = ((VERDICT, str(name)) for name in self.sensitive.columns)
+        crossed = {name: [name] for name, own in products.items() if name in own}
+        verdicts = ((VERDICT, str(name)) for name in (*self.sensitive.columns, *crossed))
         #: What each model has figures of.
         self.cells: list[Cell] = [*((error, "") for error in errors), *self.columns, *verdicts]
-        self._attributes = attributes_of(self.sensitive)
+        self._attributes = {**attributes_of(self.sensitive), **crossed}
 
     def figures(
         self,
@@ -255,7 +260,7 @@ class Judge:
         of_column: dict[str, NDArray[np.float64]] = {}
         for name, columns in self._attributes.items():
             # The values of numbers, and the places of classes, whose order says nothing.
-            s = self.sensitive[columns].to_numpy(dtype=float) @ np.arange(1.0, len(columns) + 1)
+            s = self._values[columns].to_numpy(dtype=float) @ np.arange(1.0, len(columns) + 1)
             # One test of all classes: one a class would find a link by chance in more than 5 % of runs.
             side = Side.of(s[rows], are_classes=len(columns) > 1)
             if len(self.y) > MOST_PERMUTED_ROWS:
@@ -317,11 +322,11 @@ class Judge:
         count = permutations_behind_floor(len(rows), n_permutations, has_weight=self.has_weight)
         # Rows are ranked by the first column where a measure takes several at once.
         permutations = {
-            column: self._orders(column, self.sensitive[column].to_numpy(dtype=float), rows, count)
-            for column in (self.sensitive.columns if n_permutations else ())
+            column: self._orders(column, self._values[column].to_numpy(dtype=float), rows, count)
+            for column in ({chosen[0] for _, chosen in self.columns.values()} if n_permutations else ())
         }
         for cell, (measure, chosen) in self.columns.items():
-            s = self.sensitive[chosen].to_numpy(dtype=float)[rows]
+            s = self._values[chosen].to_numpy(dtype=float)[rows]
             v = np.broadcast_to(s, (len(u), *s.shape))
             own = weight if measure.accepts_weights else None
             pairs = Pairs.of(u, v, own, groups, measure=measure)
@@ -380,13 +385,20 @@ def _null_of(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -> ND
     return np.stack(ways)
 
 
-def _columns(measures: Sequence[str], sensitive: Sequence[str]) -> dict[Cell, tuple[Measure, list[str]]]:
-    """Each measure and sensitive column, or all together, to the measure and the columns that it is of."""
+def _columns(
+    measures: Sequence[str], sensitive: Iterable[str], products: Mapping[str, pd.DataFrame]
+) -> dict[Cell, tuple[Measure, list[str]]]:
+    """Each measure and sensitive column, product or all together, to the measure and its columns."""
+    alone = [str(column) for column in sensitive]
+    of_each = {column: [column] for column in alone} | {
+        name: [*map(str, own)] for name, own in products.items()
+    }
     columns: dict[Cell, tuple[Measure, list[str]]] = {}
     for name in measures:
         measure = get_entry(REGISTRY, name, option="measure")
-        for column in sensitive:
-            columns[name, column] = (measure, [column])
-        if len(sensitive) > 1 and measure.multivariate:
-            columns[name, ""] = (measure, list(sensitive))
+        for column, own in of_each.items():
+            if len(own) == 1 or measure.multivariate:
+                columns[name, column] = (measure, own)
+        if len(alone) > 1 and measure.multivariate:
+            columns[name, ""] = (measure, alone)
     return columns

@@ -101,7 +101,7 @@ def cap_cost(
     )
     checks.finish()
     weight = np.ones(dataset.n_rows) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
-    column = sensitive or str(dataset.sensitive.columns[0])
+    column = str(dataset.sensitive.columns[0]) if sensitive is None else sensitive
     judge = Judge(dataset, objective=objective, loss=loss, measures=(measure,), random_state=random_state)
     cell, error = (measure, column), ("deviance" if loss.power else "mse", "")
     places = {"error": (error, VALUE), "dependence": (cell, VALUE), "floor": (cell, FLOOR)}

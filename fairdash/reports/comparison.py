@@ -22,6 +22,7 @@ from fairdash.evaluation import (
     trained_points,
     transfers_by_group,
 )
+from fairdash.evaluation.crossing import CROSS, TOGETHER
 from fairdash.evaluation.figures import VERDICT
 from fairdash.evaluation.result import SweepResult
 from fairdash.evaluation.verdict import is_link
@@ -112,8 +113,18 @@ class Comparison:
 
     @property
     def sensitive_called(self) -> str:
-        """Display name of the sensitive column."""
-        return self.called_column(self.sensitive)
+        """Display name of the sensitive column, the crossing or all together."""
+        if self.sensitive in self.result.sensitive:
+            return self.called_column(self.sensitive)
+        if self.sensitive == TOGETHER:
+            return " and ".join(map(self.called_column, attributes_of(self.result.sensitive)))
+        return CROSS.join(map(self.called_column, self.sensitive.split(CROSS)))
+
+    @property
+    def values_called(self) -> str:
+        """Display name of what has the values in view: the sensitive column, or cells of a crossing."""
+        is_cell = self.result.cells(self.sensitive) is not None
+        return f"{self.sensitive_called}, cell" if is_cell else self.sensitive_called
 
     @cached_property
     def classes_called(self) -> str:
@@ -142,7 +153,7 @@ class Comparison:
     @property
     def sensitive_axis(self) -> str:
         """Name and unit of the sensitive column, as an axis title."""
-        return label(self.sensitive_called, self.sensitive_unit)
+        return label(self.values_called, self.sensitive_unit)
 
     @property
     def points(self) -> tuple[ModelKey, ...]:
@@ -180,7 +191,7 @@ class Comparison:
 
     @cached_property
     def s(self) -> Array:
-        return self.result.sensitive[self.sensitive].to_numpy(dtype=float)
+        return self.result.values(self.sensitive)
 
     def called(self, point: ModelKey) -> str:
         """Return the short name of A or B, with its method if the methods differ."""
@@ -405,8 +416,8 @@ def parse_comparison(
     plan = result.sweep
     objective = plan.objective if objective is None else objective
     get_entry(result.paths, objective, option="objective")
-    columns = {str(column): column for column in result.sensitive.columns}
-    sensitive = get_entry(columns, next(iter(columns)) if sensitive is None else sensitive, option="column")
+    sensitive = next(iter(result.views)) if sensitive is None else sensitive
+    get_entry(result.views, sensitive, option="column")
     if set(plan.methods) == {STANDARD}:
         raise OptionError.of(
             "This run has trained no fair model, so there is nothing to compare",

@@ -69,7 +69,8 @@ class Front:
     Parameters
     ----------
     objective, sensitive
-        Id of the objective, and the sensitive column.
+        Id of the objective, and the sensitive column, a crossing or all together
+        (:attr:`fairdash.evaluation.result.SweepResult.views`).
     test, validation
         Means over the splits with standard errors, one row a method, stop and measure
         (:func:`fairdash.evaluation.summarise_splits`); `validation` may be empty.
@@ -108,15 +109,16 @@ class Front:
     def of(cls, result: SweepResult, *, objective: str, sensitive: str) -> Front:
         """Make a front from a run's result."""
         summarise = partial(summarise_splits, test_to_train=result.test_to_train)
-        path = of_sensitive(result.paths[objective], sensitive)
-        baselines = of_sensitive(result.baselines.get(objective, path.iloc[:0]), sensitive)
+        column = result.views.get(sensitive, sensitive)
+        path = of_sensitive(result.paths[objective], column)
+        baselines = of_sensitive(result.baselines.get(objective, path.iloc[:0]), column)
         summary = summarise(path)
         references, price = summary.iloc[:0], UNKNOWN
         if result.references is not None and not OBJECTIVES[objective].uses_target:
-            references = summarise(of_sensitive(result.references, sensitive))
+            references = summarise(of_sensitive(result.references, column))
             if result.price is not None:
                 price = mean_over_splits(result.price, test_to_train=result.test_to_train)
-        s = result.sensitive[sensitive].to_numpy(dtype=float)
+        s = result.values(sensitive)
         parts = [split.test for split in result.splits]
         return cls(
             objective=objective,

@@ -150,7 +150,7 @@ def who_pays(comparison: Comparison) -> str:
     up, down = moved.iloc[per_head.argmax()], moved.iloc[per_head.argmin()]
     parts = [
         f"{verb} by {with_unit(_short(abs(row['per_head'])), comparison.unit)} on average for "
-        f"{comparison.sensitive_called} {span(row['s_low'], row['s_high'])}"
+        f"{comparison.values_called} {span(row['s_low'], row['s_high'])}"
         for verb, row, moves in (
             ("rise", up, up["per_head"] > little),
             ("fall", down, down["per_head"] < -little),

@@ -17,6 +17,7 @@ from fairdash.dependence import REGISTRY
 from fairdash.dependence.omnibus import COMPONENTS
 from fairdash.errors import FairdashError
 from fairdash.evaluation.confirmation import Confirmation
+from fairdash.evaluation.crossing import CROSS
 from fairdash.evaluation.figures import ERRORS, VALUE, VERDICT, Cell, untidy
 from fairdash.runs.confirmations import CONFIRMATIONS, OPENED
 from fairdash.runs.log import LOG, LOG_FILES, Event
@@ -237,6 +238,8 @@ class _Result:
         require({"mse", "rmse"} <= errors <= {*ERRORS}, "an error is missing")
         require(len({*cells}) == len(cells), "a measure appears twice")
         first = next(iter(of_column.values()), set())
+        crossed = {each for each in of_column.keys() - set(self.about.sensitive) if CROSS in each}
+        require(all(of_column.pop(each) <= first for each in crossed), "a crossing has other measures")
         require(
             set(of_column) == set(self.about.sensitive) and all(each == first for each in of_column.values()),
             "its measures are missing or differ between columns",

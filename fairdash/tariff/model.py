@@ -158,8 +158,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
     Missing cells are a separate level if the column has some in training. Levels are text: 3, 3.0 and "3" are
     the same level. Levels not seen in training get the base, and :meth:`predict` warns of them.
 
-    The penalties treat each of several sensitive features by itself, so a link with their combination may
-    remain.
+    ``"pearson"`` treats each of several sensitive features by itself, so a link with their combination may
+    remain. ``"jdcov"`` sees up to three together, ``"ccdcov"`` all, and the other penalties every two.
 
     With fixed factors, no λ leads to one flat premium. A large λ leads to a base times the fixed factors if
     these do not follow s. If they do, the other factors offset the link as far as they can. Fixed factors can

@@ -23,6 +23,8 @@ FAIR_TARIFF = "fair_tariff"
 #: The fair method where none is named: as fair as the adversarial ones at the same error, by measures that
 #: are not its own, and quickest (docs/training.md).
 DEFAULT_METHOD = "hgr_spline"
+#: More attributes than anybody has: such a method sees all of them together.
+ALL = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +45,8 @@ class Method:
         Where the method was published.
     multivariate
         Whether it takes several sensitive columns at once.
-    sees_pairs
-        Whether its penalty sees a link with two sensitive columns together where neither alone has one.
+    together
+        How many sensitive attributes its penalty sees together, where none of them alone has a link.
     adversarial
         Whether its penalty trains networks of its own, whose settings then matter.
     selection_measure
@@ -61,7 +63,7 @@ class Method:
     penalty: str | None
     source: str
     multivariate: bool = True
-    sees_pairs: bool = False
+    together: int = 1
     adversarial: bool = False
     selection_measure: str = "hgr_spline"
     rows_a_step: int = 0
@@ -89,6 +91,7 @@ METHODS: Mapping[str, Method] = by_id(
         meaning="Learns predictions in which an adversary finds no link to the sensitive attribute.",
         penalty="fairdash.training.penalties.adversarial:HGRPenalty",
         adversarial=True,
+        together=ALL,
         source="Grari et al., supplement, Algorithm “Fair HGR NN”",
     ),
     Method(
@@ -97,7 +100,7 @@ METHODS: Mapping[str, Method] = by_id(
         meaning="Lowers the strongest correlation between smooth functions of prediction and sensitive "
         "attribute. Needs no adversary.",
         penalty="fairdash.training.penalties.closed_forms:SplineHGRPenalty",
-        sees_pairs=True,
+        together=2,
         source="fairdash; first canonical correlation (Hotelling 1936) of smooth functions, as a "
         "lower bound of HGR",
         selection_measure="hgr_kde_scores",
@@ -108,7 +111,7 @@ METHODS: Mapping[str, Method] = by_id(
         meaning="Lowers all correlations between smooth functions of both, not only the strongest, on large "
         "batches. Needs no adversary.",
         penalty="fairdash.training.penalties.closed_forms:CanonicalPenalty",
-        sees_pairs=True,
+        together=2,
         source="fairdash; sum of squared canonical correlations (Pillai 1955) of smooth functions, "
         "the smooth part of χ² (Lancaster 1958)",
         selection_measure="hgr_kde_scores",
@@ -120,6 +123,7 @@ METHODS: Mapping[str, Method] = by_id(
         meaning="Learns predictions in which an adversary finds no dependence (χ²). Strong links count most.",
         penalty="fairdash.training.penalties.adversarial:Chi2Penalty",
         adversarial=True,
+        together=ALL,
         source="Grari et al., Algorithm 1, and supplement, Algorithm “Fair χ² NN”",
     ),
     Method(
@@ -139,8 +143,65 @@ METHODS: Mapping[str, Method] = by_id(
         "attribute.",
         penalty="fairdash.training.penalties.adversarial:MINEPenalty",
         adversarial=True,
+        together=ALL,
         source="Belghazi et al. 2018, “Mutual information neural estimation”; baseline “Fair MINE "
         "NN” of Grari et al.",
+    ),
+    Method(
+        id="jdcov",
+        title="Fair joint distance network",
+        meaning="Lowers the distance covariance with each sensitive attribute and with their combinations. "
+        "Needs no adversary.",
+        penalty="fairdash.training.penalties.joint:JointDistancePenalty",
+        together=3,
+        source="Lee, Antonio, Avanzi, Marchi and Zhou (2025), arXiv 2509.08163: JdCov",
+    ),
+    Method(
+        id="ccdcov",
+        title="Fair distance network",
+        meaning="Lowers the distance covariance with all sensitive attributes as one vector. Needs no "
+        "adversary.",
+        penalty="fairdash.training.penalties.joint:ConcatenatedDistancePenalty",
+        together=ALL,
+        source="Lee, Antonio, Avanzi, Marchi and Zhou (2025), arXiv 2509.08163: CCdCov",
+    ),
+    Method(
+        id="gedi",
+        title="Fair GeDI network",
+        meaning="Lowers the coefficients of a cubic of the sensitive attribute fitted to the predictions.",
+        penalty="fairdash.training.penalties.rivals:GeDIPenalty",
+        source="Giuliani, Misino and Lombardi 2023, “Generalized disparate impact for configurable fairness "
+        "solutions in ML”",
+        multivariate=False,
+    ),
+    Method(
+        id="gdp",
+        title="Fair averages network",
+        meaning="Lowers the mean distance between the predictions' average at each value of the sensitive "
+        "attribute and their overall average.",
+        penalty="fairdash.training.penalties.rivals:GDPPenalty",
+        source="Jiang et al. 2022, “Generalized demographic parity for group fairness”",
+        multivariate=False,
+    ),
+    Method(
+        id="eipm",
+        title="Fair MMD network",
+        meaning="Lowers the mean distance between the predictions' distribution at each value of the "
+        "sensitive attribute and their overall distribution.",
+        penalty="fairdash.training.penalties.rivals:EIPMPenalty",
+        source="Kong, Kim and Kim 2025, “Fair representation learning for continuous sensitive attributes "
+        "using expectation of integral probability metrics” (FREM), of the prediction instead of a "
+        "representation",
+        multivariate=False,
+    ),
+    Method(
+        id="hsic",
+        title="Fair HSIC network",
+        meaning="Lowers the covariances of the predictions with smooth functions of the sensitive attribute, "
+        "summed by a kernel.",
+        penalty="fairdash.training.penalties.rivals:HSICPenalty",
+        source="Pérez-Suay et al. 2017, “Fair kernel learning”: HSIC with a linear kernel of the predictions",
+        multivariate=False,
     ),
     Method(
         id="pearson",
@@ -160,7 +221,7 @@ PATHS: Mapping[str, Method] = MappingProxyType(
             meaning="Multiplies relativities and can be filed as a table. As λ grows, it changes from "
             "a GLM to one flat premium.",
             penalty=None,
-            sees_pairs=True,
+            together=2,
             source="fairdash",
         ),
     }
@@ -238,13 +299,13 @@ THE_STANDARD = ModelKey(STANDARD, 0.0)
 def apart_in_words(method: str, n_attributes: int) -> str:
     """Say which links with combinations of attributes a method of :data:`PATHS` may leave; "" for none.
 
-    An adversary sees all attributes at once. Smooth functions see every two, and the others each by itself.
+    An adversary sees all attributes at once. Smooth functions see every two, and others each by itself.
     """
     found = PATHS[method]
-    combined = n_attributes > 1 + found.sees_pairs
-    if not combined or found.adversarial or method == STANDARD:
+    if n_attributes <= found.together or method == STANDARD:
         return ""
-    seen = "two attributes at a time" if found.sees_pairs else "each sensitive attribute by itself"
+    words = {1: "each sensitive attribute by itself", 2: "two attributes at a time"}
+    seen = words.get(found.together, f"{found.together} attributes at a time")
     return (
         f"“{found.title}” treats {seen}, so a link with their combination may remain. Audit the price along "
         "all of them. A repair (FairPostprocessor) removes the link of a number and classes together."

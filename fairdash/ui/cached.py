@@ -196,7 +196,7 @@ def _cap_cost(
         objective=comparison.objective,
         loss=comparison.plan.settings.loss_function,
         measure=comparison.measure,
-        sensitive=comparison.sensitive,
+        sensitive=comparison.result.views[comparison.sensitive],
         random_state=comparison.plan.random_state,
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.metrics import mean_poisson_deviance
 
@@ -43,8 +42,7 @@ def test_every_figure_is_that_of_test_rows_before_and_after():
     assert table.index.tolist() == [BEFORE, AFTER]
     y, w, s = (each.to_numpy() for each in (dataset.target, dataset.weight, dataset.sensitive["age"]))
     today = dataset.prediction.to_numpy()
-    found, means = {BEFORE: [], AFTER: []}, {BEFORE: [], AFTER: []}
-    tenth = pd.qcut(s, 10, labels=False)
+    found = {BEFORE: [], AFTER: []}
     for j, split in enumerate(splits):
         rows = split.test
         brought = today[rows] * (w[rows] @ premiums[j, rows]) / (w[rows] @ today[rows])
@@ -53,23 +51,12 @@ def test_every_figure_is_that_of_test_rows_before_and_after():
         for name, each in ((BEFORE, premiums[j, rows]), (AFTER, capped.premiums)):
             deviances = [mean_poisson_deviance(y[rows], p, sample_weight=w[rows]) for p in (each, flat)]
             beyond = np.abs(each / brought - 1) > 0.15 + 1e-9
-            found[name].append(
-                {
-                    "error": deviances[0] / deviances[1],
-                    "dependence": fd.measure("hgr_spline", each, s[rows], sample_weight=w[rows]),
-                    "changed": np.average(beyond, weights=w[rows]),
-                    "mean": np.average(each, weights=w[rows]),
-                }
-            )
-            sums = [np.bincount(tenth[rows], weights=part) for part in (w[rows] * each, w[rows])]
-            means[name].append(sums[0] / sums[1])
+            link = fd.measure("hgr_spline", each, s[rows], sample_weight=w[rows])
+            found[name].append([deviances[0] / deviances[1], link, np.average(beyond, weights=w[rows])])
     for name in (BEFORE, AFTER):
-        expected = pd.DataFrame(found[name]).mean()
-        expected["gap"] = np.ptp(np.mean(means[name], axis=0)) / expected.pop("mean")
-        assert table.loc[name, list(expected.index)].to_dict() == pytest.approx(expected.to_dict(), rel=1e-9)
+        own = table.loc[name, ["error", "dependence", "changed"]]
+        assert own.tolist() == pytest.approx(np.mean(found[name], axis=0), rel=1e-9)
         assert 0 < table.loc[name, "floor"] < 0.5
-        # Averages of 24 rows differ by chance.
-        assert 0.2 < table.loc[name, "gap_floor"] < 0.6
     # Held to a price that follows age, what did not follow it does; and nobody is beyond the cap any more.
     assert table.loc[BEFORE, "changed"] > 0.4
     assert table.loc[AFTER, "changed"] == 0
@@ -78,15 +65,6 @@ def test_every_figure_is_that_of_test_rows_before_and_after():
     assert table.loc[AFTER, "gap"] > 1.5 * table.loc[AFTER, "gap_floor"]
     assert table.loc[AFTER, ["at_lower", "at_upper"]].sum() > 0.4
     assert np.isnan(table.loc[BEFORE, "level"])
-
-
-def test_the_price_of_today_may_stand_at_another_level():
-    dataset, premiums, splits = portfolio(400)
-    table = cap_cost(dataset, premiums, splits, max_change=0.1, n_permutations=20)
-    dear = replace(dataset, prediction=3 * dataset.prediction)
-    other = cap_cost(dear, premiums, splits, max_change=0.1, n_permutations=20)
-    assert other["brought"].tolist() == pytest.approx((table["brought"] / 3).tolist())
-    pd.testing.assert_frame_equal(other.drop(columns="brought"), table.drop(columns="brought"))
 
 
 def test_a_cap_that_nobody_reaches_costs_nothing():

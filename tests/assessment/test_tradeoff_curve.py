@@ -60,18 +60,6 @@ def _judged(n_splits=2, diverged=(), objective="demographic_parity"):
     return dataset, splits, members, predictions, frame, path
 
 
-@pytest.mark.parametrize("objective", ["demographic_parity", "equalized_residuals"])
-def test_at_trained_weights_the_path_is_the_frame(objective):
-    *_, frame, path = _judged(objective=objective)
-    frame, path = wide(frame), wide(path)
-    floors = [f"{id}_floor" for id in MEASURES]
-    at, columns = ["lam", "split", "part"], ["n", "mse", "rmse", *MEASURES, *floors]
-    trained = path[path["share"] == 0].set_index(at)[columns].sort_index()
-    own = frame.set_index(at)[columns].loc[trained.index]
-    assert own.loc[own.index.get_level_values("part") == "validation", floors].isna().all(axis=None)
-    pd.testing.assert_frame_equal(trained, own, check_exact=True, check_dtype=False)
-
-
 def test_a_blend_is_a_predictor_judged_by_its_own_predictions():
     dataset, splits, members, predictions, _, path = _judged()
     path = wide(path)

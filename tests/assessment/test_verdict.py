@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.dependence import REGISTRY
-from fairdash.dependence.api import Estimator, Pairs
 from fairdash.dependence.omnibus import COMPONENTS, permuted_values
 from fairdash.evaluation import (
     assess_curve,
     assess_predictions,
-    corrected_standard_error,
     of_sensitive,
-    summarise_splits,
     wide,
 )
-from fairdash.evaluation.assess import _null_of
 from fairdash.evaluation.verdict import edge_and_p, is_link, part_permutations, verdict_on
 from fairdash.training.splits import random_splits
 from fairdash.utils.seeds import Stream, seed_of
@@ -119,45 +112,6 @@ def test_models_that_diverged_are_left_out_of_the_test():
     pd.testing.assert_frame_equal(*both)
 
 
-def rare(n=300, *, rows, seed=0):
-    """A column that is 1 in some rows alone, and a prediction that follows it."""
-    rng = np.random.default_rng(seed)
-    s = np.isin(np.arange(n), rows).astype(float)
-    return dataset_of({"x": s}, {"y": rng.normal(size=n)}, {"s": s}), s + 0.1 * rng.normal(size=n)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_splits_in_which_s_has_one_value_are_left_out_of_the_test(weighted):
-    splits = random_splits(300, n_splits=3, random_state=0)
-    only_first, elsewhere = (np.setdiff1d(splits[k].test, splits[1].test) for k in (0, 2))
-    data, u = rare(rows=[*only_first[:6], *elsewhere[:6]])
-    if weighted:
-        data = replace(data, weight=pd.Series(np.random.default_rng(2).uniform(1, 2, 300), name="w"))
-    members = pd.DataFrame({"method": "standard", "lam": 0.0, "split": range(3), "diverged": False})
-    measures = ("pearson", "hgr_spline")
-    rows = rows_of(data, np.tile(u, (3, 1)), members, splits, measures=measures)
-    frame = wide(rows)
-    test = frame[frame["part"] == "test"].set_index("split")
-    for name in measures:
-        own = [name, f"{name}_floor", f"{name}_floor_q95"]
-        assert test.loc[1, own].isna().all()
-        assert (test.loc[[0, 2], name] > 0.5).all()
-        assert test[f"{name}_p"].eq(1 / 40).all()
-    summary = wide(summarise_splits(rows)).set_index("part")
-    assert summary.loc["test", "pearson"] == pytest.approx(test.loc[[0, 2], "pearson"].mean())
-    ratio = len(splits[0].test) / len(splits[0].train)
-    of_two = corrected_standard_error(test.loc[[0, 2], "pearson"].var(), n_splits=2, test_to_train=ratio)
-    assert summary.loc["test", "pearson_se"] == pytest.approx(of_two)
-    # The split is left out of the verdict too, and a constant prediction is no such case.
-    kept = members.iloc[[0, 2]].assign(split=[0, 1])
-    alone = frame_of(data, np.tile(u, (2, 1)), kept, (splits[0], splits[2]), measures=measures)
-    own = [f"verdict{end}" for end in ("_p", "_by", "_value", "_edge")]
-    at_hand = alone.query("part == 'test'")[own].iloc[0]
-    pd.testing.assert_series_equal(test.loc[0, own], at_hand, check_names=False)
-    constant = frame_of(data, np.ones((3, 300)), members, splits).query("part == 'test'")
-    assert constant["pearson"].tolist()[::2] == [0.0, 0.0]
-
-
 def test_predictions_that_are_constant_but_for_rounding_have_no_dependence():
     for measure in ("hgr_kde", "hgr_rdc", "fairquant"):
         data, u = table(0.9, spread=1e-8)
@@ -240,30 +194,6 @@ def test_the_verdict_of_a_split_is_that_of_its_table():
     assert "verdict_p" not in assessed(data, u, n_splits=1, n_permutations=0)
 
 
-def test_a_blends_verdict_is_nearly_that_of_its_own_shuffles():
-    data, predictions, members, splits = several((0.6, 0.1), splits=2)
-    data = replace(data, sensitive=data.sensitive[["s"]].copy())
-    members = members.assign(method=np.where(members["lam"] == 0, "standard", "hgr_nn"))
-    rows = rows_of(data, predictions, members, splits, n_permutations=19)
-    options = {"objective": "demographic_parity", "measures": ("pearson",)}
-    path, frame = wide(assess_curve(data, predictions, rows, members, splits, **options)), wide(rows)
-    test = path[path["part"] == "test"]
-    blended = test[test["share"] > 0].drop_duplicates("lam")
-    assert len(blended) == 4
-    assert path.loc[path["part"] == "validation", "verdict_p"].isna().all()
-    trained, own = [], members[members["method"] == "standard"]
-    for share in blended["share"]:
-        mixed = np.tile((1 - share) * predictions[0] + share * predictions[1], (2, 1))
-        found = frame_of(data, mixed, own, splits, n_permutations=19)
-        trained.append(found["verdict_p"].max())
-    assert (blended["verdict_by"] % 1 == 0).all()
-    assert (blended["verdict_value"] > 0).all()
-    assert blended["verdict_p"].to_numpy() == pytest.approx(np.array(trained), abs=0.12)
-    ends = test[test["share"] == 0].drop_duplicates("lam").set_index("lam")["verdict_p"]
-    own = frame[frame["part"] == "test"].drop_duplicates("lam").set_index("lam")["verdict_p"]
-    pd.testing.assert_series_equal(ends, own)
-
-
 def test_tables_of_many_rows_have_signs_instead_of_shuffles(monkeypatch):
     data, predictions, members, splits = several((0.0, 0.4), n=600)
     shuffled = frame_of(data, predictions, members, splits, n_permutations=19)
@@ -273,33 +203,3 @@ def test_tables_of_many_rows_have_signs_instead_of_shuffles(monkeypatch):
         found = frame.query("part == 'test'").groupby("lam")["verdict[s]_p"].first()
         assert found[1] <= 0.03 < 0.05 < found[0]
     assert not shuffled["verdict[s]_p"].equals(signed["verdict[s]_p"])
-
-
-RANKS = [one.id for one in REGISTRY.values() if one.rank_based and one.quick and not one.on_request]
-
-
-def pairs_of(measure, *, weighted: bool) -> tuple[Pairs, np.ndarray]:
-    """Three models of one s: without ties, skewed without ties, and with a dozen values."""
-    rng, n = np.random.default_rng(0), 200
-    s, plain = np.round(rng.normal(size=n), 1), rng.normal(size=n)
-    u = np.stack([plain, np.exp(2 * rng.normal(size=n)), np.round(2 * plain)])
-    weighted = weighted and measure.accepts_weights
-    weight = np.broadcast_to(rng.uniform(0.1, 1, n), u.shape) if weighted else None
-    orders = np.array([rng.permutation(n) for _ in range(60)])
-    return Pairs(u, np.broadcast_to(s, u.shape), weight), orders
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("id", RANKS)
-def test_its_law_is_that_of_each_model(id, weighted):
-    estimator = Estimator(REGISTRY[id], random_state=0)
-    pairs, orders = pairs_of(estimator.measure, weighted=weighted)
-    shared, own = _null_of(estimator, pairs, orders), estimator.null(pairs, orders)
-    assert shared.shape == own.shape
-    # The first model's own, and that of the model with ties.
-    assert shared[:, [0, 2]] == pytest.approx(own[:, [0, 2]], abs=1e-12)
-    if weighted and pairs.weight is not None:
-        assert shared[0] == pytest.approx(own[0], abs=1e-12), "the weight stays with u: each model's own law"
-    assert (shared[-1, 1] == shared[-1, 0]).all()
-    noise = np.hypot(shared[-1, 1].std(), own[-1, 1].std()) / np.sqrt(len(orders))
-    assert abs(shared[-1, 1].mean() - own[-1, 1].mean()) <= 4 * noise + 1e-12

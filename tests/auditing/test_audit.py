@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose
 
 import fairdash as fd
 from fairdash.auditing.audit import carry_out
-from fairdash.auditing.plan import QUESTIONS, AuditPlan, columns_of
-from fairdash.errors import Cancelled, DataError, FairdashError, OptionError
+from fairdash.auditing.plan import AuditPlan, columns_of
+from fairdash.errors import Cancelled, DataError, OptionError
 from tests.tiers import few
 
 ROLES = {"price": "premium", "sensitive": "age", "exposure": "years", "outcome": "claims"}
@@ -27,17 +27,6 @@ def policies(n: int = 800, *, slope: float = 0.1, seed: int = 0, noise: float = 
     frame = pd.DataFrame({"premium": price, "age": 45 + 12 * z, "zone": zone})
     frame["years"] = rng.integers(1, 4, n).astype(float)
     return frame.assign(claims=price * rng.gamma(2, 0.5, n), new=price * (1 - 0.05 * z))
-
-
-def test_a_price_that_follows_age_is_shown_above(whole):
-    first = whole.verdicts.iloc[0]
-    columns = "question criterion value ci_low ci_high p_value p_any_link verdict"
-    assert list(whole.verdicts) == columns.split()
-    assert (whole.verdict, first["criterion"]) == ("above", "independence")
-    # The tails' means of a straight line are 2 × 2.063 standard deviations apart; the mean price is 1.1 × 300.
-    assert first["ci_low"] < 0.1 * 4.125 / 1.1 < first["ci_high"]
-    assert [each.question for each in whole.answers] == list(QUESTIONS)
-    assert "“age”" in whole.answers[0].sentence
 
 
 def test_a_price_that_does_not_is_shown_below_and_few_rows_decide_nothing():
@@ -54,6 +43,8 @@ def test_only_what_is_asked_is_answered_and_what_is_missing_switches_off_what_ne
     said = {each.question: each.text for each in result.answers}
     assert set(said) == {1, 2, 4, 5}
     assert ("controls" in said[4], "outcome" in said[5]) == (True, True)
+    columns = "question criterion value ci_low ci_high p_value p_any_link verdict"
+    assert list(result.verdicts) == columns.split()
     assert result.verdicts["verdict"][1:].eq("none").all()
 
 
@@ -70,7 +61,7 @@ def test_point_values_are_those_of_rows_repeated_by_integer_weights():
     frame = policies(900).assign(policy=range(900))
     # Without features question 6 gives its share of the variance alone, and learns no model.
     asked = {"candidate": "new", "controls": ["zone"], "features": [], "groups": "policy"}
-    asked["questions"] = [1, 3, 5, 6, 10]
+    asked["questions"] = [1, 3, 5, 6, 7, 10]
     repeated = frame.loc[frame.index.repeat(frame["years"].astype(int))].assign(years=1.0)
     both = fd.audit(frame, **ROLES, **asked), fd.audit(repeated, **(ROLES | {"exposure": None}), **asked)
     names = ["gap", "earned", "left", "gap_s10_s90", "typical_gap", "share_of_variance", "gini"]
@@ -79,6 +70,7 @@ def test_point_values_are_those_of_rows_repeated_by_integer_weights():
             each.curve[["at", "value"]],
             each.verdicts["value"][:1],
             each.measures.set_index("measure")["value"][names],
+            each.tables["money_along_s"][["exposure", "price", "per_head", "total"]],
             *(
                 each.tables[name].drop(columns="rows", errors="ignore")[-1:]
                 for name in ("lorenz", "double_lift")
@@ -117,14 +109,6 @@ def test_what_seems_to_be_a_sum_is_remarked_and_losses_below_zero_are_counted():
         assert all(part in notes for part in ["among the totals", *below])
 
 
-def test_few_values_are_levels():
-    frame = policies(1000).assign(age=lambda table: (table["age"] > 45) + 2 * (table["age"] > 60))
-    result = fd.audit(frame, price="premium", sensitive="age", exposure="years", questions=[1])
-    assert set(result.curve["kind"]) <= {"level", "below", "above"}
-    means = frame.groupby("age").apply(lambda each: np.average(each["premium"], weights=each["years"]))
-    assert_allclose(result.curve["value"], means[result.curve["at"]], rtol=1e-6)
-
-
 def test_halves_that_are_too_small_choose_no_points():
     frame = policies(100).assign(age=np.arange(100) % 3.0)
     result = fd.audit(frame, price="premium", sensitive="age", outcome="claims", questions=[1, 2, 3])
@@ -133,19 +117,9 @@ def test_halves_that_are_too_small_choose_no_points():
     assert any("too few rows" in note for note in result.notes)
 
 
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda rng, n: np.where(rng.random(n) < 0.6, 0, rng.lognormal(size=n)),
-        lambda rng, n: rng.lognormal(sigma=2, size=n),
-        lambda rng, n: 1e12 + 1e3 * rng.normal(size=n),
-        lambda rng, n: 1e-12 * rng.normal(size=n),
-        lambda rng, n: rng.integers(0, 2, n),
-    ],
-    ids=["zeros", "lognormal", "huge", "tiny", "two"],
-)
-def test_attributes_of_any_shape(draw):
-    s = draw(np.random.default_rng(0), 400)
+@pytest.mark.parametrize(("least", "unit"), [(1e12, 1e3), (0, 1e-12)])
+def test_attributes_of_any_size(least, unit):
+    s = least + unit * np.random.default_rng(0).normal(size=400)
     result = fd.audit(policies(400).assign(age=s), **ROLES, controls=["zone"], questions=[1, 4, 5])
     found = result.verdicts
     assert found["p_value"].between(0, 1, inclusive="right").all()
@@ -204,23 +178,6 @@ def test_rows_with_missing_cells_are_left_out_and_counted():
     )
 
 
-def test_what_was_saved_is_the_same_bytes_twice_and_can_be_loaded(whole, tmp_path):
-    loaded = type(whole).load(whole.save(tmp_path / "one"))
-    loaded.save(tmp_path / "two")
-    one, two = (
-        {file.name: file.read_bytes() for file in (tmp_path / each).iterdir()} for each in ("one", "two")
-    )
-    assert {"audit.json", "verdicts.csv", "curve.csv", "bias_surface.csv", "lorenz.csv"} <= one.keys()
-    assert one == two
-    assert json.loads(one["audit.json"]) == whole.to_dict()
-    for each in (loaded, type(whole).load(whole.save(tmp_path / "one.zip"))):
-        assert (each.to_dict(), each.plan) == (whole.to_dict(), whole.plan)
-        for name, table in whole.tables.items():
-            pd.testing.assert_frame_equal(each.tables[name], table.reset_index(drop=True))
-    with pytest.raises(FairdashError, match="can't be read"):
-        type(whole).load(tmp_path / "gone")
-
-
 def test_progress_is_told_and_may_stop_it():
     told = []
     columns = columns_of("premium", "age", outcome="claims", controls=["zone"])
@@ -242,36 +199,28 @@ def by_area(n: int = 800, *, areas: int, seed: int = 0) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     area, share = rng.integers(0, areas, n), rng.beta(2, 5, areas)
     price = 300 * np.exp(share[area] + 0.2 * rng.normal(size=n))
-    frame = pd.DataFrame({"price": price, "share": share[area], "area": "a" + pd.Series(area).astype(str)})
-    east, south = rng.integers(0, 5, (2, n))
-    together = east * south + east / 7
-    return frame.assign(east=east.astype(str), south=south.astype(str), together=together, country="one")
+    return pd.DataFrame({"price": price, "share": share[area], "area": "a" + pd.Series(area).astype(str)})
 
 
 @pytest.mark.parametrize(
     ("areas", "controls", "more"),
     [
-        (40, ["area"], {}),
         (8, ["area"], {}),
         (300, ["area"], {}),  # hardly an area has rows for a mean of its own
         (80, ["area"], {"area": lambda frame: frame["area"].str[1:].astype(int)}),  # a post code
-        (40, ["area", "country"], {}),
         (40, ["number"], {"number": lambda frame: 2 * frame["share"]}),
         (40, ["area"], {"share": lambda frame: frame["share"] + 1e-5 * np.arange(len(frame)) / len(frame)}),
         (40, ["area"], {"share": lambda frame: np.where(frame["share"] > 0.4, "high", "low")}),
-        (40, ["east", "south"], {"share": lambda frame: frame["together"]}),
     ],
 )
-@pytest.mark.parametrize("criterion", few(["independence", "conditional_independence"], "independence"))
-def test_factors_that_determine_the_attribute_are_said_and_end_no_audit(areas, controls, more, criterion):
+def test_factors_that_determine_the_attribute_are_said_and_end_no_audit(areas, controls, more):
     frame = by_area(areas=areas).assign(**more)
     columns = {"price": "price", "sensitive": "share", "controls": controls, "features": controls}
-    result = fd.audit(frame, **columns, criterion=criterion, questions=[1, 4, 9])
+    result = fd.audit(frame, **columns, criterion="conditional_independence", questions=[1, 4, 9])
     answers = {each.question: each.text for each in result.answers}
     assert set(answers) == {1, 4, 9}
     assert answers[4].startswith("The legitimate factors (controls) determine “share”")
     found = result.verdicts.set_index("criterion").loc["conditional_independence"]
     assert (found["verdict"], np.isnan(found["value"])) == ("undecided", True)
-    if criterion == "conditional_independence":
-        assert result.verdict == "undecided"
-        assert result.in_words == "“Independence among equals” has no answer: see question 4."
+    assert result.verdict == "undecided"
+    assert result.in_words == "“Independence among equals” has no answer: see question 4."

@@ -9,12 +9,9 @@ from scipy.stats import t as student
 
 import fairdash as fd
 from fairdash.auditing.evidence import AuditResult
-from fairdash.auditing.filing.report import blocks_of
 from fairdash.auditing.table import AuditTable
 from fairdash.errors import DataError
 from fairdash.evaluation.classes import by_group
-from fairdash.figures.audit import audit_figure
-from fairdash.figures.theme import LIGHT
 from tests.auditing.test_audit import ROLES, policies
 from tests.tiers import few
 
@@ -52,20 +49,6 @@ def regions() -> AuditResult:
     return along("region", controls=["zone"], candidate="new", questions=QUICK)
 
 
-def test_an_audit_of_regions_says_which_were_taken_together(regions: AuditResult) -> None:
-    tables, names = regions.tables, ["A", "B", "C", "D", "E", "all others"]
-    # With the models of questions 6 and 8: tests/browser/test_classes.py.
-    assert tuple(each.question for each in regions.answers) == QUICK
-    assert "direction" not in set(regions.measures["measure"])
-    assert (regions.verdict, regions.curve["class"].tolist()) == ("above", names)
-    assert any("“F”, “G” are merged into “all others”" in note for note in regions.notes)
-    assert regions.curve["value"].idxmax() == names.index("C")
-    assert "“C” +" in regions.answers[0].text
-    assert set(tables["bridge_points"]["to"]) == {"C"}
-    assert (len(tables["class_pairs"]), set(tables["change_along_s"]["class"])) == (15, set(names))
-    assert min(tables[name]["rows"].min() for name in ("classes", "actual_to_expected")) >= 20
-
-
 def test_its_means_are_those_of_the_classes(regions: AuditResult) -> None:
     own = AuditTable.of(frame(), regions.plan.columns)
     each = by_group(own.price, own.sensitive.astype(int), own.classes, own.weight)
@@ -74,19 +57,6 @@ def test_its_means_are_those_of_the_classes(regions: AuditResult) -> None:
     assert set(own.s_for_tests) == set(own.classes)
     gap = float(regions.verdicts["value"].iloc[0])
     assert gap == pytest.approx(np.ptp(each["mean"]) / own.mean_price, rel=1e-9)
-
-
-def test_names_stand_in_its_figures_and_its_evidence(regions: AuditResult, tmp_path) -> None:
-    names = regions.curve["class"].tolist()
-    (figure, _) = audit_figure("curve", regions.curve, regions.view, theme=LIGHT)
-    assert list(figure.layout.xaxis.ticktext) == names
-    (bars, _) = audit_figure("classes", regions.tables["classes"], regions.view, theme=LIGHT)
-    assert bars.data[0].y[0].startswith("A · ")
-    assert list(blocks_of(regions.tables, regions, theme=LIGHT))
-    again = AuditResult.load(regions.save(tmp_path / "evidence.zip"))
-    assert again.to_dict() == regions.to_dict()
-    moved = regions.compare(again)
-    assert (moved.since.has_moved, moved.tables["moved_curve"]["class"].tolist()) == (False, names)
 
 
 def test_classes_of_too_few_rows_and_numbers_as_text_are_refused() -> None:
@@ -131,20 +101,3 @@ def test_verdicts_on_classes_are_seldom_false(gap: float) -> None:
         found = fd.audit(table, price="price", sensitive="region", questions=[1], max_gap=0.1)
         false += found.verdict in ({"above"} if gap == 0 else {"above", "below"})
     assert false <= 5
-
-
-def test_two_attributes_are_crossed_and_small_cells_are_one() -> None:
-    table = frame(1_200)
-    table.loc[table["sex"] == "M", "premium"] *= 1 + 0.006 * (table["age"] - table["age"].mean())
-    found = along("age", table, sensitive=["age", "sex"], questions=(2,))
-    crossed = found.tables["crossed"]
-    assert (crossed["rows"] >= 20).all()
-    assert (crossed["rows"].sum(), set(crossed["group"])) == (found.n, {"F", "M"})
-    assert "crossed" in found.answers[1].tables
-    assert "Across the" in found.answers[1].text
-    (figure, _) = audit_figure("crossed", crossed, found.view, theme=LIGHT)
-    assert any(each.name == "sex: F" for each in figure.data)
-    assert "crossed" not in found.others[0].tables
-    few_men = table.assign(sex=np.where(np.arange(len(table)) < 60, "M", "F"))
-    merged = along("age", few_men, sensitive=["age", "sex"], questions=(2,))
-    assert "merged into “all others”" in merged.answers[1].text

@@ -81,16 +81,3 @@ def test_classes_crossings_and_probabilities_reach_the_filing(name, tmp_path, ca
     assert found.plan.columns.sensitive == columns[0]
     assert said.get(name, "classes") in found.tables
     assert columns[0] in out.with_suffix(".html").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        (["--price", "prize"], "price"),
-        (["--criterion", "sufficiency"], "without outcome"),
-        (["--max-gap", "500%"], "not a share of the mean price"),
-    ],
-)
-def test_bad_input_is_2(more, words, table, capsys):
-    assert main(["audit", str(table), *COLUMNS, *more]) == 2
-    assert words in capsys.readouterr().err

@@ -287,7 +287,8 @@ def test_what_moved_is_the_difference_of_both(result, tmp_path):
     assert ((moved["ci_low"] < 0) & (moved["ci_high"] > 0)).all()
     assert "Both audits use the same rows" in same.since.sentence
     again = fd.AuditResult.load(same.save(tmp_path / "again.zip"))
-    assert again.to_zip() == same.to_zip()
+    in_folder = fd.AuditResult.load(same.save(tmp_path / "folder"))
+    assert again.to_zip() == in_folder.to_zip() == same.to_zip()
     other = fd.audit(policies(150), price="premium", sensitive="claims", questions=[1])
     with pytest.raises(OptionError, match="same sensitive attribute"):
         result.compare(other)

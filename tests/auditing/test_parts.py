@@ -7,11 +7,9 @@ import pandas as pd
 import pytest
 from scipy.stats import chisquare
 
-import fairdash as fd
 from benchmarks.folds import draw
 from fairdash.__main__ import main
 from fairdash.auditing.plan import columns_of
-from fairdash.auditing.questions.attribution import drivers_of
 from fairdash.auditing.table import AuditTable
 from tests.auditing.test_audit import policies
 
@@ -29,17 +27,6 @@ def premiums(n: int = 800, *, rows_each: int = 1) -> pd.DataFrame:
     frame["nb"] = rng.poisson(0.3, len(frame))
     frame["claims"] = np.where(frame["nb"] > 0, rng.gamma(2, 300, len(frame)).round(2), 0.0)
     return frame if rows_each > 1 else frame.drop(columns="key")
-
-
-def test_a_price_that_is_the_sum_of_its_parts_uses_age() -> None:
-    table = AuditTable.of(premiums(), columns_of("total", "age"))
-    assert list(table.features) == ["power", "zone", "nb", "claims"]
-    assert list(table.notes) == [
-        "2 features give the price away: “total” is the sum of “tpl”, “hull”. fairdash does not use them "
-        "unless you name the features (--feature)."
-    ]
-    _, itself, _, _ = drivers_of(table)
-    assert itself.ci_low > 0.05
 
 
 def test_named_features_are_used_whatever_they_give_away() -> None:
@@ -66,18 +53,6 @@ def test_parts_of_a_second_price_and_what_is_known_with_a_claim_are_no_features(
 @pytest.fixture
 def panel() -> pd.DataFrame:
     return premiums(300, rows_each=2)
-
-
-def test_policies_are_named_and_counted(panel) -> None:
-    given = {"price": "total", "sensitive": "age", "questions": [1, 9]}
-    alone, together = fd.audit(panel, **given), fd.audit(panel, **given, groups="key")
-    said = "fairdash counts each row as independent. 300 policies in 600 rows: use --group key."
-    assert said in alone.notes
-    assert "key" not in AuditTable.of(panel, columns_of("total", "age")).features
-    assert "The rows belong to 300 policies (“key”), which count as independent." in together.notes
-    assert "600 rows of 300 policies like these" in together.answers[-1].sentence
-    alone, together = (np.ptp(each.verdicts[["ci_low", "ci_high"]].iloc[0]) for each in (alone, together))
-    assert together > alone
 
 
 @pytest.mark.parametrize(
@@ -155,12 +130,3 @@ def test_the_order_of_rows_is_one_even_where_probabilities_alone_tell_them_apart
     columns = columns_of("premium", "s", probabilities=("p", "q"), features=())
     both = (AuditTable.of(each, columns) for each in (frame, frame.sample(frac=1, random_state=1)))
     pd.testing.assert_frame_equal(*(each.probabilities for each in both))
-
-
-def test_nothing_is_said_of_premiums_where_trees_learn_nothing():
-    rng = np.random.default_rng(2)
-    frame = pd.DataFrame({"premium": rng.choice([90.0, 100.0, 110.0], 800), "age": rng.integers(20, 80, 800)})
-    frame["zone"], frame["claims"] = rng.choice(["a", "b", "c"], 800), rng.poisson(0.1, 800)
-    result = fd.audit(frame, price="premium", sensitive="age", outcome="claims", questions=[8])
-    assert "no figures" in result.answers[-1].sentence
-    assert not {"premiums", "premium_averages", "premium_curves"} & set(result.tables)

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import linprog
 
 import fairdash as fd
-from benchmarks.class_probabilities import CASES, NAMES, case, sample
+from benchmarks.class_probabilities import NAMES, sample
 from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.filing.report import blocks_of
 from fairdash.errors import DataError
@@ -29,22 +29,6 @@ def table(*, calibrated: bool = True, n: int = 800) -> pd.DataFrame:
 
 def audited(frame: pd.DataFrame, **more: object) -> AuditResult:
     return fd.audit(frame, price="price", probabilities=COLUMNS, questions=[1], features=["age"], **more)
-
-
-@pytest.mark.parametrize(
-    ("calibrated", "by_class", "samples"),
-    # Mended probabilities take a second a sample: benchmarks/class_probabilities.py has 200 of them.
-    [
-        (True, False, 60),
-        *(pytest.param(*each, 200 if each[0] else 60, marks=pytest.mark.variant) for each in CASES),
-    ],
-)
-def test_intervals_and_bounds_hold(calibrated: bool, by_class: bool, samples: int) -> None:
-    found = case(calibrated, by_class, samples)
-    assert found["bounds hold"] >= 0.97
-    if not by_class:
-        assert found["interval holds"] >= 0.92 - (samples < 200) * 0.05
-    assert found["calibration rejected"] <= 0.08 if calibrated else found["calibration rejected"] >= 0.92
 
 
 def test_certain_probabilities_are_classes() -> None:

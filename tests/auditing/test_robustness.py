@@ -60,10 +60,8 @@ def test_the_robustness_value_solves_its_equation(t, dof):
         assert f - at_level / math.sqrt(1 - at_level) == pytest.approx(critical)
 
 
-@pytest.mark.parametrize("effect", [1.0, pytest.param(0.3, marks=pytest.mark.variant)])
-def test_a_straight_line_has_the_value_of_least_squares(effect):
-    # A weaker effect needs more rows.
-    frame = linear(6_000 if effect == 1 else 20_000, effect=effect)
+def test_a_straight_line_has_the_value_of_least_squares():
+    frame = linear(6_000, effect=1.0)
     y, s, c, d = (frame[name].to_numpy() for name in "pscd")
     r2 = partial_r2(y, s, [c, d])
     f = math.sqrt(r2 / (1 - r2))
@@ -75,11 +73,6 @@ def test_a_straight_line_has_the_value_of_least_squares(effect):
     assert found.strongest == "c"
     assert (found.of_price, found.of_s) == pytest.approx((of_price, of_s), abs=0.02)
     assert found.taken == pytest.approx(math.sqrt(of_price * of_s / (1 - of_s)) / f, abs=0.03)
-
-
-def test_nothing_among_equals_needs_no_factor_to_explain_it():
-    shown = [found_in(linear(1_000, effect=0.0, seed=seed)).at_level > 0 for seed in range(4)]
-    assert sum(shown) <= 1
 
 
 def test_the_answer_says_it():

@@ -18,19 +18,6 @@ def both():
     return fd.audit(policies(), **ROLES, candidate="new", controls=["zone"], questions=[1, 3, 4, 5, 10])
 
 
-def test_the_second_price_is_answered_as_if_it_were_the_first(both):
-    own = policies().drop(columns="premium")
-    alone = fd.audit(own, **(ROLES | {"price": "new"}), controls=["zone"], questions=[1, 3, 4, 5])
-    # Its own audit deals folds anew: what has none is the same to the last digits.
-    names = ["independence", "sufficiency", "equalized_residuals"]
-    theirs, own = (
-        each.set_index("criterion")["value"][names]
-        for each in (both.tables["candidate_verdicts"], alone.verdicts)
-    )
-    assert_allclose(theirs, own, rtol=1e-6)
-    assert len(both.tables["candidate_answers"]) >= 4
-
-
 def test_differences_have_paired_intervals(both):
     found = both.tables["two_prices"].set_index("measure")
     assert_allclose(found["difference"], found["candidate"] - found["price"], atol=1e-12)
@@ -57,13 +44,6 @@ def test_who_wins_and_loses(both):
     assert "“new”" in both.answers[-1].sentence
 
 
-def test_a_price_beside_itself_differs_nowhere():
-    frame = policies(600).assign(new=lambda table: table["premium"])
-    found = fd.audit(frame, **ROLES, candidate="new", questions=[1, 10]).tables["two_prices"]
-    assert (found["difference"] == 0).all()
-    assert (found["ci_high"].dropna() == 0).all()
-
-
 @pytest.fixture(scope="module")
 def several():
     rng = np.random.default_rng(0)
@@ -82,11 +62,3 @@ def test_several_attributes_are_answered_each_with_holm_over_them(several):
     for each, p_value in zip(several.along, above, strict=True):
         assert (each.verdict == "above") == (p_value <= 0.05)
     assert "“income”" in several.others[0].answers[0].sentence
-
-
-def test_one_of_several_is_what_it_is_alone(several):
-    frame = policies()
-    alone = fd.audit(frame, **ROLES, questions=[1])
-    again = fd.audit(frame, **(ROLES | {"sensitive": ["age"]}), questions=[1])
-    assert alone.to_dict() == again.to_dict()
-    assert several.along[0].verdict == several.verdicts["verdict"].iloc[0]

@@ -88,21 +88,6 @@ def test_offline_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.data
-def test_fetched_once_then_found(
-    server: Server, real_data: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server.body = archived({name: (real_data / "crime" / name).read_bytes() for name in CRIME.files})
-    served_at(address(server), "crime", monkeypatch)
-    monkeypatch.delenv("FAIRDASH_DATA")
-    first = load_crime()
-    assert CRIME.is_local()
-    second = load_crime()
-    assert server.requests_seen == 1
-    assert first.fingerprint == second.fingerprint
-    assert (home / "cache" / "crime" / "communities.data").is_file()
-
-
-@pytest.mark.data
 def test_the_real_file_in_the_papers_roles(real_data: Path) -> None:
     dataset = load_crime()
     assert (dataset.roles.target, dataset.roles.sensitive) == (TARGET, (SENSITIVE,))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -35,31 +33,6 @@ def test_dates_of_one_reading_are_read_and_offered_as_dates(how: str) -> None:
     assert any("“born” is read as dates, with" in sentence for sentence in report.sentences())
     (offer,) = fixes_of_columns(frame[list(ROLES.features)])
     assert offer.fixes == (Fix("year", "born"), Fix("age", "born"))
-
-
-@pytest.mark.bad_input(28)
-@pytest.mark.parametrize("mark", ["/", ".", "-"])
-def test_day_and_month_that_can_not_be_told_apart_are_never_guessed(mark: str) -> None:
-    parts = [(1 + k % 12, 1 + k % 11, 1950 + k % 40) for k in range(60)]
-    texts = [mark.join(map(str, part)) for part in parts]
-    frame, report = read_table(policies().assign(born=texts).to_csv(index=False).encode())
-    assert frame["born"].tolist() == texts
-    assert any("are ambiguous" in sentence for sentence in report.sentences())
-    assert "born" not in build_dataset(frame, ROLES, name="test").features
-    (offer,) = fixes_of_columns(frame[list(ROLES.features)])
-    kinds = ["year_day_first", "year_month_first", "age_day_first", "age_month_first"]
-    assert offer.fixes == tuple(Fix(kind, "born") for kind in kinds)
-    assert "are ambiguous" in offer.what
-    both = {
-        order: build_dataset(frame, ROLES, name="test", fixes=(Fix(f"year_{order}", "born"),)).features[
-            "born"
-        ]
-        for order in (DAY_FIRST, MONTH_FIRST)
-    }
-    for k, (one, two, year) in enumerate(parts):
-        for order, day in ((DAY_FIRST, datetime(year, two, one)), (MONTH_FIRST, datetime(year, one, two))):
-            expected = year + (day - datetime(year, 1, 1)).days / 365.25
-            assert both[order][k] == pytest.approx(expected)
 
 
 @pytest.mark.bad_input(28)

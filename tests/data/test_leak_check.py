@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import FrozenInstanceError
 from pathlib import Path
 
@@ -12,10 +11,9 @@ import pytest
 
 import fairdash as fd
 from benchmarks.leak_tables_own import tables
-from fairdash.__main__ import main
-from fairdash.data import Roles, build_dataset, suggest_roles
+from fairdash.data import suggest_roles
 from fairdash.data.features import determines
-from fairdash.data.leaks import BOUNDS, CLASSES, KNOWN_WITHOUT_ZERO, MISSING_WITH_ZERO, target_leak
+from fairdash.data.leaks import CLASSES, KNOWN_WITHOUT_ZERO, MISSING_WITH_ZERO, target_leak
 from fairdash.errors import DataError
 from tests.tiers import few
 
@@ -114,20 +112,6 @@ def test_a_heap_without_a_claim_does_not_read_the_target_off() -> None:
     assert not determines(miles, claims)
 
 
-def test_dates_that_bound_the_exposure_are_left_out() -> None:
-    _, _, frame, roles, planted = next(case for case in CASES if case[0] == "dates")
-    number = pd.DataFrame({name: pd.to_datetime(frame[name]).dt.day_of_year + 0.0 for name in planted})
-    year = pd.to_datetime(frame["a2"]).dt.year - 2021
-    days = {"from_day": number["a1"], "to_day": number["a2"] + 365 * year}
-    frame = frame.drop(columns=sorted(planted)).assign(**days)
-    # The others ran on, as an open end of the year says.
-    frame.loc[::3, "to_day"] = np.nan
-    given = suggest_roles(frame, target="cost", exposure="years")
-    assert {name: given.left_out[name] for name in given.known_with_target} == dict.fromkeys(days, BOUNDS)
-    assert fd.check_data(frame, **roles).certain == ("from_day", "to_day")
-    assert fd.check_data(frame, target="cost", sensitive="age").certain == ()
-
-
 @pytest.mark.parametrize("spread", [0.05, 0.5])
 def test_counts_are_explained_no_better_than_chance_allows(spread) -> None:
     """Next year's premium tells this year's claims only with the tariff's columns; a gamma risk is honest."""
@@ -154,14 +138,6 @@ def test_averages_of_counts_are_found_where_they_are_rounded(sizes) -> None:
     assert fd.check_data(frame, target="claims", sensitive="age").suspect == ("street",)
 
 
-def test_a_data_set_says_which_leaks_are_features_and_which_are_not() -> None:
-    frame = motor(4000)
-    roles = Roles(target="tot", sensitive=("agph",), features=("pow", "avrg"), weight="xpo")
-    notes = " ".join(build_dataset(frame, roles, name="t").notes)
-    assert f"“avrg” gives the target away and is still a feature: {MISSING_WITH_ZERO}." in notes
-    assert "“nb” gives the target away and is not a feature" in notes
-
-
 def test_what_is_asked_of_columns_that_are_not_there_is_refused_and_results_stay() -> None:
     frame = motor(500)
     with pytest.raises(DataError, match="there is no such column"):
@@ -172,22 +148,6 @@ def test_what_is_asked_of_columns_that_are_not_there_is_refused_and_results_stay
     assert found.columns == ("pow",)
     with pytest.raises(FrozenInstanceError):
         found.n = 3  # type: ignore[misc]
-
-
-def test_the_command_checks_a_file(tmp_path, capsys) -> None:
-    path = tmp_path / "t.csv"
-    motor(3000).to_csv(path, index=False)
-    options = ["check", str(path), "--target", "nb", "--sensitive", "agph", "--exposure", "xpo"]
-    assert main(options) == 1
-    sentence = "“avrg” gives the target away: it is missing exactly where the target is 0."
-    assert sentence in capsys.readouterr().out
-    assert main([*options, "--json"]) == 1
-    printed = json.loads(capsys.readouterr().out)
-    assert printed["certain"] == ["tot", "avrg"]
-    assert printed["findings"][1]["sentence"] == MISSING_WITH_ZERO
-    motor(3000).drop(columns=["tot", "avrg"]).to_csv(path, index=False)
-    assert main(options) == 0
-    assert main(["check", str(path), "--target", "cost"]) == 2
 
 
 # The committed table of such tables stands below; its file of R takes seconds to read.

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from fairdash.data import Roles, keep_upload, suggest_roles
+from fairdash.data import suggest_roles
 from fairdash.data.readers.reading import read_table
-from fairdash.data.source import UploadSource
-from fairdash.data.suggestion import pricing_targets
-from fairdash.training.defaults import suggested_loss
 
 HEADER = "Vertragsnr;Alter des Fahrers;Prämie;Schadenaufwand;Schadenanzahl;Laufzeit;km-Klasse"
 CLASSES = ("0-9", "10-19", "20+")
@@ -55,27 +51,3 @@ def test_it_is_read_as_it_was_meant() -> None:
     assert (found.target, found.sensitive) == ("Schadenaufwand", ("Alter des Fahrers",))
     assert (found.weight, found.prediction, found.features) == ("Laufzeit", "Prämie", ("km-Klasse",))
     assert (found.row_id, found.known_with_target) == ("Vertragsnr", ("Schadenanzahl",))
-
-
-@pytest.mark.parametrize(
-    ("which", "label", "loss"),
-    [
-        ("frequency", "Schadenanzahl (per unit of exposure)", "poisson"),
-        ("severity", "Schadenaufwand (€ per claim)", "gamma"),
-        ("pure_premium", "Schadenaufwand (€ per unit of exposure)", "tweedie"),
-    ],
-)
-def test_each_target_of_pricing_becomes_a_data_set(which: str, label: str, loss: str) -> None:
-    content, table = export()
-    upload = keep_upload(content, name="bestand.csv")
-    (chosen,) = [each for each in pricing_targets(read_table(content)[0]) if each.id == which]
-    columns = {"sensitive": ("Alter des Fahrers",), "features": ("Prämie", "km-Klasse")}
-    roles = Roles(target=chosen.target, weight=chosen.weight, rate=True, **columns)
-    source = UploadSource(sha256=upload.sha256, name="bestand.csv", roles=roles, fixes=chosen.fixes)
-    dataset = source.load()
-    assert dataset.label(chosen.target) == label
-    assert np.average(dataset.target, weights=dataset.weight) == pytest.approx(
-        table[chosen.target].sum() / table[chosen.weight].sum()
-    )
-    assert dataset.features["km-Klasse"].cat.categories.tolist() == list(CLASSES)
-    assert suggested_loss(dataset.target.to_numpy(), dataset.weight.to_numpy())[0] == loss

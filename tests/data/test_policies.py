@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import fairdash as fd
 from fairdash.data import suggest_roles
 from fairdash.data.policies import find_policies
 from fairdash.data.suggestion import NAMES_POLICIES
@@ -85,12 +84,3 @@ def test_a_policy_number_is_believed_if_it_repeats() -> None:
     assert find_policies(frame).column == "Vertragsnummer"
     assert suggest_roles(frame, target="claims").left_out["Vertragsnummer"] == NAMES_POLICIES
     assert find_policies(frame.rename(columns={"Vertragsnummer": "k"})) is None
-
-
-def test_a_portfolio_that_was_not_made_here(real_data) -> None:
-    frame, _ = fd.read_table(real_data / "motor" / "fremotor1prem0304a.rda")
-    given = suggest_roles(frame.rename(columns={"IDpol": "k"}), target="PremTot")
-    assert given.group == "k"
-    assert given.policies.in_words() == "32,117 policies in 51,949 rows"
-    assert len(given.known_with_target) == 10
-    assert all(name.startswith("Prem") for name in given.known_with_target)

@@ -8,14 +8,10 @@ import pytest
 
 from fairdash.data import Dataset
 from fairdash.data.proxies import ProxyRanking, corrected_p_values, rank_proxies
-from fairdash.data.source import CatalogueSource
 from fairdash.dependence import exact, measure
 from fairdash.dependence.spline import hgr_of_bases, scores
 from fairdash.dependence.spline_basis import category_basis, number_basis
 from fairdash.errors import OptionError
-from fairdash.runs import worker
-from fairdash.runs.studies import create_study
-from fairdash.simulations.studies import PROXIES, Study, proxy_study, ranking_of_tables
 from tests.data.tables import dataset_of
 
 
@@ -69,23 +65,6 @@ def test_numbers_are_measured_as_the_library_measures_them(known: Dataset, ranki
         assert found[name] == pytest.approx(expected, abs=1e-12)
 
 
-def test_together_features_tell_what_none_tells_alone() -> None:
-    rng = np.random.default_rng(1)
-    a, b, s = rng.choice([-1.0, 1.0], (3, 2000))
-    s = a * b + 0.3 * rng.normal(size=2000)
-    ranking = rank_proxies(dataset({"a": a, "b": b}, s))
-    assert (ranking.features["p_corrected"] > 0.05).all()
-    assert ranking.joint > 0.8
-    assert ranking.joint_r2 > 0.6
-
-
-def test_nothing_predicts_nothing() -> None:
-    rng = np.random.default_rng(2)
-    ranking = rank_proxies(dataset({f"x{k}": rng.normal(size=1500) for k in range(5)}, rng.normal(size=1500)))
-    assert ranking.joint < 2 * ranking.joint_floor_q95
-    assert ranking.joint_r2 < 0.02
-
-
 def test_the_step_down_follows_its_definition() -> None:
     rng = np.random.default_rng(4)
     values, permuted = rng.normal(1, 2, 6), rng.normal(size=(6, 49)) * np.arange(1, 7)[:, None]
@@ -122,19 +101,3 @@ def test_options_that_make_no_sense(known: Dataset) -> None:
     for options in ({"sensitive": "gone"}, {"max_rows": 3}, {"n_permutations": 0}):
         with pytest.raises(OptionError):
             rank_proxies(known, **options)
-
-
-def test_the_study_tells_how_far_it_is_and_keeps_what_it_found() -> None:
-    source = CatalogueSource(dataset="household", options={"n": 400})
-    steps = list(proxy_study(source.load(), "Age"))
-    fractions = [step.fraction for step in steps]
-    assert fractions == sorted(fractions)
-    assert fractions[-1] == 1
-    assert list(steps[0].tables["values"]) == ["feature", "hgr"]
-    study = Study(PROXIES, source=source.to_json(), sensitive="Age")
-    assert Study.from_json(study.to_json()) == study
-    job = create_study(study)
-    assert worker.main(job.id) == 0
-    ranking = ranking_of_tables(job.tables())
-    pd.testing.assert_frame_equal(ranking.features, rank_proxies(source.load()).features)
-    assert ranking.sensitive == "Age"

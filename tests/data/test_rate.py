@@ -12,10 +12,8 @@ import pytest
 from fairdash.cli.training import DataOptions
 from fairdash.data import Roles, build_dataset, suggest_roles
 from fairdash.data.rate import looks_like_total
-from fairdash.data.suggestion import pricing_targets
 from fairdash.errors import DataError
 from fairdash.training.defaults import suggested_loss
-from fairdash.utils.text import amount
 
 COLUMNS = {"sensitive": ("DrivAge",), "features": ("VehPower", "BonusMalus"), "weight": "Exposure"}
 ROLES = Roles(target="ClaimNb", rate=True, **COLUMNS)
@@ -87,36 +85,6 @@ def with_recoveries(n: int = 4000) -> pd.DataFrame:
     cost = np.where(rng.random(n) < 0.15, rng.gamma(1.5, 600, n).round(2), 0.0)
     cost[7::400] = -250.5
     return frame.assign(ClaimAmount=cost)
-
-
-@pytest.mark.bad_input(59)
-def test_amounts_below_zero_are_named_with_their_rows_and_three_ways_are_offered() -> None:
-    frame = with_recoveries()
-    suggested = suggest_roles(frame)
-    assert (suggested.target, suggested.weight, suggested.rate) == ("ClaimAmount", "Exposure", True)
-    assert [(each.id, each.target) for each in pricing_targets(frame)] == [("pure_premium", "ClaimAmount")]
-    with pytest.raises(DataError) as caught:
-        build_dataset(frame, COSTS, name="costs", lines=np.arange(4000) + 2)
-    (problem,) = caught.value.problems
-    assert (problem.count, list(problem.lines)) == (10, [9, 409, 809, 1209, 1609])
-    assert [fix.kind for fix in problem.fixes] == ["as_they_are", "floor", "drop_negative"]
-    cost, exposure = frame["ClaimAmount"], frame["Exposure"]
-    kept = cost >= 0
-    for fix, total, years, n_rows in (
-        (problem.fixes[0], cost.sum(), exposure.sum(), 4000),
-        (problem.fixes[1], cost.clip(lower=0).sum(), exposure.sum(), 4000),
-        (problem.fixes[2], cost[kept].sum(), exposure[kept].sum(), 3990),
-    ):
-        dataset = build_dataset(frame, COSTS, name="costs", fixes=(fix,), lines=np.arange(4000) + 2)
-        assert np.average(dataset.target, weights=dataset.weight) == pytest.approx(total / years)
-        assert dataset.n_rows == n_rows
-        assert amount(total / years) in str(problem), "what each way gives is said before it is chosen"
-        (note,) = [note for note in dataset.notes if "below zero" in note]
-        assert "10 rows (lines 9, 409, 809, 1209, 1609, …), and adds up to -2,505 there" in note
-        assert any(f"= {amount(total / years)} over all rows" in note for note in dataset.notes)
-        loss, _ = suggested_loss(dataset.target.to_numpy(), dataset.weight.to_numpy())
-        assert loss == ("squared_error" if fix.kind == "as_they_are" else "tweedie")
-    assert not np.array_equal(cost, cost.clip(lower=0)), "the table of the caller stays as it was"
 
 
 def test_a_total_that_is_not_divided_is_said_to_be_one() -> None:

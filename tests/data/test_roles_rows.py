@@ -10,7 +10,7 @@ import pytest
 
 from fairdash.data import Roles
 from fairdash.data.column_profile import quantile_support, support_sentence, target_remarks
-from fairdash.data.features import determines, find_leakage, fixes_of_columns
+from fairdash.data.features import find_leakage, fixes_of_columns
 from fairdash.data.grammar import to_numbers
 from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.errors import Fix, Problem
@@ -115,36 +115,7 @@ def test_continuous_copies_are_found_by_their_order() -> None:
     assert list(find_leakage(features, s.to_frame())) == [("minus", "s"), ("cubed", "s")]
 
 
-@pytest.mark.bad_input(29)
-def test_what_is_no_copy_is_not_called_one() -> None:
-    rng = np.random.default_rng(3)
-    for _ in range(50):
-        n = 200
-        s = pd.Series((rng.random(n) < 0.02).astype(float))
-        s.iloc[0] = 1 - s.iloc[1]
-        # A code with almost as many levels as rows agrees with a rare value by chance.
-        assert not determines(pd.Series(rng.integers(0, 150, n)), s)
-        assert not determines(pd.Series(rng.normal(size=n)), s)
-    # The other way round: a coarser cut of the sensitive column does not tell it.
-    age = pd.Series(rng.integers(18, 80, 500).astype(float))
-    assert not determines(age // 10, age)
-    assert determines(age, age // 10)
-
-
 INSURED = Roles(target="cost", sensitive=("age",), features=("rooms", "town"), weight="years")
-
-
-@pytest.mark.bad_input(30)
-@pytest.mark.parametrize("cell", [0.0, -1.0, np.nan, np.inf])
-def test_unusable_exposure_is_blocked_until_the_user_drops_the_rows(cell: float) -> None:
-    frame = policies(70).assign(years=1.0)
-    frame.loc[[3, 11], "years"] = cell
-    (problem,) = problems_of(frame, INSURED)
-    assert (problem.count, list(problem.lines)) == (2, [5, 13])
-    dataset = build(frame, INSURED, fixes=problem.fixes)
-    assert dataset.n_rows == 68
-    assert (dataset.weight == 1).all()
-    assert "2 rows left out: “years” can't be used there." in dataset.notes
 
 
 @pytest.mark.bad_input(31)
@@ -176,22 +147,6 @@ def test_zeros_and_heavy_tails_are_said_and_nothing_is_clipped() -> None:
     assert build(frame).target.tolist() == cost[:200].tolist()
     # Beyond the quantile stand two rows: it would tell of single persons.
     assert "beyond" not in "".join(target_remarks(pd.Series(cost[:200], name="cost")))
-
-
-@pytest.mark.bad_input(19)
-@pytest.mark.parametrize("space", ["'", "\u202f"])
-def test_thousands_are_converted_when_the_user_agrees(space: str) -> None:
-    frame = policies()
-    exact = frame["cost"].mul(100).round(2)
-    frame["cost"] = exact.map(lambda value: f"{value:,.2f}".replace(",", space).replace(".", ","))
-    (problem,) = problems_of(frame)
-    assert problem.fixes == (Fix("convert", "cost"),)
-    dataset = build(frame, fixes=problem.fixes)
-    np.testing.assert_allclose(dataset.target, exact, rtol=1e-12)
-    assert "“cost” is converted from text to numbers." in dataset.notes
-    as_feature = Roles(target="age", sensitive=("rooms",), features=("cost",))
-    (offer,) = fixes_of_columns(frame[list(as_feature.features)])
-    assert offer.fixes == (Fix("convert", "cost"),)
 
 
 @pytest.mark.bad_input(16)

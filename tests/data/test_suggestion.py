@@ -169,22 +169,6 @@ def test_a_claim_paid_nothing_is_enough_to_tell_columns_apart() -> None:
     assert "reported" in suggest_roles(frame, target="ClaimAmount").features
 
 
-def german_export() -> pd.DataFrame:
-    return plausible_table(HEADERS["german export"]["headers"].split("|"))
-
-
-def test_a_premium_is_the_existing_price_of_claims_and_else_a_target() -> None:
-    frame = german_export()
-    assert suggest_roles(frame).prediction == "Beitrag p.a. (€)"
-    without = frame.drop(columns="Schadenaufwand")
-    assert (suggest_roles(without).target, suggest_roles(without).prediction) == ("Beitrag p.a. (€)", None)
-    counts = suggest_roles(without, target="Anz. Schäden")
-    assert counts.prediction == "Beitrag p.a. (€)"
-    assert not {"Beitrag p.a. (€)"} & set(counts.features)
-    last_year = frame.rename(columns={"Beitrag p.a. (€)": "Prämie Vorjahr"})
-    assert suggest_roles(last_year).prediction is None
-
-
 def test_postcodes_are_no_numbers_and_as_text_they_are_a_category() -> None:
     frame = plausible_table(["PLZ", "Alter", "Kosten", "rooms"])
     found = suggest_roles(frame)

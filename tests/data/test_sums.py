@@ -64,18 +64,6 @@ def test_a_subtotal_and_its_parts_are_left_out_in_any_order() -> None:
         assert set(parts_of(table, "all", names)) == set(names)
 
 
-def test_a_rare_part_and_many_other_columns_are_seen() -> None:
-    rng = np.random.default_rng(3)
-    n = 8_000
-    table = pd.DataFrame(rng.gamma(2, 100, (n, 40)).round(2)).rename(columns=lambda k: f"amount_{k}")
-    # 12 of 8,000 policies have this coverage.
-    table["rare"] = 0.0
-    table.loc[rng.choice(n, 12, replace=False), "rare"] = rng.gamma(2, 300, 12).round(2)
-    table["price"] = (table["amount_3"] + table["amount_30"] + table["rare"]).round(2)
-    found = parts_of(table, "price", list(table.columns[:-1]), least=2)
-    assert set(found) == {"amount_3", "amount_30", "rare"}
-
-
 def test_parts_of_a_price_are_no_features_wherever_roles_are_chosen(premiums) -> None:
     given = suggest_roles(premiums, target="claims", prediction="price")
     assert given.parts_of_price == ("liability", "hull")

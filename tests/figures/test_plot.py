@@ -11,9 +11,6 @@ import pytest
 import fairdash as fd
 from fairdash.errors import OptionError
 from fairdash.evaluation import summarise_splits, wide
-from fairdash.training.baselines import BASELINES, TREES, train_baselines
-from fairdash.training.losses import LOSSES
-from fairdash.utils.text import number
 from tests.training.test_sweep import QUICK, small_dataset
 from tests.ui.conftest import numbers
 
@@ -41,9 +38,6 @@ def test_the_front_draws_the_means_of_the_test_rows(trained):
     other = fd.plot.front(result, measure="hgr_rdc", method="pearson", dark=True)
     assert "RDC" in other.layout.xaxis.title.text
     assert other.layout.font.color != figure.layout.font.color
-    # The floor ends where the test of the standard model's mean does.
-    edge = result.frame.query("method == 'standard' and part == 'test'")["hgr_kde_edge"].iloc[0]
-    assert any(shape.x1 == pytest.approx(edge) for shape in figure.layout.shapes)
 
 
 def test_a_front_of_the_standard_model_alone_and_with_references(trained):
@@ -59,13 +53,6 @@ def test_with_the_data_the_front_draws_the_benchmarks_of_its_splits(trained):
     figure = fd.plot.front(result, data, measure="hgr_rdc")
     assert all(each in words(figure) for each in ("average", "ridge", "trees"))
     assert "ridge" not in words(fd.plot.front(result, measure="hgr_rdc"))
-    members, predictions = train_baselines(data, result.splits, loss=LOSSES["squared_error"])
-    (trees,) = [trace for trace in figure.data if trace.name == BASELINES[TREES]]
-    y = data.target.to_numpy()
-    off = (predictions - y)[members["method"] == TREES]
-    tests = [result.splits[j].test for j in members.loc[members["method"] == TREES, "split"]]
-    errors = [np.sqrt(np.mean(each[rows] ** 2)) for each, rows in zip(off, tests, strict=True)]
-    assert trees.customdata[0][0].startswith(number(np.mean(errors)))
 
 
 def test_profile_transfers_and_dependence_are_of_the_chosen_model(trained):
@@ -96,16 +83,3 @@ def test_several_columns_are_drawn_together_by_a_measure_that_takes_several():
     assert any(value in numbers(trace.x) for trace in figure.data)
     with pytest.raises(OptionError, match="hgr_spline"):
         fd.plot.front(result, measure="hgr_kde")
-
-
-def test_what_is_not_there_is_refused(trained):
-    data, result = trained
-    for call in (
-        lambda: fd.plot.front(result, measure="hgr_spline"),
-        lambda: fd.plot.front(result, method="hgr_nn"),
-        lambda: fd.plot.profile(result, lam=7.0),
-        lambda: fd.plot.profile(result, sensitive="power"),
-        lambda: fd.plot.dependence(data, sensitive="power"),
-    ):
-        with pytest.raises(OptionError, match="Choose one of"):
-            call()

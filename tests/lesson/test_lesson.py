@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from importlib.resources import files
 
 import numpy as np
@@ -13,7 +12,6 @@ import pytest
 
 import fairdash as fd
 from benchmarks import lesson as maker
-from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.evaluation.result import SweepResult
 from fairdash.figures.lesson import payers_front_figure
 from fairdash.figures.theme import LIGHT
@@ -25,7 +23,7 @@ from fairdash.runs.listing import list_runs
 from fairdash.simulations import lesson
 from fairdash.simulations.lesson import SCENES
 from fairdash.training.methods import THE_STANDARD, ModelKey
-from fairdash.training.sweep import Sweep, default_plan
+from fairdash.training.sweep import Sweep
 from fairdash.ui import home
 from fairdash.utils.text import number
 from tests.serving import ROOT
@@ -158,23 +156,6 @@ def test_scene_5_has_one_noise_floor(objective: str) -> None:
         assert ("pay for noise" in said) == (hgr <= floor)
 
 
-@pytest.mark.variant
-def test_scene_5_is_trained_again_and_says_the_same(monkeypatch) -> None:
-    objective, lam = "demographic_parity", 3.0
-    committed = lesson.payers_sentence(objective, lam)
-    again = maker.payers(objectives=(objective,), lams=(lam,))
-    for name, frame in again.items():
-        was = lesson.table(name).query("objective == @objective and lam in (0, @lam)")
-        # To 1e-6 on the same kind of processor (--check), and what one reads elsewhere.
-        both = (each.drop(columns="objective").to_numpy() for each in (frame, was))
-        np.testing.assert_allclose(*both, atol=0.01)
-    floor = lesson.payers_floor(objective)
-    monkeypatch.setattr(lesson, "table", again.__getitem__)
-    # The floor is the mean over all weights, of which there is one here.
-    monkeypatch.setattr(lesson, "payers_floor", lambda _: floor)
-    assert lesson.payers_sentence(objective, lam) == committed
-
-
 def said_of_the_error(plan: Sweep, result: SweepResult, method: str) -> dict[str, str]:
     """What the trade-off of this result, the lesson and home say of the error at λ = 1."""
     comparison = Comparison(
@@ -203,18 +184,6 @@ def test_home_lesson_and_trade_off_say_the_error_in_the_same_words(shared, monke
     assert said["home"] == said["lesson"]
     assert re.sub(r"[\d.]+", "#", said["trade-off"]) == re.sub(r"[\d.]+", "#", said["home"])
     assert " € to " in said["home"]
-
-
-@pytest.mark.variant
-def test_they_say_the_same_error() -> None:
-    """Household at λ = 1: the page's own plan, less what makes no difference to this model."""
-    dataset = fd.load_dataset("household")
-    plan = default_plan(dataset)
-    plan = replace(plan, methods=("standard", "hgr_spline"), lams=(1.0,), find_lams=False, device="cpu")
-    result = execute_sweep(dataset, plan, is_preview=True, measures=("hgr_spline",))
-    said = said_of_the_error(plan, result, "hgr_spline")
-    # The same to the last digit on the same kind of processor; others round otherwise.
-    assert numbers(said["trade-off"]) == pytest.approx(numbers(said["home"]), rel=0.02)
 
 
 def test_the_texts_follow_the_scenes_and_their_numbers() -> None:

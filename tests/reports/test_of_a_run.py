@@ -9,11 +9,9 @@ import pytest
 from fairdash.__main__ import main
 from fairdash.errors import OptionError
 from fairdash.evaluation import DEFAULT_MEASURE, wide
-from fairdash.figures.theme import theme_of
-from fairdash.reports import pictures, tables
+from fairdash.reports import tables
 from fairdash.reports.comparison import parse_comparison
 from fairdash.runs.store import Run
-from fairdash.training.baselines import BASELINES, LINEAR, MEAN, TREES
 from fairdash.training.methods import ModelKey
 from fairdash.training.references import REFERENCES
 
@@ -36,18 +34,6 @@ def test_points_are_found_by_their_names(run):
     assert (found.a, found.b) == (ModelKey("hgr_nn", 0.5), ModelKey("hgr_nn", 4.0))
     between = parse_comparison(run).front.rows("mse")["lam"].iloc[15]
     assert parse_comparison(run, lam=float(f"{between:g}")).b.lam == between
-
-
-def test_benchmarks_stand_in_the_report_with_error_dependence_and_floor(run):
-    table = tables.benchmarks(parse_comparison(run, measure="hgr_kde"))
-    assert table.columns[:4] == ("Benchmark", "Error", "HGR_KDE", "HGR_KDE: floor")
-    assert [row[0] for row in table.rows] == [BASELINES[id] for id in (MEAN, LINEAR, TREES)]
-    assert [row for row in table.rows if "–" in row] == []
-    mean, linear, _ = table.rows
-    assert mean[2].startswith("0")
-    assert float(linear[2].split(" ")[0]) > 0.1
-    figure = pictures.front(parse_comparison(run, measure="hgr_kde"), theme=theme_of(dark=False)).figure
-    assert "trees" in " ".join(str(each.text) for each in figure.layout.annotations)
 
 
 @pytest.mark.parametrize(

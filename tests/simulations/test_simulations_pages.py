@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import numpy as np
@@ -13,11 +12,9 @@ from fairdash.dependence import REGISTRY, measure_many
 from fairdash.figures.simulations import short_name
 from fairdash.runs.status import DONE, RunStatus
 from fairdash.runs.studies import create_study
-from fairdash.simulations import SCENES, SHAPES, Progress, Scene, estimates, scene_estimates, truth_of
+from fairdash.simulations import SCENES, Progress, Scene, scene_estimates, truth_of
 from fairdash.simulations.estimates import studied
-from fairdash.simulations.scene import NO_LINK
 from fairdash.simulations.studies import Study, noise_axis_study, power_study
-from fairdash.ui.text import fixed
 from tests.tiers import few
 from tests.ui.conftest import calm, charts, open_page, stage
 
@@ -28,12 +25,6 @@ def opened(name: str, **query: str) -> AppTest:
 
 def figure(app: AppTest, title: str) -> dict:
     return next(drawn for name, drawn in charts(app).items() if title in name)
-
-
-def moved(app: AppTest, noise: float) -> AppTest:
-    """The page after the hand let the noise go there."""
-    app.session_state["noise"] = noise
-    return app.run()
 
 
 def at(app: AppTest) -> float:
@@ -87,14 +78,6 @@ def test_patterns_opens_with_an_answer_and_four_estimators_and_draws_the_rest_wh
     assert app.toggle(key="heavy").value
 
 
-@pytest.mark.parametrize("id", few(SHAPES, "parabola", NO_LINK))
-def test_every_pattern_can_be_chosen(id: str) -> None:
-    app = opened("patterns", pattern=id, noise="1.0", n="100")
-    assert app.selectbox(key="pattern").value == id
-    assert at(app) == 1.0
-    assert SHAPES[id].title in figure(app, SHAPES[id].title)["layout"]["title"]["text"]
-
-
 SHOWN = few(SCENES, *(each for each in SCENES if each.id in ("u_shape", "heavy_tails")))
 
 
@@ -117,27 +100,6 @@ def test_all_estimators_are_shown_on_request() -> None:
     assert len(named) == sum(REGISTRY[id].upper == 1 for id in studied())
     quick = [id for id in studied(quick=True) if REGISTRY[id].upper != 1]
     assert unbounded == [short_name(id) for id in quick]
-
-
-def test_a_moved_slider_estimates_once_and_takes_floors_at_hand(monkeypatch) -> None:
-    app = opened("patterns", draw="17", n="50", noise="3.0")
-    computed = []
-    for name, own in (("floor_of", estimates.floor_of), ("values_of", estimates.values_of)):
-
-        def counted(id, *rest, name=name, own=own, **ways):
-            if not ways:
-                computed.append((name, id))
-            return own(id, *rest, **ways)
-
-        monkeypatch.setattr(estimates, name, counted)
-    stops = (2.75, 3.25)
-    for noise in (*stops, *stops):
-        calm(moved(app, noise))
-    # Each estimator once a place of the slider; its floor is that of the nearest noise level, or has a unit.
-    ids = studied(quick=True)
-    expected = [("values_of", id) for id in ids]
-    expected += [("floor_of", id) for id in ids if not REGISTRY[id].scale_free]
-    assert sorted(computed) == sorted(len(stops) * expected)
 
 
 def test_points_of_ones_own_come_from_the_address_and_such_as_make_no_curve_do_no_harm() -> None:
@@ -189,23 +151,6 @@ def test_what_networks_read_on_noise_in_sample_is_what_the_page_says() -> None:
     assert 0.65 < np.median(read) < 0.8
 
 
-def test_gaussians_opens_with_an_answer_rounded_as_its_table_and_says_where_formulas_come_from() -> None:
-    app = opened("patterns", part="gaussians")
-    for words in ("HGR² = 0.360", "χ² = 0.563", "0.893"):
-        assert words in answer(app)
-    assert figure(app, "HGR², χ², mutual information")
-    table = app.dataframe[0].value
-    (chi2,) = set(table.loc[table["Quantity"] == "χ²", "True"])
-    assert f"χ² = {chi2:g}," in answer(app)
-    for name in ("True", "Reads", "Difference"):
-        assert (table[name] == table[name].round(3)).all()
-    said = everything(app)
-    assert "**The printed formula** for $t$ results from replacing" in said
-    assert "The proof puts" not in said
-    assert "bivariate normal" in said
-    assert "normal law" not in said
-
-
 def test_the_old_address_of_gaussians_leads_to_its_part_with_what_it_asks_for() -> None:
     app = opened("gaussians", rho="0.9", base="bits")
     assert app.title[0].value.startswith("Does χ² or mutual information bound the maximal correlation")
@@ -215,31 +160,3 @@ def test_the_old_address_of_gaussians_leads_to_its_part_with_what_it_asks_for() 
     app = opened("patterns", part="gaussians")
     calm(app.segmented_control(key="patterns.parts part").set_value("patterns").run())
     assert app.title[0].value == "Which measure detects the link?"
-
-
-@pytest.mark.parametrize("heavy", few([False, True], True))
-def test_what_moves_is_what_the_library_says_at_each_noise(heavy: bool) -> None:
-    """Rows, curve and readings at every stop, though the page stands at one of them."""
-    app = opened("patterns", n="200", ties="0.2", heavy=str(heavy).lower())
-    data = stage(app)
-    assert len(json.dumps(data)) < 500_000
-    (rows,) = [each["mix"] for each in data["moves"] if each["part"] == 0 and "mix" in each]
-    moves = {each["part"]: each for each in data["moves"] if each["figure"] == 1 and each["kind"] == "trace"}
-    for stop, noise in ((0, 0.0), (3, 0.75), (40, 10.0)):
-        scene = Scene(n=200, ties=0.2, heavy_tails=heavy, noise=noise)
-        assert data["slider"]["stops"][stop] == f"{noise:g}"
-        shares = [each[stop] for each in rows["shares"]]
-        summed = np.array(shares) @ np.array(rows["parts"])
-        v = scene.draw()[1][0]
-        assert (np.exp(summed) if heavy else summed) == pytest.approx(v, rel=1e-3, abs=1e-3)
-        low, high = data["moves"][0]["range"][stop]
-        assert low <= v.min() <= v.max() <= high * (1 + 1e-4)
-        found = scene_estimates(scene, ["hgr_kde", "hgr_spline", "pearson"]).set_index("id")
-        kde, network, spline, pearson = moves[1]["x"][stop]
-        assert network is None
-        readings = found["value"].abs()[["hgr_kde", "hgr_spline", "pearson"]]
-        assert [kde, spline, pearson] == pytest.approx(list(readings), abs=1e-4)
-        exact = truth_of(scene.shape, noise=noise).hgr
-        assert moves[2]["x"][stop][0] == pytest.approx(exact, abs=1e-4)
-        said = data["slider"]["said"][stop]
-        assert said.startswith(f"σ = {noise:g}; exact HGR {fixed(exact, 2)}")

@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 from scipy.stats import kstest, rankdata
 
-from fairdash.dependence import REGISTRY, measure, measure_many
+from fairdash.dependence import REGISTRY
 from fairdash.errors import OptionError
 from fairdash.simulations import SCENES, SHAPES, Example, Progress, Scene, scene_estimates, truth_of
 from fairdash.simulations.estimates import is_detected, learned_curves, over_stack, values_of
 from fairdash.simulations.scene import NO_LINK, POINTS
-from fairdash.simulations.studies import noise_axis_study, power_study
+from fairdash.simulations.studies import power_study
 from fairdash.utils.records import from_plain, to_plain
 
 QUICK = ["pearson", "hgr_kde", "hgr_spline"]
@@ -97,32 +97,6 @@ def test_steps_see_half_of_forty_waves_and_splines_none() -> None:
     assert 0.3 < table.loc["hgr_spline", "value"] < 0.7
 
 
-def test_kde_takes_a_row_far_out_for_a_link_and_its_floor_says_so() -> None:
-    scene = example("heavy_tails").scene
-    table = read("heavy_tails")
-    assert truth_of(scene.shape, noise=scene.noise).hgr == 0
-    assert table.loc["hgr_kde", "value"] > 0.5
-    assert not any(seen(table, id) for id in ("hgr_kde", "chi2_kde"))
-    assert abs(table.loc["hgr_spline", "value"]) < 0.15
-    # It is the tails: without them the same rows read as noise does.
-    assert scene_estimates(replace(scene, heavy_tails=False), ["hgr_kde"])["value"][0] < 0.25
-    # Most draws read about .1, one in twenty above .5.
-    u, v = replace(scene, seed=0).draw(repeats=400)
-    values = measure_many("hgr_kde", u, v)
-    assert 0.05 < np.median(values) < 0.15
-    assert 0.02 < np.mean(values > 0.5) < 0.1
-
-
-def test_slow_functions_read_less_of_a_jump_in_both_tails() -> None:
-    scene, ids = example("top_jump").scene, ["hgr_kde", "hgr_rdc", "hgr_spline", "hgr_nn"]
-    table = scene_estimates(scene, ids, n_permutations=2).set_index("id")
-    assert truth_of(scene.shape, noise=scene.noise).hgr > 0.999
-    assert table.loc["hgr_rdc", "value"] < 0.6
-    assert 0.6 < table.loc["hgr_spline", "published"] < 0.8
-    assert all(seen(table, id) for id in table.index)
-    assert table.loc[["hgr_nn", "hgr_spline"], "value"].min() > 0.9
-
-
 def test_chi2_kde_is_far_too_low_on_a_strong_link_and_cumulative_fairquant_dilutes_the_top() -> None:
     scene = example("strong_link").scene
     assert read("strong_link").loc["chi2_kde", "value"] < 0.3 * truth_of(scene.shape, noise=scene.noise).chi2
@@ -134,12 +108,6 @@ def test_nearest_neighbour_information_grows_with_the_rows() -> None:
     scenes = (replace(example("no_noise").scene, noise=0.0, n=n) for n in (200, 2000))
     few, many = (scene_estimates(each, ["mi_ksg"])["value"][0] for each in scenes)
     assert many > few + 1.5
-
-
-def test_neural_hgr_read_on_its_own_rows_finds_a_link_in_noise() -> None:
-    table = scene_estimates(example("pure_noise").scene, ["hgr_nn"], n_permutations=3).set_index("id")
-    assert table.loc["hgr_nn", "published"] > 0.5
-    assert abs(table.loc["hgr_nn", "value"]) < 0.15
 
 
 def test_curves_are_learned_functions_of_the_rows() -> None:
@@ -161,19 +129,6 @@ def test_scenes_are_of_known_measures_and_controls(each: Example) -> None:
     assert each.scene.pattern in SHAPES
     assert each.scene.noise * 4 == int(each.scene.noise * 4)
     assert set(each.also) <= set(REGISTRY) - {each.measure}
-
-
-def test_the_noise_axis_is_one_stack_of_the_same_values() -> None:
-    tables = last(noise_axis_study([Scene(n=200)], noises=(1.0, 4.0), repeats=2, ids=QUICK)).tables
-    values = tables["values"].set_index(["id", "evaluation", "noise", "repeat"])["value"]
-    u, v = Scene(n=200, noise=4.0).draw(repeats=2)
-    for id in QUICK:
-        assert values[id, "ours", 4.0, 1] == pytest.approx(measure(id, u[1], v[1]))
-    assert values["hgr_spline", "published", 1.0, 0] > values["pearson", "ours", 1.0, 0]
-    exact = tables["exact"].set_index("noise")["hgr"]
-    assert exact[1.0] > exact[4.0]
-    assert set(tables["errors"]["id"]) == {"hgr_kde", "hgr_spline"}
-    assert len(tables["lines"]) == 2 * 5
 
 
 def test_one_training_gives_chi2_and_mine_as_two_do() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from functools import partial
 
 import pandas as pd
 import pytest
@@ -13,10 +12,10 @@ from fairdash.jobs import queue
 from fairdash.runs import studies, worker
 from fairdash.runs.launch import start_study
 from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING
-from fairdash.runs.studies import create_study, find_study
+from fairdash.runs.studies import create_study
 from fairdash.simulations.estimates import Progress
 from fairdash.simulations.scene import Scene
-from fairdash.simulations.studies import KINDS, Study, noise_axis_study
+from fairdash.simulations.studies import KINDS, Study
 from fairdash.storage import cache_folder
 from tests.tiers import few
 
@@ -31,17 +30,6 @@ def test_a_study_is_found_again_by_what_it_is() -> None:
     assert STUDY.key != Study("noise_axis", Scene(n=51)).key
     assert create_study(STUDY).lane == queue.STUDIES
     assert create_study(Study("scene", Scene())).lane == queue.QUICK, "it does not wait for longer ones"
-
-
-def test_from_absent_to_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    short = partial(noise_axis_study, noises=(1.0, 4.0), repeats=2, ids=["pearson", "hgr_spline"])
-    put(monkeypatch, lambda one: short([one]))
-    assert find_study(STUDY) is None
-    job = create_study(STUDY)
-    assert (job.status.state, job.tables(), job.spec) == (QUEUED, {}, STUDY)
-    assert worker.main(job.id) == 0
-    assert job.status.state == DONE
-    assert {"values", "exact", "lines", "errors"} <= job.tables().keys()
 
 
 def test_progress_is_seen_and_a_cancelled_study_can_be_started_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,16 +13,11 @@ import torch
 from scipy.optimize import rosen, rosen_der
 
 import fairdash as fd
-from fairdash.evaluation import assess_predictions
-from fairdash.tariff import FAIR_TARIFF
 from fairdash.tariff.choosing import TermOptions, choose_terms
 from fairdash.tariff.fit import FitOptions, fit_stack
-from fairdash.tariff.many import fit_tariffs
 from fairdash.tariff.stack import TariffStack, minimise
 from fairdash.tariff.terms import design
 from fairdash.training.losses import LOSSES, find_loss
-from fairdash.training.splits import random_splits
-from tests.data.tables import dataset_of
 from tests.tariff.test_model import OPTIONS, policies
 
 OF_TERMS = TermOptions(**OPTIONS)
@@ -111,31 +106,6 @@ def test_a_tariffs_own_penalty_sees_the_links_that_the_networks_see():
     found = own._links(centred, centred**2 @ own._share)
     assert found[0] == pytest.approx(psi.detach().numpy(), rel=1e-9)
     assert found[1] == pytest.approx(slope[:, :, 0].numpy(), rel=1e-7, abs=1e-12)
-
-
-def test_many_tariffs_are_those_that_are_fitted_one_by_one():
-    table, claims, years, age = policies(500)
-    table["group"] = table["group"].astype(float)
-    dataset = dataset_of(table, {"claims": claims}, {"age": age}, weight={"years": years})
-    splits = random_splits(dataset.n_rows, n_splits=2, random_state=0)
-    options, told = FitOptions(loss=find_loss("poisson"), tol=1e-3), []
-    lams = (0.0, 0.1, 0.4)
-    fitted = fit_tariffs(dataset, splits, lams=lams, options=options, on_step=told.append)
-    members = fitted.members[["method", "split", "lam"]]
-    assert list(members.itertuples(index=False, name=None)) == [*product([FAIR_TARIFF], [0, 1], lams)]
-    assert told[-1] == 1
-    assert told == sorted(told)
-    train = splits[1].train
-    for lam, price in zip(lams, fitted.predictions[3:], strict=True):
-        one = fd.FairTariff(lam=lam, smooth=0, tol=1e-3).fit(
-            table.iloc[train], claims[train], sensitive_features=age[train], sample_weight=years[train]
-        )
-        assert one.predict(table) == pytest.approx(price, rel=1e-6)
-    frame = assess_predictions(
-        dataset, fitted.predictions, fitted.members, splits, objective="demographic_parity",
-        loss=options.loss, measures=("pearson",), n_permutations=5,
-    )  # fmt: skip
-    assert len(frame) == 12 * len(frame["measure"].unique())
 
 
 def test_many_rows_begin_nearer_and_end_where_few_do(monkeypatch):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import fairdash as fd
 from fairdash.errors import DataError, OptionError
 from fairdash.tariff.fit import PENALTIES
-from fairdash.tariff.terms import BAND, BREAKPOINT, LEVEL, Factor, Interaction, design
+from fairdash.tariff.terms import BAND, BREAKPOINT, LEVEL, Factor, design
 from fairdash.training.losses import find_loss
 from tests.tiers import few
 
@@ -25,7 +24,7 @@ TINY = {"n_breakpoints": 4, "max_iter": 3}
 
 
 def _expected_failures(model):
-    if model.penalty != "chi2_kde":
+    if model.penalty not in ("chi2_kde", "gdp", "eipm"):
         return {}
     reason = "its bandwidth goes by the number of rows, which weights in any unit don't tell"
     return {"check_sample_weight_equivalence_on_dense_data": reason}
@@ -156,53 +155,9 @@ def test_the_dependence_falls_with_lambda(penalty, objective):
     assert found[-1] < found[0]
     if of_premium:
         assert all(b < a for path in (found, errors) for a, b in pairwise(path))
-        assert found[-1] < (0.5**0.5 if penalty == "pearson" else 0.5) * found[0]
-
-
-def test_what_is_minimised_is_what_networks_minimise():
-    """A small change of any coefficient does not lower L + λ Ψ, both as the networks have them."""
-    import torch
-
-    table, claims, years, age = policies()
-    table = table[["bonus", "zone"]]
-    how = {"balance": False, "alpha": 0, "smooth": 0, "tol": 1e-10, "max_iter": 500, "n_breakpoints": 5}
-    model = fd.FairTariff(lam=0.3, penalty="hgr_spline", **how)
-    model.fit(table, claims, sensitive_features=age, sample_weight=years)
-    x, loss = design(model.terms_, table), find_loss("poisson")
-    penalty = PENALTIES["hgr_spline"].penalty_class()
-    weight = torch.tensor(years)[None, :, None]
-    v = penalty.encode(torch.tensor(age)[None, :, None], [torch.arange(len(age))], weight)
-    psi = penalty(seeds=[0], s=v, which_split=torch.zeros(1), settings=None)
-    rows = np.arange(len(claims))
-
-    def objective(coef, intercept):
-        mu = np.exp(x @ coef + intercept)
-        error = loss.relative(claims, mu, years, rows=rows, train=rows)
-        return error + 0.3 * float(psi(torch.tensor(mu)[None, :, None], v, weight))
-
-    least = objective(model.coef_, model.intercept_)
-    assert least < objective(model.glm_coef_, model.glm_intercept_) - 0.01
-    steps = 0.02 * np.eye(len(model.coef_))
-    assert all(objective(model.coef_ + step, model.intercept_) > least for step in (*steps, *-steps))
-
-
-@pytest.mark.parametrize("loss", few(["poisson", "gamma", "squared_error"], "poisson"))
-@pytest.mark.parametrize("lam", [0, 0.5])
-def test_balanced_premiums_add_up_to_the_target(loss, lam):
-    table, claims, years, age = policies()
-    y = _target(loss, claims)
-    balanced, plain = (
-        fd.FairTariff(loss=loss, lam=lam, balance=balance, **OPTIONS)
-        .fit(table, y, sensitive_features=age, sample_weight=years)
-        .predict(table)
-        for balance in (True, False)
-    )
-    assert years @ balanced == pytest.approx(years @ y, rel=1e-10)
-    if loss != "squared_error":
-        ratio = balanced / plain
-        assert ratio == pytest.approx(np.full(len(y), ratio[0]))
-        if lam or loss != "poisson":  # the Poisson GLM is balanced by itself
-            assert abs(ratio[0] - 1) > 1e-6
+        # Those of distances are squares, which weigh a weak link less.
+        most = {"pearson": 0.5**0.5, "jdcov": 0.8, "ccdcov": 0.8}.get(penalty, 0.5)
+        assert found[-1] < most * found[0]
 
 
 def weak_policies(n=8000, seed=1):
@@ -252,27 +207,6 @@ def test_where_claims_are_weak_no_large_lambda_is_worse_than_one_flat_premium():
     assert folds[-1] < 1.01
 
 
-def test_what_does_not_follow_s_stays_while_the_averages_go():
-    """Spread that counts at every λ would take it away long before the averages have gone."""
-    rng, n = np.random.default_rng(0), 6000
-    age, years = rng.uniform(18, 85, n), rng.uniform(0.2, 1, n)
-    table = pd.DataFrame({"bonus": (50 - age) / 20 + rng.normal(size=n), "power": rng.integers(4.0, 13, n)})
-    claims = rng.poisson(0.1 * np.exp(0.2 * table["bonus"] + 0.15 * (table["power"] - 8)) * years) / years
-    fair, glm = (
-        fd.FairTariff(lam=lam, alpha=0.01, n_breakpoints=5).fit(
-            table, claims, sensitive_features=age, sample_weight=years
-        )
-        for lam in (0.2, 0)
-    )
-
-    def reach(unpenalised):
-        rows = fair.relativities(unpenalised=unpenalised)
-        return np.ptp(np.log(rows.loc[rows["factor"] == "power", "relativity"]))
-
-    assert _gap(fair.predict(table), age, years) < 0.1 * _gap(glm.predict(table), age, years)
-    assert reach(False) > 0.95 * reach(True)
-
-
 @pytest.mark.parametrize("loss", few(["poisson", "gamma"], "gamma"))
 def test_balance_does_not_bring_back_what_residuals_have_lost(loss):
     """Premiums that are scaled afterwards have other residuals than those whose dependence was lowered."""
@@ -285,33 +219,6 @@ def test_balance_does_not_bring_back_what_residuals_have_lost(loss):
     assert years @ premium == pytest.approx(years @ y, rel=1e-9)
     covariance = np.cov(premium - y, age, aweights=years)
     assert abs(covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])) < 2e-3
-
-
-def test_the_same_seed_gives_the_same_bits_and_the_rows_of_the_penalty_follow_it():
-    table, claims, years, age = policies()
-
-    def coefficients(seed, **more):
-        model = fd.FairTariff(lam=0.5, random_state=seed, **more)
-        return model.fit(table, claims, sensitive_features=age, sample_weight=years).coef_
-
-    assert (coefficients(0) == coefficients(1)).all()  # all rows are seen: nothing is drawn
-    some = {"penalty_rows": 300}
-    assert (coefficients(0, **some) == coefficients(0, **some)).all()
-    assert not np.allclose(coefficients(0, **some), coefficients(1, **some))
-
-
-def test_a_weight_is_a_number_of_rows():
-    table, claims, _, age = policies(300)
-    weight = np.arange(300) % 3
-    again = table.index.repeat(weight)
-    model = fd.FairTariff(lam=0.1, tol=1e-7, credibility=0, **OPTIONS)
-    weighted = model.fit(table, claims, sensitive_features=age, sample_weight=weight)
-    premiums, terms = weighted.predict(table[weight > 0]), weighted.terms_
-    repeated = model.fit(table.loc[again], claims[again], sensitive_features=age[again])
-    for one, other in zip(repeated.terms_, terms, strict=True):
-        assert one.shares == pytest.approx(other.shares)
-        assert replace(one, shares=()) == replace(other, shares=()) or isinstance(one, Interaction)
-    assert repeated.predict(table[weight > 0]) == pytest.approx(premiums, rel=1e-3)
 
 
 def test_what_was_not_there_in_training_counts_as_the_base_and_is_counted():

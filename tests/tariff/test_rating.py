@@ -13,8 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import xlsxwriter
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import fairdash as fd
 from fairdash.errors import DataError, OptionError, StorageError
@@ -72,25 +70,6 @@ def test_hostile_levels_and_names_rate_as_they_are(way, tmp_path):
     relativities = model.relativities()
     assert set(HOSTILE) == set(relativities.loc[relativities["factor"] == "=evil()", "level"].dropna())
     assert fd.rate(through(way, relativities, tmp_path), x) == pytest.approx(premiums, rel=1e-9)
-
-
-@settings(max_examples=8, deadline=None)
-@given(
-    st.lists(
-        st.text(st.characters(exclude_categories=["Cs"]), max_size=12), min_size=1, max_size=12, unique=True
-    )
-)
-def test_any_level_comes_back_from_both_files(tmp_path_factory, levels):
-    folder = tmp_path_factory.mktemp("levels")
-    table = pd.DataFrame(
-        {"factor": "zone", "kind": ["base"] + ["level"] * len(levels), "level": [None, *levels]}
-    )
-    table["relativity"] = np.arange(2.0, len(table) + 2)
-    rows = pd.DataFrame({"zone": pd.Series(levels, dtype=object)})
-    expected = fd.rate(table, rows)
-    assert expected == pytest.approx(2 * np.arange(3.0, len(levels) + 3))
-    for way in WAYS[1:]:
-        assert fd.rate(through(way, table, folder), rows) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("way", WAYS)

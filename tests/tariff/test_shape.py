@@ -15,7 +15,6 @@ from fairdash.tariff.choosing import TermOptions, choose_terms
 from fairdash.tariff.fit import FitOptions, fit_terms
 from fairdash.tariff.many import fit_tariffs
 from fairdash.tariff.shape import Shape
-from fairdash.tariff.terms import design
 from fairdash.training.losses import find_loss
 from fairdash.training.splits import random_splits
 from tests.data.tables import dataset_of
@@ -63,24 +62,6 @@ def test_smoothed_relativities_are_nearer_to_a_smooth_truth_and_turn_less_often(
         nearer.append(smoothed < 0.5 * rough)
         assert fewer < bends
     assert sum(nearer) >= 3
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_a_jump_stays_as_far_as_held_out_rows_tell(seed):
-    def jump(wear):
-        return 1.0 * (wear > 0.5)
-
-    table, claims, years, _ = claims_of(jump, n=6000, seed=seed)
-    new, others, weight, _ = claims_of(jump, n=6000, seed=100 + seed)
-    rough, smooth = (
-        fd.FairTariff(lam=0, smooth=each).fit(table, claims, sample_weight=years) for each in (0, "auto")
-    )
-    errors = [weight * POISSON.deviances(others, model.predict(new)) for model in (rough, smooth)]
-    more = errors[1] - errors[0]
-    assert more.mean() <= 2 * more.std() / np.sqrt(len(more))
-    at, found, _ = curve(smooth)
-    low, high = np.log(np.interp([0.4, 0.6], at, found))
-    assert high - low > 0.5
 
 
 @pytest.mark.parametrize("loss", few(["poisson", "gamma", "squared_error"], "poisson"))
@@ -161,34 +142,6 @@ def test_what_it_costs_is_shown():
     assert "“wear” may only fall. On its training rows" in few.formula()
 
 
-def test_a_fair_monotone_tariff_is_where_nothing_monotone_is_lower():
-    """Against the direction that fairness pulls in: many steps are held, and no small change lowers L + λ Ψ."""
-    from fairdash.tariff.glm import fit_glm
-    from fairdash.tariff.stack import TariffStack, minimise_monotone
-
-    table, claims, years, age = claims_of(lambda wear: 2 * wear, n=800)
-    terms = choose_terms(table, years, TermOptions(n_breakpoints=8))
-    options, lams = FitOptions(loss=POISSON), np.array([0.3, 3.0])
-    shape = Shape.of(terms, alpha=1e-5, smooth=0.01, monotone={"wear": 1, "noise": 1})
-    x, y, weight = design(terms, table), claims / np.average(claims, weights=years), years / years.mean()
-    glm = shape.exact(fit_glm(x, y, weight, loss=POISSON, shape=shape)[0])
-    stack = TariffStack(
-        np.column_stack([x, np.ones(len(x))]), y, s=age[:, None], weight=weight, lams=lams, start=glm,
-        options=options, shape=shape,
-    )  # fmt: skip
-    z, _, converged = minimise_monotone(stack, max_iter=2000, tol=1e-10)
-    assert converged.all()
-    which = np.arange(2)
-    least, rises = stack.value_and_slope(z, which)[0], z @ stack.rises.T
-    assert (rises > -1e-9).all()
-    assert ((rises < 1e-9).sum(axis=1) >= 2).all()
-    assert (rises > 1e-3).any(axis=1).all()
-    for direction in np.random.default_rng(0).normal(size=(200, z.shape[1])):
-        # A change of coefficients, made monotone.
-        other = shape.exact(stack.coefficients(z) + 0.02 * direction)
-        assert (stack.value_and_slope(other @ stack._root.T, which)[0] > least - 1e-7).all()
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -222,21 +175,6 @@ def weak_claims(n: int = 2000) -> Dataset:
     rate = 0.1 * np.exp(0.012 * (numbers["bonus"] - 90) + 0.15 * numbers["power"])
     claims = rng.poisson(rate * years) / years
     return dataset_of(numbers, {"claims": claims}, {"age": age.astype(float)}, weight={"years": years})
-
-
-def test_weak_claims_are_foretold_better_at_every_weight() -> None:
-    data, options = weak_claims(), FitOptions(loss=POISSON)
-    y, weight = data.target.to_numpy(), data.weight.to_numpy()
-    splits = random_splits(data.n_rows, n_splits=3, random_state=0)
-    errors = {}
-    for shrink in (False, True):
-        found = fit_tariffs(data, splits, lams=LAMS, options=options, shrink=shrink)
-        each = []
-        for price, split in zip(found.predictions, found.members["split"], strict=True):
-            rows = splits[split].test
-            each.append(POISSON.mean_deviance(y[rows], price[rows], weight[rows]))
-        errors[shrink] = pd.Series(each).groupby(found.members["lam"].to_numpy()).mean()
-    assert (errors[True] < 0.99 * errors[False]).all()
 
 
 def test_test_rows_take_no_part_and_the_same_seed_gives_the_same() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.linear_model import RidgeCV
 
@@ -328,17 +327,6 @@ def test_the_references_stand_on_the_standard_networks_told_s():
     # The best prediction is own + proxy + age; given age its mean is 2 age, its spread always the same:
     # the price is 2² of a target variance of 1 + 2² + 0.5².
     assert result.price.mean() == pytest.approx(4 / 5.25, abs=0.2)
-
-
-def test_the_price_is_weighted_as_the_errors_are():
-    dataset = _mixed()
-    weight = pd.Series(np.random.default_rng(3).uniform(0.01, 1, dataset.n_rows), name="years")
-    weighted = replace(dataset, weight=weight)
-    options = {"settings": settings(10), "strengths": (0.0, 1.0), "measures": ()}
-    result = fd.references(weighted, n_splits=2, **options)
-    test = result.frame[(result.frame["part"] == "test") & (result.frame["method"] == "barycentre")]
-    mse = test.set_index(["split", "lam"])["mse"].unstack()
-    assert result.price == pytest.approx((mse[1.0] - mse[0.0]).to_numpy())
 
 
 def test_with_a_log_link_no_reference_falls_to_zero():

@@ -100,17 +100,6 @@ def test_the_forms_of_s_are_one():
     assert inside.n_features_in_ == 4
 
 
-def test_several_sensitive_columns():
-    x, y, s = _arrays()
-    two = pd.DataFrame({"age": s, "height": np.random.default_rng(8).normal(size=len(s))})
-    apart = _model().fit(x, y, sensitive_features=two)
-    table = pd.DataFrame(x, columns=["a", "b", "c"]).join(two)
-    inside = _model(sensitive_columns=["age", "height"]).fit(table, y)
-    assert (apart.predict(x) == inside.predict(table)).all()
-    one = _model().fit(x, y, sensitive_features=s)
-    assert not np.allclose(apart.predict(x), one.predict(x), rtol=1e-6)
-
-
 def test_a_method_for_one_column_refuses_two(monkeypatch):
     from fairdash.training import regressor_fit
 
@@ -158,17 +147,6 @@ def test_it_predicts_what_the_engine_predicts(monkeypatch):
     model = _model(sensitive_columns=["age"], loss="poisson", balance=True).fit(table, y.abs())
     scaled = seen["trained"].predict(torch.from_numpy(seen["encoder"].transform(table))[None])[0]
     assert model.predict(table) == pytest.approx(seen["target_scale"].undo(scaled), rel=1e-9)
-
-
-def test_patience_stops_early_on_rows_set_aside():
-    x, y, s = _arrays()
-    more = {"n_epochs": 150, "lr": 0.02}
-    full = _model(**more).fit(x, y, sensitive_features=s)
-    assert (full.n_iter_, full.best_epoch_) == (150, 150)
-    early = _model(patience=5, validation_fraction=0.25, **more).fit(x, y, sensitive_features=s)
-    assert early.n_iter_ < 150
-    assert 5 < early.best_epoch_ <= early.n_iter_ - 5  # nothing is chosen in the warm-up
-    assert not (early.predict(x) == full.predict(x)).all()
 
 
 def test_a_diverged_training_warns():

@@ -10,8 +10,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fairdash as fd
 from fairdash.errors import DataError, OptionError
-from fairdash.training.references.barycentre import fit_barycentre
-from fairdash.training.references.repair import fit_repair
 
 FOLDS = {"check_sample_weight_equivalence_on_dense_data": "its folds go by rows"}
 
@@ -84,18 +82,6 @@ def test_classes_have_one_mean_and_a_new_class_counts_with_the_last():
     assert first == last
 
 
-def test_several_dependent_attributes_are_all_repaired():
-    rng = np.random.default_rng(3)
-    a, noise, z = rng.normal(size=(3, 4_000))
-    b = (a + noise) / np.sqrt(2)
-    table = pd.DataFrame({"z": z, "price": 100 + 5 * a + 5 * b**2 + 5 * z})
-    s = np.column_stack([a, b])
-    told = fd.FairPostprocessor("price").fit(table, sensitive_features=s).predict(table, sensitive_features=s)
-    assert min(fd.measure("hgr_spline", table["price"], each, random_state=0) for each in s.T) > 0.5
-    # One pass leaves more of a, which repairing by b has brought back.
-    assert max(fd.measure("hgr_spline", told, each, random_state=0) for each in s.T) < 0.1
-
-
 def test_a_number_and_a_class_are_repaired_together():
     """With the age's effect reversed between the sexes, neither alone shows the link: their crossing does."""
 
@@ -118,29 +104,6 @@ def test_a_number_and_a_class_are_repaired_together():
     alone = fd.FairPostprocessor("price", random_state=0).fit(table, sensitive_features=s["age"])
     left = alone.predict(new, sensitive_features=of_new["age"])
     assert abs(fd.measure("pearson", left[of_new["sex"] == "F"], of_new["age"][of_new["sex"] == "F"])) > 0.6
-
-
-def test_crossings_of_few_rows_count_as_one_and_new_ones_with_them():
-    table, age, _ = priced(1_000)
-    codes = np.zeros((1_000, 2))
-    codes[:400, 0], codes[200:600, 1] = 1, 1
-    codes[:15] = [[2, 0]] * 8 + [[0, 2]] * 7
-    s = np.column_stack([age, codes])
-    repair = fit_repair(table["price"], s, classes=[False, True, True])
-    assert len(repair.cells.number) == 4
-    # Too few are left for a cell of their own: they are with the smallest, 185 rows.
-    assert repair.cells.rest == repair.cells.number[1, 0]
-    new = np.array([[0.5, 1.0, 0.0], [0.5, 2.0, 0.0], [0.5, 2.0, 2.0]])
-    assert len(set(repair.predict([110.0] * 3, new))) == 1
-    codes[15:30] = [2, 2]
-    more = fit_repair(table["price"], np.column_stack([age, codes]), classes=[False, True, True])
-    assert more.cells.rest == 4
-    # The maps of a single class or number are those of the barycentre itself.
-    for column, is_class in ((codes[:, 0], True), (age, False)):
-        one = fit_repair(table["price"], column[:, None], classes=[is_class])
-        along = fit_barycentre(table["price"], column, classes=is_class)
-        expected = along.predict(table["price"], column)
-        assert one.predict(table["price"], column[:, None]) == pytest.approx(expected)
 
 
 def test_nothing_is_moved_where_s_is_independent():

@@ -12,8 +12,6 @@ from sklearn.metrics import d2_tweedie_score
 from fairdash.training.losses import LOSSES
 from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.stack import StackData, train_stack
-from tests.tiers import few
-from tests.training.stacks import stack_data
 
 SETTINGS = TrainingSettings(
     hidden=(8, 4), adversary_hidden=(6, 6), batch_size=32, n_epochs=5, warm_up_epochs=0, adversary_steps=2
@@ -25,55 +23,6 @@ def _train(data, settings, *, lams=(0.0, 1.0), method="hgr_nn", **options):
     return train_stack(
         data, models, objective="demographic_parity", batch_seeds=range(len(data.x)), **options
     )
-
-
-def test_learning_rates_decay_and_dropout_may_differ_in_a_stack():
-    data = stack_data(n_splits=1)
-    # Few epochs: the game between two players makes a difference in the last digit grow.
-    short = replace(SETTINGS, n_epochs=2)
-    others = ({"lr": 1e-2}, {"weight_decay": 1.0}, {"adversary_lr": 1e-1}, {"dropout": 0.5})
-    kinds = [short, *(replace(short, **each) for each in others)]
-
-    def train(settings):
-        models = [StackedModel("hgr_nn", 1.0, each, 0, 100) for each in settings]
-        return train_stack(data, models, objective="demographic_parity", batch_seeds=[0]).predict(data.x)
-
-    together = train(kinds)
-    for k, each in enumerate(kinds):
-        # With dropout somewhere in the stack all models take the plain way through the network.
-        assert np.allclose(together[k], train([each])[0], atol=1e-3)
-    assert len({row.round(2).tobytes() for row in together}) == len(kinds)
-
-
-@pytest.mark.parametrize("loss", few(LOSSES, "squared_error", "gamma"))
-def test_a_weight_counts_a_row_as_often(loss):
-    """Full batches, so that a row of weight 2 and two equal rows are the same objective."""
-    data = stack_data(n_splits=1, positive=True)
-    settings = replace(SETTINGS, loss=loss, batch_size=10_000, n_epochs=30)
-    weighted = replace(data, weight=torch.ones_like(data.y).index_fill(1, torch.arange(64), 2.0))
-    twice = torch.cat([torch.arange(128), torch.arange(64)])
-    rows = (torch.arange(192),)
-    repeated = StackData(x=data.x[:, twice], y=data.y[:, twice], s=data.s[:, twice], train=rows)
-    a = _train(weighted, settings).predict(data.x)
-    b = _train(repeated, settings).predict(data.x)
-    assert np.allclose(a, b, atol=2e-3)
-    assert not np.allclose(a, _train(data, settings).predict(data.x), atol=1e-2)
-
-
-@pytest.mark.parametrize("loss", few(LOSSES, "squared_error", "gamma"))
-def test_training_brings_the_loss_under_the_constant_models(loss):
-    data = stack_data(512, n_splits=1, positive=True)
-    settings = replace(SETTINGS, loss=loss, n_epochs=20, lr=2e-2, weight_decay=0.0)
-    epochs = []
-    trained = _train(data, settings, lams=(0.0,), on_epoch=lambda *told: epochs.append(told))
-    y, y_pred = data.y.flatten().double().numpy(), trained.predict(data.x)[0]
-    constant = np.full_like(y, y.mean())
-    relative = LOSSES[loss].mean_deviance(y, y_pred) / LOSSES[loss].mean_deviance(y, constant)
-    assert relative < 0.3
-    # What the epochs report is the same figure, on batches of the epoch while it was still learning.
-    assert epochs[-1][1][0] == pytest.approx(relative, rel=0.2)
-    if LOSSES[loss].has_log_link:
-        assert (y_pred > 0).all()
 
 
 @pytest.mark.parametrize("power", [0, 1, 1.3, 2])
@@ -107,23 +56,6 @@ def test_a_relative_loss_is_what_the_mean_leaves_unexplained(loss):
     options = {"rows": rows, "train": train}
     assert loss.relative(y, mean, weight, **options) == 1, "the average, on the same rows"
     assert loss.relative(np.ones(80), np.ones(80), weight, **options) == 1, "a constant target"
-
-
-@pytest.mark.parametrize("loss", few(LOSSES, "squared_error", "gamma"))
-@pytest.mark.parametrize("weight", [False, True])
-def test_balanced_predictions_add_up_to_the_target_on_the_training_rows(loss, weight):
-    data = stack_data(weighted=weight, positive=True)
-    rows = torch.arange(100)
-    data = replace(data, train=(rows, rows))
-    settings = replace(SETTINGS, loss=loss, balance=True)
-    trained = _train(data, settings)
-    weights = np.ones((2, 100)) if data.weight is None else data.weight[:, :100, 0].double().numpy()
-    for k, split in enumerate(trained.which_split):
-        y = data.y[split, :100, 0].double().numpy()
-        y_pred, w = trained.predict(data.x)[k, :100], weights[split]
-        assert w @ y_pred == pytest.approx(w @ y, rel=1e-6)
-    plain = _train(data, replace(settings, balance=False))
-    assert not np.allclose(plain.predict(data.x), trained.predict(data.x), atol=1e-3)
 
 
 def _with_validation():

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import PoissonRegressor, Ridge, TweedieRegressor
 
 import fairdash as fd
 from fairdash.api import sweep
@@ -20,7 +19,7 @@ from fairdash.training.device import resolve_device
 from fairdash.training.losses import LOSSES, find_loss
 from fairdash.training.settings import STEPS, TrainingSettings, budget_of
 from fairdash.training.splits import random_splits
-from fairdash.training.sweep import Sweep, default_plan, preview_of, train_sweep
+from fairdash.training.sweep import Sweep
 from fairdash.utils.records import from_plain, to_plain
 from tests.data.tables import dataset_of
 from tests.tiers import few
@@ -37,32 +36,6 @@ def claims(n=4000, *, effect=0.4, seed=0):
     counts = rng.poisson(exposure * 0.12 * np.exp(effect * x[:, 0] - effect**2 / 2))
     age, years = {"age": x[:, 0] + rng.normal(size=n)}, {"exposure": exposure}
     return dataset_of(dict(zip("abc", x.T, strict=True)), {"frequency": counts / exposure}, age, weight=years)
-
-
-def test_the_default_plan_learns_rare_claims_where_one_decay_for_all_would_give_a_constant():
-    dataset = claims()
-    whole = default_plan(dataset)
-    first = preview_of(replace(whole, tariff=False))
-    assert first.tune
-    assert whole.tune
-    settings = replace(whole.settings, loss="poisson")
-    plan = replace(whole, methods=("standard",), n_splits=2, settings=settings, device="cpu")
-    tuned = train_sweep(dataset, plan)
-    assert tuned.tuning is not None
-    strongest = tuned.tuning["weight_decay"] == max(WEIGHT_DECAYS)
-    assert (tuned.tuning.loc[strongest, "loss"] > 0.999).all()
-    assert (tuned.tuning.loc[tuned.tuning["chosen"], "loss"] < 0.99).all()
-    assert tuned.predictions.std() > 0.02
-    y, weight = dataset.target.to_numpy(), dataset.weight.to_numpy()
-    loss = plan.settings.loss_function
-    members, linear = train_baselines(dataset, tuned.splits, loss=loss)
-    for j, split in enumerate(tuned.splits):
-        of_glm = linear[(members["method"] == LINEAR) & (members["split"] == j)][0]
-        both = (tuned.predictions[j], of_glm)
-        ours, glms = (loss.deviances(y[split.test], guess[split.test]) for guess in both)
-        share = weight[split.test] / weight[split.test].sum()
-        difference = np.sum(share * (ours - glms))
-        assert difference <= np.sqrt(np.sum((share * (ours - glms - difference)) ** 2))
 
 
 def test_each_split_has_the_decay_that_predicts_its_own_validation_rows_best():
@@ -101,39 +74,10 @@ def test_a_sweep_is_tuned_unless_its_settings_are_given():
     options |= {"references": False, "tariff": False, "importance": False}
     given = sweep(dataset, settings=QUICK, **options)
     assert given.tuning is None
-    heard = []
-    note = lambda at: heard.append((at.phase, at.fraction))  # noqa: E731
-    found = sweep(dataset, settings=QUICK, tune=True, progress=note, **options)
+    found = sweep(dataset, settings=QUICK, tune=True, **options)
     assert found.sweep.tune
     assert found.tuning["chosen"].sum() == 1
-    phases = [phase for phase, _ in heard]
-    assert phases[0] == "finding weight decay on validation rows"
-    assert any(phase.startswith("training") for phase in phases)
-    assert [share for _, share in heard] == sorted(share for _, share in heard)
     assert from_plain(Sweep, to_plain(found.sweep)) == found.sweep
-
-
-@pytest.mark.parametrize(
-    ("loss", "model"),
-    [
-        ("squared_error", Ridge(alpha=1e-3)),
-        ("poisson", PoissonRegressor(alpha=1e-6)),
-        ("tweedie", TweedieRegressor(power=1.5, alpha=1e-6)),
-    ],
-)
-def test_the_linear_benchmark_is_sklearns_and_the_average_is_the_weighted_one(loss, model):
-    dataset = claims(2000, effect=1.0)
-    splits = random_splits(2000, n_splits=2, random_state=1, validation_share=0.2)
-    members, predictions = train_baselines(dataset, splits, loss=find_loss(loss))
-    assert list(members["method"]) == [MEAN, LINEAR, TREES] * 2
-    weight = dataset.weight.to_numpy()
-    for j, split in enumerate(splits):
-        train, y, x = split.train, dataset.target.to_numpy(), dataset.features.to_numpy()
-        mean = np.average(y[train], weights=weight[train])
-        average, linear = predictions[3 * j], predictions[3 * j + 1]
-        assert np.allclose(average, mean)
-        own = model.fit(x[train], y[train], sample_weight=weight[train])
-        assert np.corrcoef(own.predict(x), linear)[0, 1] > 0.9
 
 
 @pytest.mark.parametrize("name", few(sorted(LOSSES), "squared_error", "poisson"))
@@ -148,7 +92,8 @@ def test_the_trees_follow_the_loss_and_a_link_that_no_line_has(name):
     loss, splits = find_loss(name), random_splits(1500, n_splits=1, random_state=0)
     members, predictions = train_baselines(dataset, splits, loss=loss)
     assert list(members["method"]) == list(BASELINES)
-    test, weight = splits[0].test, dataset.weight.to_numpy()
+    train, test, weight = splits[0].train, splits[0].test, dataset.weight.to_numpy()
+    assert np.allclose(predictions[members["method"] == MEAN], np.average(y[train], weights=weight[train]))
     error = {
         method: loss.mean_deviance(y[test], y_pred[test], weight[test])
         for method, y_pred in zip(members["method"], predictions, strict=True)

@@ -14,9 +14,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import fairdash as fd
-from fairdash.auditing.example import example_audit
 from fairdash.auditing.filing.governance import FIELDS, kept_governance
-from fairdash.auditing.plan import QUESTIONS, AuditPlan, Columns
+from fairdash.auditing.plan import AuditPlan, Columns
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.data.roles import Roles
 from fairdash.data.source import CatalogueSource, UploadSource, load_source, save_source, sources_folder
@@ -131,47 +130,11 @@ def test_price_and_attribute_are_all_that_a_table_of_ones_own_needs() -> None:
     assert "Another table" in labels(click(at, "Another audit").button)
 
 
-def test_a_crossing_that_fails_is_in_the_headline() -> None:
-    rng, n = np.random.default_rng(0), 1_000
-    table = policies(n).assign(age=np.repeat(np.linspace(18, 80, n // 2), 2), sex=["F", "M"] * (n // 2))
-    sides = np.where(table["sex"] == "M", 1, -1) * np.sign(table["age"] - 49)
-    table["<b>premium</b>"] = (100 + 15 * sides + rng.normal(0, 1, n)).round(2)
-    columns = Columns(price="<b>premium</b>", sensitive="age", also=("sex",))
-    plan = AuditPlan(columns=columns, questions=(1,), max_gap=0.1)
-    audit = done(create_audit(uploaded(table), plan, owner=LOCAL))
-    at = calm(open_page("audit", audit=audit.id))
-    first, second = at.subheader[0].value, at.subheader[1].value
-    assert safe("Independence: shown above the threshold for “age × sex”") in first
-    assert safe("Along “age”: shown below the threshold") in second
-    assert "Repair this price" in [each.value for each in at.subheader]
-    at = calm(box(at, "Answers for").set_value(2).run())
-    assert safe("Along “age × sex”: shown above the threshold") in at.subheader[1].value
-    assert "Repair this price" not in [each.value for each in at.subheader]
-
-
-def test_an_example_answers_before_anything_is_uploaded() -> None:
-    at, answers = calm(open_page("audit")), example_audit().answers
-    assert "pg15training" in words(at)
-    assert {answer.question for answer in answers} <= set(QUESTIONS)
-    assert {f"**{each.question}.** {safe(each.title)}" for each in answers} <= set(labels(at.expander))
-    assert any("Premium" in title and "by Age" in title for title in charts(at))
-
-
 def test_a_criterion_without_its_column_is_explained(source: UploadSource) -> None:
     at = calm(open_page("audit", dataset=source.id))
     at = click(at.radio[0].set_value("conditional_independence").run(), "Audit this price")
     assert "controls" in at.error[0].value
     assert "audit" not in at.query_params
-
-
-def test_a_price_that_is_the_outcome_is_told_on_the_page() -> None:
-    dear = uploaded(policies().assign(claims=lambda t: 0.8 * t["<b>premium</b>"] + 5))
-    audit = started(calm(click(open_page("audit", dataset=dear.id), "Audit this price")))
-    assert worker.main(audit.id) == 1
-    at = open_page("audit", audit=audit.id)
-    (said,) = at.error
-    assert "the price is the outcome" in said.value
-    assert "Traceback" not in words(at) + said.value
 
 
 def of_a_model(source: UploadSource, content: bytes, **options: object) -> AuditJob:
@@ -185,19 +148,6 @@ def with_a_model(source: UploadSource, name: str, content: bytes) -> AppTest:
     assert "Price, or prediction" not in labels(at.selectbox)
     assert button(at, "Audit this price").disabled
     return at.file_uploader[0].set_value((name, content, "application/octet-stream")).run()
-
-
-def test_a_model_is_asked_for_in_place_of_a_column(source: UploadSource) -> None:
-    at = with_a_model(source, "price.onnx", onnx_bytes(n=2))
-    assert named(at.multiselect, "Input columns").value == ["power"]
-    at = named(at.multiselect, "Input columns").set_value(["power", "age"]).run()
-    at = calm(named(at.number_input, "Row to explain").set_value(7).run())
-    audit = started(calm(click(at, "Audit this price")))
-    assert audit.spec.plan.columns.price == "model price"
-    wanted = {"model_columns": ("power", "age"), "customer": 7, "model_link": "auto"}
-    wanted |= {"model_output": None, "check_column": None}
-    assert audit.model == {"model": onnx_bytes(n=2), **wanted}
-    audit.ask_to_cancel()
 
 
 def test_a_model_that_names_its_inputs_is_taken_by_name(source: UploadSource) -> None:

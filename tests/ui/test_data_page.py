@@ -309,14 +309,6 @@ def test_a_file_is_parsed_once_whatever_is_chosen(monkeypatch: pytest.MonkeyPatc
 # Keeping files.
 
 
-def test_another_session_does_not_see_this_ones_files() -> None:
-    at = upload(SOUND)
-    other = open_page("data").segmented_control(key="data.choice table").set_value("upload").run()
-    assert not [each for each in other.selectbox if "uploaded before" in each.label]
-    known = open_page("data", dataset=at.query_params["dataset"])
-    assert box(known, "or a file you uploaded before").value.name == "policies.csv"
-
-
 @pytest.mark.bad_input(10, 20, 21)
 def test_files_beyond_the_limits_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     # Another test's same table may be in memory.
@@ -350,35 +342,7 @@ def test_a_hostile_files_name_and_headers_stay_plain_text() -> None:
     assert at.dataframe[0].value.columns[0] == "=1+1"
 
 
-def test_columns_are_called_what_the_user_calls_them():
-    at = upload(csv(policies()))
-    at = calm(next(each for each in at.text_input if "cost" in each.label).set_value("yearly *cost*").run())
-    source = load_source(at.query_params["dataset"])
-    assert source.names == {"cost": "yearly *cost*"}
-    # Whether there is a link is of no matter here, and a close call on so few rows.
-    for page in (at, open_page("data", dataset=source.id)):
-        assert re.search(r"yearly \*cost\* (depends on|shows no detectable link with) age", said(page))
-    at = next(each for each in at.text_input if "cost" in each.label).set_value(" ").run()
-    assert load_source(at.query_params["dataset"]).names == {}
-
-
 # Exposure.
-
-
-def test_counts_with_an_exposure_are_predicted_as_a_rate_and_the_page_says_so() -> None:
-    frame = claims()
-    frequency = frame["ClaimNb"].sum() / frame["Exposure"].sum()
-    at = upload(csv(frame))
-    box(at, "Sensitive").set_value("DrivAge").run()
-    assert box(at, "Target").value == "ClaimNb"
-    (asked,) = [each for each in at.checkbox if each.label.startswith("Predict ClaimNb per unit")]
-    assert asked.value
-    for is_rate, told in ((True, f"÷ Exposure.*= {frequency:.4g} over all rows"), (False, "·")):
-        asked.set_value(is_rate).run()
-        assert re.search(f"target: ClaimNb {told}", said(at), flags=re.DOTALL)
-        assert load_source(at.query_params["dataset"]).load().per_exposure == is_rate
-        (target,) = [each for title, each in charts(at).items() if "Distribution of the target" in title]
-        assert (f"mean by exposure {frequency:.4g}" in str(target["layout"])) == is_rate
 
 
 def test_the_sentence_on_the_link_counts_rows_by_exposure() -> None:
@@ -386,16 +350,6 @@ def test_the_sentence_on_the_link_counts_rows_by_exposure() -> None:
     y, s = dataset.target.to_numpy(), dataset.sensitive["DrivAge"].to_numpy()
     options = {"evaluation": "corrected", "sample_weight": dataset.weight.to_numpy()}
     assert link_of(dataset, "DrivAge")[0] == measure("hgr_spline", y, s, **options)
-
-
-def test_doubts_about_columns_in_use_are_open_and_those_left_out_are_not() -> None:
-    more = {"sex": np.random.default_rng(0).choice(["male", "Male", "female"], 120)}
-    more["born"] = [f"{1950 + k % 50}-03-0{1 + k % 9}" for k in range(120)]
-    at = roles_set(upload(csv(policies().drop(columns="age").assign(**more))), sensitive="sex")
-    boxes = {box.label: box for box in at.expander}
-    assert [each.label for each in boxes["1 column to check"].button] == ["Write them alike"]
-    assert boxes["1 column to check"].proto.expanded
-    assert not [label for label in boxes if "could be used" in label and boxes[label].proto.expanded]
 
 
 def tariff(n: int = 600) -> pd.DataFrame:

@@ -98,13 +98,6 @@ def test_home_and_the_data_page_list_one_s_own(annes: tuple, become: Become) -> 
     assert listed() == [False, False]
 
 
-def test_memory_is_asked_after_the_owner(annes: tuple, become: Become) -> None:
-    become(BEN)
-    for look in looks(annes):
-        with pytest.raises(FairdashError, match=r"gone|not kept|not stored"):
-            look()
-
-
 def test_downloads_are_made_for_their_owner_and_noted(annes: tuple, become: Become) -> None:
     source, run, *_ = annes
     at = open_page("tradeoff", run=run.id)

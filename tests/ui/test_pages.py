@@ -5,9 +5,6 @@ from __future__ import annotations
 import ast
 import doctest
 import re
-import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,19 +19,18 @@ from fairdash.runs.audits import create_audit
 from fairdash.runs.listing import list_runs
 from fairdash.runs.searches import SearchJob, create_search
 from fairdash.runs.status import CANCELLED
-from fairdash.runs.store import Run
 from fairdash.storage import LOCAL
 from fairdash.training.lam_search import LamSearch, Target
 from fairdash.training.search import SearchGrid, SettingsSearch
 from fairdash.training.sweep import Sweep
 from fairdash.ui import keys
-from fairdash.ui.keys import Keys, name_in
+from fairdash.ui.keys import Keys
 from fairdash.ui.pages import PAGES
 from fairdash.ui.train.searching import GRID, METHOD, OBJECTIVE
 from tests.data.test_classes import people
 from tests.runs.finished import QUICK, finished
 from tests.runs.test_runs import wait
-from tests.ui.conftest import ROOT, SOURCE, box, calm, click, move, named, open_page, words
+from tests.ui.conftest import ROOT, SOURCE, box, calm, click, named, open_page, words
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -94,33 +90,6 @@ def test_several_methods_and_another_loss_are_trained_and_compared(monkeypatch):
     choice = box(open_page("tradeoff", run=run.id), "Method")
     assert len(choice.options) == 2
     choice.set_value("pearson").run()
-
-
-def test_the_app_process_stays_without_torch(finished_run):
-    # The data page grows trees on a table, to find columns that give its target away; no other page does.
-    last_data = sorted(PAGES, key=lambda name: name == "data")
-    program = (
-        "import sys\n"
-        "from tests.ui.conftest import open_page\n"
-        f"for name in {last_data!r}:\n"
-        f"    at = open_page(name, run={finished_run.id!r})\n"
-        "    assert not at.error, (name, at.error)\n"
-        "    print(name, 'sklearn' in sys.modules)\n"
-        "print('torch' in sys.modules)\n"
-    )
-    # conftest imports the training room for its fixtures; none of that loads torch by itself.
-    command = [sys.executable, "-c", program]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-    assert done.returncode == 0, done.stderr
-    *pages, torch = done.stdout.split("\n")[:-1]
-    assert torch == "False"
-    assert pages[:-1] == [f"{name} False" for name in last_data[:-1]]
-
-
-def test_a_run_deleted_while_it_is_shown_does_not_crash_the_page(finished_run):
-    at = open_page("tradeoff", run=finished_run.id)
-    shutil.rmtree(Run(finished_run.id).folder)
-    assert "This run is gone" in move(at, 4.0).error[0].value
 
 
 def choose(at, dataset):
@@ -274,35 +243,9 @@ def test_the_audit_page_takes_classes(source: UploadSource) -> None:
 
 
 FILES = sorted(path for folder in ("fairdash/ui", "pages") for path in (ROOT / folder).rglob("*.py"))
-#: A control of this name shows one of several parts of a page.
-MORE = ("more", "part")
 STATES = ("session_state", "query_params")
 #: Functions that take a key of another kind.
 NO_WIDGETS = ("sorted", "min", "max", "sort_values")
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_every_part_of_each_page_can_be_shown(page, run_of_two_methods):
-    at = calm(open_page(page, run=run_of_two_methods.id))
-    # The controls that show one of several parts, by key.
-    keys = [each.key for each in at.segmented_control]
-    for key in [key for key in keys if name_in(key) in MORE or key in MORE]:
-        first, *others = at.segmented_control(key=key).options
-        # The first at the end: what other controls show is a part of it.
-        for option in (*others, first):
-            value = option if key not in MORE else _part(option)
-            at = calm(at.segmented_control(key=key).set_value(value).run())
-    keyed = [each.key for each in at if getattr(each, "key", None)]
-    assert len(keyed) == len(set(keyed))
-
-
-def _part(title):
-    from fairdash.reports.paper import committed
-
-    parts = {"Table 1": "table1", "Fig. 4": "household", "Fig. 2": "fig2", "Fig. 1": "fig1", "Fig. 3": "fig3"}
-    part = parts[title.partition(":")[0]]
-    assert part == "table1" or part in committed()
-    return part
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fairdash.figures.paper import dots_figure
-from fairdash.figures.theme import LIGHT
 from fairdash.reports.paper import FAIRNESS, OBJECTIVES, committed, read_result, row_of
-from fairdash.reports.paper import METHODS as PUBLISHED
-from fairdash.reports.paper.judging import cells, count, sentences, summary
-from fairdash.ui.paper import table1
+from fairdash.reports.paper.judging import count, summary
 from tests.serving import ROOT
-from tests.tiers import few
 from tests.ui.conftest import calm, charts, open_page, words
 
 
@@ -62,36 +57,12 @@ def test_what_is_not_comparable_is_shown_with_the_reason_and_not_counted(name, r
     assert not ours.apply(lambda column: column.str.contains("lower|higher")).any(axis=None)
 
 
-@pytest.mark.parametrize("objective", few(OBJECTIVES, OBJECTIVES[0]))
-def test_every_cell_that_is_missed_is_listed_with_its_floor(objective):
-    at = open_page("paper")
-    at.session_state["paper.table1 objective"] = objective
-    said = words(at.run())
-    missed = count(read_result("table1_crime"), "crime").missed(objective)
-    for cell, reason in missed:
-        for told in (f"ours {cell.printed:.3f}", f"floor {cell.floor:.3f}", reason):
-            assert told in said
-    assert missed or "Every fairness value" in said
-
-
 def test_the_command_that_makes_a_result_again_is_named():
     (code,) = open_page("paper").code
     command = read_result("table1_crime").command
     whole, first = code.value.splitlines()[:2]
     assert whole == command
     assert first.startswith(f"{command} --methods hgr_nn --objectives ")
-
-
-@pytest.mark.parametrize("networks", few(["authors", "published", "ours"], "ours"))
-def test_the_papers_sentences_are_judged_from_the_data(networks):
-    tables = read_result("fig2").tables
-    at = open_page("paper")
-    at.session_state["paper.figures part"] = "fig2"
-    at.session_state["paper.figures networks"] = networks
-    said = words(at.run())
-    for one in sentences(tables["values"], tables["exact"], networks=networks):
-        mark = ":green-badge[holds]" if one.holds else ":orange-badge[does not hold]"
-        assert f"{mark} *“{one.quote}”* {one.finding}" in said
 
 
 @pytest.mark.parametrize("part", ["fig1", "fig2", "fig3", "household"])
@@ -126,19 +97,3 @@ def test_the_address_holds_ids_of_which_the_unknown_are_named(address, key, know
     at.segmented_control(key=key).set_value(known[1]).run()
     assert not at.warning
     assert "".join(at.query_params[name]) == known[1]
-
-
-def test_the_dots_are_the_cells_of_the_table():
-    result = read_result("table1_crime")
-    values = table1.dots(result, "crime", OBJECTIVES[0])
-    names = {each: each for each in values["method"].unique()}
-    titles = {each: each for each in ("mse", *FAIRNESS)}
-    labels = {"title": "t", "subtitle": "s", "x": "x"}
-    figure = dots_figure(values, titles=titles, names=names, theme=LIGHT, **labels)
-    drawn = {trace.name: list(trace.x) for trace in figure.data}
-    for method in names:
-        own = cells(result, "crime", method, OBJECTIVES[0])
-        assert drawn[method] == pytest.approx([each.ours for each in own])
-        # The paper has no splines: nothing of theirs is drawn there.
-        published = [each.paper for each in own] if method in PUBLISHED else []
-        assert drawn[f"{method}, the paper"] == pytest.approx(published)

@@ -125,20 +125,6 @@ def test_a_name_is_given_shown_as_it_is_and_taken_away(runs):
     assert Run(runs["one"].id).name == ""
 
 
-def test_two_runs_stand_on_one_front(runs):
-    at = choose(calm(open_page("runs")), "one", "two")
-    (figure,) = charts(at).values()
-    points = [each["name"] for each in figure["data"] if each["mode"] == "markers"]
-    assert points == ["A: Fair linear network", "B: Fair spline network"]
-    assert "Test error" in figure["layout"]["yaxis"]["title"]["text"]
-    assert "different test rows" in words(at)
-    table = at.dataframe[0].value
-    assert table["Run"].tolist() == ["A"] * 3 + ["B"] * 3
-    assert "These figures (CSV)" in downloads(at)
-    at = calm(at.selectbox[-1].set_value("fairquant").run())
-    assert any("fair" in column.lower() for column in at.dataframe[0].value.columns)
-
-
 def test_a_run_is_run_again(runs):
     at = calm(click(open_page("runs", run=runs["one"].id), "Run again"))
     (again,) = {run.id for run in list_runs().runs} - {run.id for run in runs.values()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -15,18 +14,12 @@ import pytest
 
 from benchmarks.home_curve import THEMES, picture
 from fairdash.data.source import CatalogueSource, save_source
-from fairdash.dependence import REGISTRY, measure
 from fairdash.errors import RunError
-from fairdash.evaluation import DEFAULT_MEASURE, knee, told_apart, wide
-from fairdash.figures.front import NOISE_NOTE
-from fairdash.figures.stage import stage_script, stage_style
+from fairdash.evaluation import DEFAULT_MEASURE, knee, wide
 from fairdash.jobs.steps import at_once
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import fronts_of
-from fairdash.reports.html import render_report
 from fairdash.reports.stage import four_numbers, stops_of
-from fairdash.reports.tables import in_full
-from fairdash.reports.words import who_pays
 from fairdash.runs import worker
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model
@@ -49,7 +42,6 @@ from tests.ui.conftest import (
     click,
     move,
     named,
-    numbers,
     open_page,
     stage,
     words,
@@ -79,57 +71,6 @@ def lam_shown(at):
 def said(at):
     """The answer as plain text."""
     return re.sub(r"\\(.)", r"\1", at.markdown[0].value)
-
-
-def test_the_answer_fits_the_figures(finished_run):
-    at = open_page("tradeoff", run=finished_run.id)
-    for lam in (0.5, 1.0, 1.32, 4.0):
-        at, found = move(at, lam), compared(finished_run, lam)
-        answer, p_value = said(at), found.verdict_p(found.b)
-        old, new = (number(found.mean("rmse", point)) for point in (found.a, found.b))
-        for told in (
-            f"λ = {lam:g}",
-            f"joint test of several measures: p = {p_value:.2g}",
-            f"from {old} € to {new} €",
-            who_pays(found),
-        ):
-            assert told in answer
-        assert ("no link is found" in answer) == (p_value > 0.05)
-
-
-def test_a_figure_is_the_same_on_the_card_in_the_table_and_by_the_library(finished_run):
-    at = move(open_page("tradeoff", run=finished_run.id), 2.3)
-    found = compared(finished_run, 2.3)
-    tests = [(y_pred, found.result.splits[j].test) for j, y_pred in found.predictions(found.b).items()]
-    by_hand = np.mean([measure("fairquant", y_pred[rows], found.s[rows]) for y_pred, rows in tests])
-    assert found.mean("fairquant", found.b) == pytest.approx(by_hand)
-    shown = found.shown("fairquant", found.b)
-    slider, card = stage(at)["slider"], stage(at)["cards"][2]
-    assert card["title"] == "FairQuant"
-    assert card["values"][slider["at"]].startswith(shown)
-    table = look(at, "All numbers").dataframe[0].value.set_index("Figure (test rows)")
-    assert table.loc[in_full(REGISTRY["fairquant"]), found.b.title].startswith(shown)
-
-
-def test_the_front_draws_the_paths_figures(finished_run):
-    figure = charts(open_page("tradeoff", run=finished_run.id))["<b>What fairness costs</b>"]
-    found = compared(finished_run, 1.0)
-    front, noise = found.front, found.noise_begins
-    traces = {trace["name"]: trace for trace in figure["data"]}
-    path = traces["Fair HGR network: path"]
-    rows, errors = front.rows(DEFAULT_MEASURE), front.rows("rmse")
-    apart, references = told_apart(rows), wide(front.references)
-    barycentre = references[references["method"] == "barycentre"]
-    for drawn, values in (
-        (path["x"], rows["value"][apart]),
-        (path["y"], errors["value"][apart]),
-        (traces["chosen: λ = 1"]["y"], [found.mean("rmse", found.b)]),
-        (traces["Reference (uses s): Wasserstein barycentre"]["y"], barycentre["rmse"]),
-    ):
-        assert np.allclose(numbers(drawn), values)
-    notes = [(each["x"], each["y"]) for each in figure["layout"]["annotations"] if each["text"] == NOISE_NOTE]
-    begins = [] if noise is None else [(found.mean(DEFAULT_MEASURE, noise), found.mean("rmse", noise))]
-    assert notes == begins
 
 
 @pytest.mark.parametrize("objective", few(OBJECTIVES, "demographic_parity"))
@@ -250,18 +191,6 @@ def test_a_first_look_starts_by_itself_and_is_refined():
     assert "What fairness costs" in str(list(charts(at)))
 
 
-def test_features_are_those_of_the_nearest_trained_model(finished_run):
-    at = move(look(open_page("tradeoff", run=finished_run.id), "Features"), 2.3)
-    table = finished_run.read_result().importance
-    own = table[(table["method"] == "hgr_nn") & (table["lam"] == 4.0)].groupby("feature")
-    for kind in ("reliance", "importance"):
-        at = at.segmented_control(key="tradeoff.comparison features-by").set_value(kind).run()
-        traces = charts(at)["<b>Change in feature importance</b>"]["data"]
-        (drawn,) = [each for each in traces if each["name"] == "λ = 2.3" and each["mode"] == "markers"]
-        shown = dict(zip(drawn["y"], numbers(drawn["x"]), strict=True))
-        assert shown == pytest.approx(own[kind].mean().to_dict())
-
-
 def test_beside_a_long_run_a_quicker_one_is_offered(monkeypatch):
     plan = replace(PLAN, methods=("standard", "hgr_spline", "pearson"), n_splits=4)
     run = create_run(SOURCE, plan, first=preview_of(PLAN))
@@ -285,10 +214,6 @@ def test_beside_a_long_run_a_quicker_one_is_offered(monkeypatch):
     until(lambda: quick.status.is_over)
 
 
-#: What browsers are given at most, with script and styles.
-MOST_BYTES = 600_000
-
-
 @pytest.mark.parametrize(
     ("objective", "a"),
     [("demographic_parity", ModelKey("standard", 0.0)), ("equalized_residuals", ModelKey("hgr_nn", 4.0))],
@@ -304,20 +229,6 @@ def test_each_stop_shows_what_the_comparison_finds_there(finished_run, objective
         cards = four_numbers(here)
         assert stops.values[k] == tuple(card[1] for card in cards)
         assert stops.below[k] == tuple(card[2] for card in cards)
-
-
-def test_what_moves_stands_at_the_chosen_stop_as_the_figures_say_and_is_small(finished_run):
-    data = stage(open_page("tradeoff", run=finished_run.id, lam="2.3"))
-    own = len((stage_script() + stage_style()).encode())
-    for each in (data, stage(open_page("home"))):
-        assert own + len(json.dumps(each)) < MOST_BYTES
-    at = data["slider"]["at"]
-    for each in (each for each in data["moves"] if each["kind"] == "trace"):
-        trace = data["figures"][each["figure"]]["spec"]["data"][each["part"]]
-        assert numbers(trace["y"]) == pytest.approx(np.array(each["y"][at]), rel=1e-4)
-        assert each.get("name", [trace["name"]] * 99)[at] == trace["name"]
-    between = open_page("tradeoff", run=finished_run.id, lam="1.234567")
-    assert lam_shown(between) == "1", "the middle one of two stops"
 
 
 @pytest.fixture
@@ -348,35 +259,6 @@ def test_the_picture_of_home_is_made_of_its_numbers(curve, name):
 
 def press(at, label):
     return named(at.download_button, label).click().run()
-
-
-def test_a_constant_model_is_shown_and_reported(run_of_two_methods, another_result):
-    read = run_of_two_methods.read_result()
-    noise = 5e-9 * np.random.default_rng(0).normal(size=read.predictions.shape)
-    another_result(replace(read, predictions=0.0716 + noise))
-    at = calm(open_page("tradeoff", run=run_of_two_methods.id))
-    for panel in at.segmented_control(key="tradeoff.comparison more").options:
-        at = calm(look(at, panel))
-    for each in ("Report (HTML)", "The whole path (CSV)", "All figures (CSV)", "Test predictions (CSV)"):
-        at = calm(press(at, each))
-        assert named(at.download_button, each)
-
-
-def test_a_report_that_can_t_be_made_is_said_on_the_page(run_of_two_methods, monkeypatch, caplog):
-    def fail(*args, **kwargs):
-        raise ZeroDivisionError("Zoe's premium")
-
-    at = calm(open_page("tradeoff", run=run_of_two_methods.id))
-    monkeypatch.setattr("fairdash.ui.tradeoff.run.render_report", fail)
-    at = calm(at.run())
-    with caplog.at_level(logging.ERROR, logger="fairdash.app"):
-        at = press(at, "Report (HTML)")
-    (error,) = at.error
-    assert "Unexpected error" in error.value
-    assert "Zoe" not in error.value + caplog.text
-    assert "ZeroDivisionError" in caplog.text
-    monkeypatch.setattr("fairdash.ui.tradeoff.run.render_report", render_report)
-    calm(press(calm(at.run()), "Report (HTML)"))
 
 
 def test_a_damaged_model_is_said_on_the_page(run_of_two_methods):

@@ -18,7 +18,7 @@ from streamlit.testing.v1 import AppTest
 
 import fairdash
 from fairdash.runs.store import Run
-from tests.ui.conftest import move, open_page
+from tests.ui.conftest import move
 
 PACKAGE = str(Path(fairdash.__file__).parent)
 #: Fields of the records on the way, and the slider's scale, which stands beside it.
@@ -109,19 +109,3 @@ def test_the_way_of_a_front_is_short(finished_run):
         "a move makes neither result nor front anew"
     )
     assert len(files) <= 13, ", ".join(sorted(files))
-
-
-def test_a_move_of_the_slider_reads_the_runs_spec_at_most_once(finished_run, monkeypatch):
-    read, whole = [], Path.read_text
-
-    def counted(path, *args, **options):
-        read.append(path.name)
-        return whole(path, *args, **options)
-
-    monkeypatch.setattr(Path, "read_text", counted)
-    at = open_page("tradeoff", run=finished_run.id)
-    assert "spec.json" in read, "the counting sees it"
-    read.clear()
-    at = move(at, 2.3)
-    assert "is a blend" in "".join(each.value for each in at.caption)
-    assert read.count("spec.json") <= 1

@@ -37,18 +37,20 @@ def choose(run: Run) -> Comparison:
     """Show the controls above the stage; return the comparison that they and the address select."""
     result = result_of(run)
     plan = result.sweep
-    sensitive, *others = result.sensitive.columns
+    sensitive, *others = result.views
     first = sensitive
     if others:
         sensitive = st.segmented_control(
-            "Sensitive attribute shown",
-            list(result.sensitive.columns),
+            "Dependence on",
+            list(result.views),
             default=sensitive,
             required=True,
             # Labels of these are Markdown.
             format_func=lambda each: safe(result.names.get(each, each)),
             key=Address.SENSITIVE,
             bind="query-params",
+            help="“×” is what the combination of two attributes adds. The slider opens where half of the "
+            "chosen dependence is gone.",
         )
         # An address may name none: ?sensitive=
         sensitive = first if sensitive is None else sensitive
@@ -213,7 +215,10 @@ def show_pictures(comparison: Comparison, run: Run) -> None:
 
 
 def _show_place(comparison: Comparison) -> None:
-    """Description of the chosen point, if it is not a trained model."""
+    """Description of the chosen point, if it is not a trained model, and of a crossing's cells."""
+    if (cells := comparison.result.cells(comparison.sensitive)) is not None:
+        named = "; ".join(f"{k}: {name}" for k, name in enumerate(cells.names))
+        st.caption(safe(f"Cells of {comparison.sensitive_called}, by their number: {named}."))
     if not comparison.curve_point(comparison.b).is_trained:
         st.caption(f"The chosen point is {content.blended(comparison, comparison.b)} (hollow mark).")
     if comparison.is_worse_than_both_ends():

@@ -17,8 +17,8 @@ from fairdash.utils.text import counted, few
 #: Names that libraries give to the columns of an array.
 _PLACE = re.compile(r"(?:Column_|f|x|feature_?)?\d+", re.IGNORECASE)
 NAME_LINK = (
-    "Say what it gives: “identity” for the price, “log” for its logarithm (model_link; on the page, “Output of "
-    "the model”)."
+    "Say what it gives: “identity” for the price, “log” for its logarithm (model_link; on the page, “Output "
+    "of the model”)."
 )
 
 

@@ -1,0 +1,60 @@
+"""Command ``bench``: methods side by side, by one protocol."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pandas as pd
+
+from fairdash import api
+from fairdash.cli import AsJson, Seed, Words, rows, say
+from fairdash.cli.training import DataOptions
+from fairdash.utils.extras import need
+from fairdash.utils.text import visible
+
+_NO_DATA = DataOptions()
+_ERROR = ["error", "error_low", "error_high"]
+
+
+def bench(
+    *,
+    data: DataOptions = _NO_DATA,
+    method: Words = None,
+    splits: int = 10,
+    random_state: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Compare methods by their error at equal dependence.
+
+    Parameters
+    ----------
+    method
+        Methods, comma-separated, or classes of yours as module:Class; by default all that suit the data.
+    splits
+        Number of splits into training and test rows.
+    random_state
+        Seed of all random draws.
+    """
+    need("torch")
+    dataset = data.load()
+    found = api.bench(dataset, methods=method, n_splits=splits, random_state=random_state, progress=_show)
+    printed = {"dataset": dataset.name, "splits": splits, "rows": rows(found)}
+    say(printed, _table(found, splits), as_json=as_json)
+
+
+def _table(found: pd.DataFrame, splits: int) -> Iterator[str]:
+    yield f"Error on test rows at a share of the standard network's dependence, mean of {splits} splits:"
+    shown = found.assign(
+        error=[
+            f"{row.error:.4g} ({row.error_low:.4g} to {row.error_high:.4g})" for row in found.itertuples()
+        ],
+        reached=[f"{row.reached} of {row.splits}" for row in found.itertuples()],
+    ).drop(columns=["splits", "error_low", "error_high", "more", "more_low", "more_high"])
+    yield from str(shown.to_string(index=False, float_format="{:.4g}".format)).split("\n")
+    yield "λ is chosen on validation rows. “dependence” is what test rows then show. Intervals: 95 %."
+
+
+def _show(method: str) -> None:
+    if sys.stderr.isatty():
+        print(visible(f"training {method}"), file=sys.stderr, flush=True)

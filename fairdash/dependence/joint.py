@@ -1,0 +1,160 @@
+"""Joint and concatenated distance covariance of u with several sensitive attributes at once.
+
+Lee, Antonio, Avanzi, Marchi and Zhou (2025, arXiv 2509.08163) penalise both. The squared covariances are
+unbiased (Chakraborty and Zhang 2019, section 3.2): under independence they scatter around 0.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairdash.dependence.ranks import mid_ranks
+from fairdash.errors import OptionError
+from fairdash.utils.rounding import DOUBLE, varies
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+Form = Literal["standardised", "published"]
+
+#: Distances of one variable that are held at once.
+_PIECE = 1_000_000
+_MOST_PRODUCTS = 8
+
+
+def jdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
+    """Return the joint distance covariance of u with the attributes of v, of each pair of a stack.
+
+    Parameters
+    ----------
+    u : (K, n) array
+    v : (K, n) or (K, n, d) array
+        Columns of 0 and 1 of which no row has two are the classes of one attribute.
+    form
+        ``"standardised"``: u and every attribute have variance 1 (that of classes is summed over them), and
+        only the terms with u count. The root of their sum, with its sign. ``"published"``: JdCov² with c = 1
+        as in the authors' code, in the units of the columns. Dependence among the attributes then counts.
+
+    Returns
+    -------
+    (K,) array
+        0 in the limit of many rows only if u is independent of the attributes together. 0 for fewer than four
+        rows.
+    """
+    return _of_stack(u, v, form, together=False)
+
+
+def ccdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
+    """Return the distance covariance of u with all columns of v as one vector, of each pair of a stack.
+
+    Parameters and result are those of :func:`jdcov`. The published form is dCov².
+    """
+    return _of_stack(u, v, form, together=True)
+
+
+def attributes(columns: Array) -> list[list[int]]:
+    """Return the columns (d, n) of each attribute: one, or the 0/1 columns of which no row has two.
+
+    >>> attributes(np.array([[1.0, 0, 0, 1], [0, 1, 0, 0], [3, 1, 2, 2]]))
+    [[0, 1], [2]]
+    """
+    high = columns == columns.max(axis=1, keepdims=True)
+    binary = (high | (columns == columns.min(axis=1, keepdims=True))).all(axis=1) & ~high.all(axis=1)
+    found: list[list[int]] = []
+    for j in range(len(columns)):
+        beside = (own for own in found if all(binary[[j, *own]]) and not (high[j] & high[own]).any())
+        if own := next(beside, None):
+            own.append(j)
+        else:
+            found.append([j])
+    return found
+
+
+def with_products(v: Array, sample_weight: Array | None = None, *, alone: bool = False) -> Array:
+    """Return columns (K, n, d) beside products of the ranks of every two of different attributes.
+
+    Of many products, the 8 with the largest variance over the stack. `alone` leaves the columns out.
+    """
+    of_each = attributes(v.reshape(-1, v.shape[2]).T)
+    pairs = [pair for two in itertools.combinations(of_each, 2) for pair in itertools.product(*two)]
+    ranks = mid_ranks(np.moveaxis(v, 2, 0), sample_weight) - 0.5
+    products = np.stack([ranks[a] * ranks[b] for a, b in pairs], axis=2) if pairs else v[:, :, :0]
+    largest = np.argsort(-products.var(axis=(0, 1)), kind="stable")[:_MOST_PRODUCTS]
+    products = products[:, :, np.sort(largest)]
+    return products if alone else np.concatenate([v, products], axis=2)
+
+
+def scaled(
+    columns: Array,
+    rows: Index | None = None,
+    mass: Array | None = None,
+    *,
+    together: bool = False,
+    eps: float = DOUBLE,
+) -> list[Array]:
+    """Return each attribute's columns (n, k), with variances that sum to 1 on `rows` with masses (m,).
+
+    Columns that are constant there, up to rounding by `eps`, are left out. `together` joins all attributes.
+    """
+    learned = columns if rows is None else columns[:, rows]
+    kept = varies(learned, eps=eps)
+    columns, learned = columns[kept], learned[kept]
+    found = []
+    for own in attributes(learned) if len(learned) else []:
+        low, size = learned[own].min(axis=1, keepdims=True), np.ptp(learned[own], axis=1).max()
+        x, seen = (columns[own] - low) / size, (learned[own] - low) / size
+        mean = np.average(seen, axis=1, weights=mass)[:, None]
+        variance = np.average(((seen - mean) ** 2).sum(axis=0), weights=mass)
+        found.append((x - mean).T / np.sqrt(variance))
+    return [np.concatenate(found, axis=1)] if together and found else found
+
+
+def distances(x: Array, to: Array) -> Array:
+    """Return Euclidean distances of rows (m, k) from others (n, k); (m, n)."""
+    if x.shape[1] == 1:
+        return np.abs(x - to[:, 0])
+    total = np.zeros((len(x), len(to)))
+    for a, b in zip(x.T, to.T, strict=True):
+        total += (a[:, None] - b) ** 2
+    return np.sqrt(total)
+
+
+def _of_stack(u: Array, v: Array, form: Form, *, together: bool) -> Array:
+    if form not in ("standardised", "published"):
+        raise OptionError.of("The form is not known", "Choose “standardised” or “published”.", column="form")
+    columns = v[:, None] if v.ndim == 2 else v.transpose(0, 2, 1)
+    result = np.zeros(len(u))
+    for k, (a, b) in enumerate(zip(u, columns, strict=True)):
+        if form == "standardised":
+            squared = _squared([*scaled(a[None]), *scaled(b, together=together)], with_first=True)
+            result[k] = np.sign(squared) * np.sqrt(abs(squared))
+        else:
+            own = [b.T] if together else [b[each].T for each in attributes(b)]
+            result[k] = _squared([a[:, None], *own], with_first=together)
+    return result
+
+
+def _squared(variables: Sequence[Array], *, with_first: bool) -> float:
+    """Unbiased JdCov² of variables (n, k) with c = 1, or the sum of its terms with the first one."""
+    n = len(variables[0])
+    if n < 4:
+        return 0.0
+    step = max(1, _PIECE // n)
+    pieces = [np.arange(start, min(start + step, n)) for start in range(0, n, step)]
+    sums = [np.concatenate([distances(x[rows], x).sum(axis=1) for rows in pieces]) for x in variables]
+    total = 0.0
+    for rows in pieces:
+        product = np.ones((len(rows), n))
+        for j in reversed(range(len(variables))):
+            x, own = variables[j], sums[j]
+            centred = (
+                (own[rows, None] + own) / (n - 2) - distances(x[rows], x) - own.sum() / ((n - 1) * (n - 2))
+            )
+            centred[np.arange(len(rows)), rows] = 0.0
+            product *= centred if with_first and j == 0 else centred + 1
+        total += float(product.sum())
+    return (total - (0 if with_first else n**2)) / (n * (n - 3))

@@ -1,0 +1,76 @@
+"""Crossings of two sensitive attributes: products that show what the combination adds, and cells."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+
+from fairdash.dependence.joint import with_products
+from fairdash.evaluation.insurance import bands_of
+from fairdash.utils.classes import Classes, attributes_of, classes_of, one_column_each
+
+#: Between the names of two attributes.
+CROSS = " × "
+#: All sensitive columns at once, where a page or a command names one; tables leave the column empty.
+TOGETHER = "all together"
+#: Attributes beyond which crossings would be many.
+_MOST_ATTRIBUTES = 3
+#: Bands of a number.
+_BANDS = 4
+
+
+def products_of(sensitive: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return products of the centred ranks of every two of up to three attributes, by “age × sex”.
+
+    What follows such a product follows the combination. Of numbers and two classes it is one column of that
+    name; more classes have several.
+
+    >>> made = pd.DataFrame({"age": np.arange(4), "sex": [0, 1, 0, 1]})
+    >>> products_of(made)["age × sex"]["age × sex"].tolist()
+    [0.09375, -0.03125, -0.03125, 0.09375]
+    """
+    found, attributes = {}, attributes_of(sensitive)
+    if len(attributes) > _MOST_ATTRIBUTES:
+        return {}
+    for (a, one), (b, other) in itertools.combinations(attributes.items(), 2):
+        columns = sensitive[[*one, *other]].to_numpy(dtype=float)[None]
+        values, name = with_products(columns, alone=True)[0], f"{a}{CROSS}{b}"
+        names = [name] if values.shape[1] == 1 else [f"{name}: {k}" for k in range(values.shape[1])]
+        found[name] = pd.DataFrame(values, columns=names, index=sensitive.index)
+    return found
+
+
+def crossings_of(sensitive: pd.DataFrame) -> dict[str, Classes]:
+    """Return the cells of every two of up to three attributes; empty for one attribute, or more.
+
+    Numbers are crossed in four bands of about equally many rows, and cells of fewer than 20 rows are merged.
+
+    >>> made = pd.DataFrame({"age": np.arange(400) % 50, "sex": np.arange(400) % 2})
+    >>> crossings_of(made)["age × sex"].names[:2]
+    ('0 to 12 · 0', '13 to 24 · 0')
+    """
+    each = one_column_each(sensitive)
+    if len(each.columns) > _MOST_ATTRIBUTES:
+        return {}
+    groups = {str(name): _groups(column, is_set=name not in sensitive) for name, column in each.items()}
+    return {f"{a}{CROSS}{b}": _cells(groups[a], groups[b]) for a, b in itertools.combinations(groups, 2)}
+
+
+def _groups(column: pd.Series, *, is_set: bool) -> pd.Categorical:
+    """Classes of an attribute, or bands of its numbers, in order."""
+    if is_set or column.nunique() <= _BANDS:
+        return pd.Categorical(column if is_set else column.map("{:g}".format), ordered=True)
+    values = column.to_numpy(dtype=float)
+    code = bands_of(values, np.ones(len(values)), _BANDS)
+    names = [f"{values[code == k].min():.4g} to {values[code == k].max():.4g}" for k in range(code.max() + 1)]
+    kept = list(dict.fromkeys(names))
+    return pd.Categorical([names[k] for k in code], categories=kept, ordered=True)
+
+
+def _cells(one: pd.Categorical, other: pd.Categorical) -> Classes:
+    # Neighbouring cells, which a figure may merge, differ in the first attribute alone.
+    names = [f"{a} · {b}" for b, a in itertools.product(other.categories, one.categories)]
+    code = other.codes.astype(int) * len(one.categories) + one.codes
+    return classes_of(pd.Series(pd.Categorical(np.array(names)[code], categories=names, ordered=True)))

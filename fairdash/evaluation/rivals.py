@@ -1,0 +1,97 @@
+"""Two simple repairs by quantile bands of the sensitive attribute: what any other method has to beat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairdash.errors import OptionError
+
+Array = NDArray[np.float64]
+
+#: Bands of s with about as many rows each, fewer where values are tied.
+_BANDS = 10
+#: Ranks at which a band's quantiles are kept.
+_RANKS = np.linspace(0, 1, 201)
+
+
+class _BandRepair:
+    """Repair that moves a price along its band's own law; it needs s for the price.
+
+    Parameters
+    ----------
+    lam
+        Share of the full repair, from 0 to 1.
+    """
+
+    lams: ClassVar[tuple[float, ...]] = (0.0, 0.25, 0.5, 0.75, 1.0)
+    #: X is one column, the price to repair.
+    repairs: ClassVar[bool] = True
+
+    def __init__(self, lam: float) -> None:
+        self.lam = lam
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sensitive_features: ArrayLike) -> Self:  # noqa: ARG002 of a price
+        """Learn each band's quantiles and average; OptionError for several columns of s."""
+        price, s = np.ravel(X), _one(sensitive_features)
+        self.edges_ = np.unique(np.quantile(s, np.arange(1, _BANDS) / _BANDS))
+        codes = np.searchsorted(self.edges_, s)
+        there, counts = np.unique(codes, return_counts=True)
+        # A band between tied values has no rows: it has the next one's law.
+        self.place_ = np.searchsorted(there, np.arange(len(self.edges_) + 1)).clip(max=len(there) - 1)
+        self.quantiles_ = np.stack([np.quantile(price[codes == code], _RANKS) for code in there])
+        self.means_ = np.array([price[codes == code].mean() for code in there])
+        self.shares_ = counts / counts.sum()
+        return self
+
+    def predict(self, X: ArrayLike, sensitive_features: ArrayLike) -> Array:
+        """Return the repaired prices (n,)."""
+        price = np.ravel(np.asarray(X, dtype=float))
+        band = self.place_[np.searchsorted(self.edges_, _one(sensitive_features))]
+        return (1 - self.lam) * price + self.lam * self._repaired(price, band)
+
+    def _repaired(self, price: Array, band: NDArray[np.intp]) -> Array:
+        raise NotImplementedError
+
+
+class BandBarycentre(_BandRepair):
+    """Move each price to the barycentre's quantile at its rank within the band of s.
+
+    Chzhen et al. (2020), “Fair regression with Wasserstein barycenters”, Theorem 2.3, with bands in the place
+    of classes: (Σ_b p_b Q_b) ∘ F_s(price).
+    """
+
+    def _repaired(self, price: Array, band: NDArray[np.intp]) -> Array:
+        common, repaired = self.shares_ @ self.quantiles_, np.empty_like(price)
+        for k, own in enumerate(self.quantiles_):
+            rows = band == k
+            # Beyond the band's ends it keeps its distance to them.
+            beyond = price[rows] - price[rows].clip(own[0], own[-1])
+            rank = np.interp(price[rows], own, _RANKS)
+            repaired[rows] = np.interp(rank, _RANKS, common) + beyond
+        return repaired
+
+
+class BandRatio(_BandRepair):
+    """Divide each price by its band's average, p E[p] / E[p given s], or subtract if one is not above 0."""
+
+    def _repaired(self, price: Array, band: NDArray[np.intp]) -> Array:
+        overall, own = self.shares_ @ self.means_, self.means_[band]
+        return price * overall / own if self.means_.min() > 0 else price + overall - own
+
+
+def _one(sensitive_features: ArrayLike) -> Array:
+    s = np.asarray(sensitive_features, dtype=float)
+    if s.size != len(s):
+        raise OptionError.of(
+            "Bands are of one sensitive column", "Choose one, or another method.", column="sensitive_features"
+        )
+    return s.ravel()
+
+
+#: Id to a function from a strength to an estimator.
+RIVALS: Mapping[str, Any] = MappingProxyType({"band_barycentre": BandBarycentre, "band_ratio": BandRatio})
