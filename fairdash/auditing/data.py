@@ -10,7 +10,7 @@ opposite sign.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -24,7 +24,7 @@ from fairdash.auditing.curve import Basis, Curve, basis_of, fit_curve
 from fairdash.auditing.gaps import LEVEL, Estimate, Tested, largest_gap
 from fairdash.auditing.models.premiums import Costs, learn_costs
 from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan
-from fairdash.auditing.result import Findings
+from fairdash.auditing.result import AMOUNT, MEASURE, SHARE, Findings
 from fairdash.auditing.table import AuditTable, complete_rows
 from fairdash.dependence.conditional import assess_conditional_dependence
 from fairdash.dependence.omnibus import independence_test
@@ -294,10 +294,15 @@ class Answered:
         return {name: table for part in found for name, table in part.items()}
 
     @property
-    def measures(self) -> pd.DataFrame:
-        """Measures of all parts, with their question numbers."""
-        rows = [{"question": number, **row} for number, part in self.parts.items() for row in part.measures]
-        return pd.DataFrame(rows, columns=["question", "measure", *_MONEY, *_MONEY.values()])
+    def measures(self) -> Iterator[dict[str, Any]]:
+        """Rows of the figures for the measures of all parts: shares, and amounts where there are any."""
+        for number, part in self.parts.items():
+            for row in part.measures:
+                key = {"question": number, "measure": row["measure"], "quantity": MEASURE}
+                for unit, ends in ((SHARE, _MONEY), (AMOUNT, _MONEY.values())):
+                    value, low, high = (row.get(each, math.nan) for each in ends)
+                    if unit == SHARE or not math.isnan(value):
+                        yield key | {"value": value, "low": low, "high": high, "unit": unit}
 
 
 def along(table: AuditTable, y: Array, curve: Curve, plan: AuditPlan) -> tuple[Measured, pd.DataFrame]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -12,12 +12,13 @@ from typing import Any
 import pandas as pd
 
 from fairdash.auditing.audit import carry_out
-from fairdash.auditing.evidence import AuditResult, KeptPlan, command_of, read_plan
+from fairdash.auditing.evidence import AuditResult, command_of, read_plan
 from fairdash.auditing.filing.rules import RULES, Rule, template_of
 from fairdash.auditing.models.files.foreign import ForeignModel
 from fairdash.auditing.models.files.model_file import Link, content_of
 from fairdash.auditing.models.model_answers import MODEL_PRICE
-from fairdash.auditing.plan import ModelFile, plan_of
+from fairdash.auditing.plan import AuditPlan, ModelFile, plan_of
+from fairdash.auditing.view import summary_of
 from fairdash.cli import AsJson, Columns, Seed, Share, say
 from fairdash.cli.reading import Marks, chosen_reading, read_file
 from fairdash.cli.repeated import compare_repeated
@@ -25,6 +26,7 @@ from fairdash.data.catalogue import load_dataset
 from fairdash.data.readers.reading import bytes_of
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.errors import OptionError
+from fairdash.figures.blocks import lines_of
 from fairdash.reports.pdf import as_pdf, printer
 from fairdash.storage import sha256, write_whole
 from fairdash.utils.extras import has, need
@@ -170,12 +172,14 @@ def audit(
     """
     if model is not None and plan is None:
         price = price or MODEL_PRICE
+    before: Mapping[str, Any] = {}
     if plan is not None:
         if price or sensitive:
             raise OptionError.of(
                 "The plan already has its columns", "Name --plan, or columns.", column="plan"
             )
-        kept = read_plan(plan)
+        stored = read_plan(plan)
+        asked, before = stored.plan, stored.origin
     else:
         for name, given in (("price", price), ("sensitive", sensitive or probability)):
             if not given:
@@ -188,18 +192,15 @@ def audit(
             features=feature or None, coverage=coverage, cap=cap, currency=currency, period=period,
             probabilities=probability, known_class=known_class, random_state=random_state,
         )  # fmt: skip
-        kept = KeptPlan(plan=asked)
     options: dict[str, Any] = {
         "model_columns": model_column or None, "customer": customer, "model_link": model_link,
         "model_output": model_output, "check_column": check_column,
     }  # fmt: skip
-    if "model" in kept.origin:
+    if "model" in before:
         if model is None:
             raise OptionError.of("The plan audits a model", "Name its file, too.", column="model")
-        before = from_plain(ModelFile, kept.origin["model"]).options
-        options = {
-            name: before[name] if options[name] in (None, "auto") else options[name] for name in before
-        }
+        own = from_plain(ModelFile, before["model"]).options
+        options = {name: own[name] if options[name] in (None, "auto") else options[name] for name in own}
     if options["customer"] is not None and model is None:
         hint = "Name its file with --model."
         raise OptionError.of("Only a model's price can be explained", hint, column="customer")
@@ -211,14 +212,14 @@ def audit(
     if out is not None and out.suffix.lower() == ".zip" and not has("plotly"):
         print(_NO_FIGURES, file=sys.stderr)
     chosen = partial(chosen_reading, sheet=sheet, missing=missing, one_spelling=one_spelling)
-    frame, origin = _table(file, kept, whole=model is not None, reading=chosen)
-    result = carry_out(frame, kept.plan, origin=origin, model=model, **options)
+    frame, origin = _table(file, before, None if model is not None else asked, reading=chosen)
+    result = carry_out(frame, asked, origin=origin, model=model, **options)
     repeated = "" if evidence is None else compare_repeated(result, evidence)
     if earlier is not None:
         result = result.compare(earlier)
     also = {"repeated": repeated} if repeated else {}
     try:
-        say(result.to_dict() | also, (*_sentences(result), *also.values()), as_json=as_json)
+        say(result.to_dict() | also, (*lines_of(summary_of(result)), *also.values()), as_json=as_json)
         sys.stdout.flush()
     finally:  # a reader such as head may close the pipe; the files are written all the same
         if out is not None and not (places and out.suffix.lower() in _PAGES):
@@ -317,10 +318,13 @@ def _rule_in_words(rule: Rule) -> str:
 
 
 def _table(
-    file: Path | None, kept: KeptPlan, *, whole: bool, reading: Callable[[ReadingOptions], ReadingOptions]
+    file: Path | None,
+    before: Mapping[str, Any],
+    plan: AuditPlan | None,
+    *,
+    reading: Callable[[ReadingOptions], ReadingOptions],
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """The table to audit, or its named columns if they are all named, and where it came from."""
-    before = kept.origin
+    """The table to audit, or the columns of a plan that names them all, and where it came from."""
     if file is None:
         if "dataset" not in before:
             raise OptionError.of("No table is named", "Give a file.", column="file")
@@ -328,21 +332,6 @@ def _table(
         return load_dataset(dataset, **own).table(), {"dataset": dataset, "options": own}
     content = bytes_of(file)
     options = reading(from_plain(ReadingOptions, before.get("reading", {})))
+    columns = None if plan is None or plan.columns.features is None else plan.columns.named
     origin = {"sha256": sha256(content), "reading": to_plain(options)}
-    columns = None if whole or kept.plan.columns.features is None else kept.plan.columns.named
     return read_file(content, reading=options, columns=columns)[0], origin
-
-
-def _sentences(result: AuditResult) -> Iterator[str]:
-    yield from result.every_note
-    for each in (result, *result.others):
-        if each is not result:
-            yield from ("", f"Along “{each.plan.columns.sensitive}”:")
-        yield from (f"{own.question}. {own.title} {own.text}" for own in each.answers)
-    if result.since is not None:
-        yield f"Since the earlier audit: {result.since.sentence}"
-    if result.others:
-        yield from ("", f"{result.headline}. {result.in_words}")
-    yield from ("", "As shares of the mean price:")
-    verdicts = result.tables["by_sensitive"] if result.others else result.verdicts
-    yield from verdicts.to_string(index=False, float_format="{:.3g}".format).split("\n")

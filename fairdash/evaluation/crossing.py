@@ -6,7 +6,9 @@ import itertools
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from fairdash.dependence import REGISTRY
 from fairdash.dependence.joint import with_products
 from fairdash.evaluation.insurance import bands_of
 from fairdash.utils.classes import Classes, attributes_of, classes_of, one_column_each
@@ -74,3 +76,27 @@ def _cells(one: pd.Categorical, other: pd.Categorical) -> Classes:
     names = [f"{a} · {b}" for b, a in itertools.product(other.categories, one.categories)]
     code = other.codes.astype(int) * len(one.categories) + one.codes
     return classes_of(pd.Series(pd.Categorical(np.array(names)[code], categories=names, ordered=True)))
+
+
+def views_of(sensitive: pd.DataFrame, table: pd.DataFrame) -> dict[str, str]:
+    """Map sensitive columns, crossings and all together to the column of a table of dependence on them."""
+    there = set(table["column"])
+    pairs = itertools.combinations(attributes_of(sensitive), 2)
+    crossings = [name for a, b in pairs if (name := f"{a}{CROSS}{b}") in there]
+    columns = {str(each): str(each) for each in (*sensitive.columns, *crossings)}
+    has_all = table.loc[table["column"] == "", "measure"].isin([*REGISTRY]).any()
+    return columns | ({TOGETHER: ""} if crossings and has_all else {})
+
+
+def cells_of(sensitive: pd.DataFrame, view: str) -> Classes | None:
+    """Return the cells of a crossing, for all together of the first; None for a sensitive column."""
+    if view in sensitive:
+        return None
+    crossings = crossings_of(sensitive)
+    return crossings[view if view in crossings else next(iter(crossings))]
+
+
+def values_of(sensitive: pd.DataFrame, view: str) -> NDArray[np.float64]:
+    """Return a sensitive column, or the number of each row's cell, (n,)."""
+    cells = cells_of(sensitive, view)
+    return sensitive[view].to_numpy(dtype=float) if cells is None else cells.codes.astype(float)

@@ -22,7 +22,7 @@ from fairdash.evaluation import (
     trained_points,
     transfers_by_group,
 )
-from fairdash.evaluation.crossing import CROSS, TOGETHER
+from fairdash.evaluation.crossing import CROSS, TOGETHER, values_of, views_of
 from fairdash.evaluation.figures import VERDICT
 from fairdash.evaluation.result import SweepResult
 from fairdash.evaluation.verdict import is_link
@@ -123,7 +123,7 @@ class Comparison:
     @property
     def values_called(self) -> str:
         """Display name of what has the values in view: the sensitive column, or cells of a crossing."""
-        is_cell = self.result.cells(self.sensitive) is not None
+        is_cell = self.sensitive not in self.result.sensitive
         return f"{self.sensitive_called}, cell" if is_cell else self.sensitive_called
 
     @cached_property
@@ -191,7 +191,7 @@ class Comparison:
 
     @cached_property
     def s(self) -> Array:
-        return self.result.values(self.sensitive)
+        return values_of(self.result.sensitive, self.sensitive)
 
     def called(self, point: ModelKey) -> str:
         """Return the short name of A or B, with its method if the methods differ."""
@@ -416,8 +416,9 @@ def parse_comparison(
     plan = result.sweep
     objective = plan.objective if objective is None else objective
     get_entry(result.paths, objective, option="objective")
-    sensitive = next(iter(result.views)) if sensitive is None else sensitive
-    get_entry(result.views, sensitive, option="column")
+    views = views_of(result.sensitive, result.paths[objective])
+    sensitive = next(iter(views)) if sensitive is None else sensitive
+    get_entry(views, sensitive, option="column")
     if set(plan.methods) == {STANDARD}:
         raise OptionError.of(
             "This run has trained no fair model, so there is nothing to compare",

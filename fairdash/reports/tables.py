@@ -61,6 +61,7 @@ def measures(comparison: Comparison) -> Table:
         f"Every measure of the {comparison.objective_seen.audited}",
         frame,
         f"{_FLOORS} A blend's floor is interpolated from its neighbours'.",
+        file="measures.csv",
     )
 
 

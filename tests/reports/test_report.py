@@ -39,7 +39,7 @@ class Reader(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.elements, self.texts, self.styles, self.data, self.code = [], [""], [], [], []
         self._inside = self.texts
-        self.feed(page.decode())
+        self.feed(page.decode().replace("\N{NO-BREAK SPACE}", " "))
         self.text = " ".join(filter(None, self.texts))
 
     def handle_starttag(self, tag, attrs):
@@ -57,9 +57,8 @@ class Reader(HTMLParser):
 
 
 def blocks_of(comparison):
-    """Pictures by id, and tables, of a report's chapters."""
-    chapters = findings(comparison) | details(comparison, log=Log())
-    blocks = [block for found in chapters.values() for block in found]
+    """Pictures by id, and tables, of a report."""
+    blocks = [*findings(comparison), *details(comparison, log=Log())]
     drawn = {block.id: block for block in blocks if isinstance(block, Picture)}
     return drawn, [block for block in blocks if isinstance(block, Table)]
 
