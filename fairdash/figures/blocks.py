@@ -40,7 +40,7 @@ MOST_ROWS = 40
 #: So that long ones fit on a phone.
 _AXIS_TITLE = 13
 #: Parts of a document that are no paragraphs, to their elements.
-_TAGS = {"title": "h1", "page": "h2", "chapter": "h2", "heading": "h3", "command": "pre"}
+_TAGS = {"title": "h1", "page": "h2", "chapter": "h2", "section": "h2", "heading": "h3", "command": "pre"}
 
 
 class Text(str):
@@ -51,8 +51,9 @@ class Text(str):
     text
         What it says.
     part
-        ``"title"``, ``"chapter"``, or ``"page"`` of a chapter on a new page, ``"heading"``, ``"small"``
-        print, the ``"answer"``, a ``"command"``, or a ``"blank"`` to fill in and what is ``"written"`` there.
+        ``"title"``; ``"chapter"``, ``"page"`` (a chapter on a new page) or ``"section"`` (of a document of
+        one page); ``"heading"``, ``"small"`` print, the ``"answer"``, a ``"command"``, or a ``"blank"`` to
+        fill in and what is ``"written"`` there.
     """
 
     part: str

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import pandas as pd
 
 from fairdash.auditing.result import Findings
 from fairdash.errors import OptionError
-from fairdash.figures.blocks import Block, Chapters, Table, templates
+from fairdash.figures.blocks import Block, Table, Text, document
 from fairdash.utils.text import amount, percent, unbroken, with_unit
 
 #: Columns listed, those that change the price most, so that it stays a page.
 _MOST = 8
 #: Share of the mean price above which a column that varies with the attribute is named.
 _NAMED = 0.01
+_YOURS = "Yours to write: whom the customer can ask, by when you answer, and who decides after that."
 
 
 def render_customer(result: Findings, answers: Mapping[str, str], *, row: int | str) -> bytes:
@@ -39,21 +39,29 @@ def render_customer(result: Findings, answers: Mapping[str, str], *, row: int | 
         raise OptionError.of(
             "No customer's price was explained", "Name a model and a row.", column="customer"
         )
-    chapters: Chapters = {
-        "Your price beside others": list(_beside_others(result)),
-        "What changes your price": list(_by_column(result)),
-        f"What “{result.plan.columns.sensitive}” does to your price": list(_through(result)),
-        "What this page can’t say": [_unsaid(result.plan.columns.sensitive)],
-    }
-    page = templates(Path(__file__).parent).get_template("customer.html")
-    return page.render(
-        price=result.plan.columns.price,
-        row=row,
-        amount=_money(result, result.tables["customer"]["price"].iloc[0]),
-        version=result.made_with.get("fairdash", "of an unknown version"),
-        chapters=chapters,
-        complaints=answers.get("complaints", ""),
-    ).encode()
+    name, price = result.plan.columns.sensitive, result.plan.columns.price
+    paid = _money(result, result.tables["customer"]["price"].iloc[0])
+    version = result.made_with.get("fairdash", "of an unknown version")
+    complaints = answers.get("complaints", "")
+    blocks = [
+        Text(f"Why is your price {paid}?", "title"),
+        Text(
+            f"“{price}” of the customer in row {row}. Computed by fairdash {version} from the model that "
+            "sets this price.",
+            "small",
+        ),
+        Text("Your price beside others", "section"),
+        *_beside_others(result),
+        Text("What changes your price", "section"),
+        *_by_column(result),
+        Text(f"What “{name}” does to your price", "section"),
+        *_through(result),
+        Text("What this page can’t say", "section"),
+        _unsaid(name),
+        Text("If you disagree", "section"),
+        Text(complaints or _YOURS, "written" if complaints else "blank"),
+    ]
+    return document(f"Why this price? {price} of the customer in row {row}", blocks, scripts=False)
 
 
 def _money(result: Findings, value: float) -> str:
