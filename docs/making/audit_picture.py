@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fairdash.auditing.example import example_audit
-from fairdash.auditing.view import first_chart
+from fairdash.auditing.filing.view import first_chart
 from fairdash.figures.svg import svg_of
 from fairdash.figures.theme import LIGHT
 

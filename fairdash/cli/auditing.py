@@ -14,11 +14,11 @@ import pandas as pd
 from fairdash.auditing.audit import carry_out
 from fairdash.auditing.evidence import AuditResult, command_of, read_plan
 from fairdash.auditing.filing.rules import RULES, Rule, template_of
+from fairdash.auditing.filing.view import summary_of
 from fairdash.auditing.models.files.foreign import ForeignModel
 from fairdash.auditing.models.files.model_file import Link, content_of
 from fairdash.auditing.models.model_answers import MODEL_PRICE
 from fairdash.auditing.plan import AuditPlan, ModelFile, plan_of
-from fairdash.auditing.view import summary_of
 from fairdash.cli import AsJson, Columns, Seed, Share, say
 from fairdash.cli.reading import Marks, chosen_reading, read_file
 from fairdash.cli.repeated import compare_repeated

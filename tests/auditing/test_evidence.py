@@ -23,9 +23,9 @@ import pytest
 import fairdash as fd
 from fairdash.__main__ import main
 from fairdash.auditing.evidence import read_plan
+from fairdash.auditing.filing.view import tables_of
 from fairdash.auditing.plan import QUESTIONS
 from fairdash.auditing.schema import TABLES
-from fairdash.auditing.view import tables_of
 from fairdash.cli.repeated import compare_repeated
 from fairdash.errors import FairdashError, OptionError, StorageError
 from fairdash.evaluation.insurance import FEWEST_SHOWN

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 import fairdash as fd
 from benchmarks.class_probabilities import NAMES, sample
 from fairdash.auditing.evidence import AuditResult
-from fairdash.auditing.view import tables_of
+from fairdash.auditing.filing.view import tables_of
 from fairdash.errors import DataError
 from fairdash.evaluation.class_probabilities import by_probability
 from fairdash.evaluation.classes import by_group

@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 from fairdash.__main__ import main
 from fairdash.auditing.filing.document import render_filing
-from fairdash.auditing.view import verdicts_of
+from fairdash.auditing.filing.view import verdicts_of
 from fairdash.figures.blocks import Table
 from fairdash.reports import content, tables
 from fairdash.reports.comparison import parse_comparison

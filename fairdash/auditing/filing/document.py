@@ -9,9 +9,7 @@ from types import MappingProxyType
 from fairdash.auditing.curve import MOST_LEVELS
 from fairdash.auditing.filing.governance import FIELDS
 from fairdash.auditing.filing.rules import template_of
-from fairdash.auditing.plan import QUESTIONS
-from fairdash.auditing.result import Findings
-from fairdash.auditing.view import (
+from fairdash.auditing.filing.view import (
     CRITERIA_IN_WORDS,
     NO_RULE,
     answers_of,
@@ -21,6 +19,8 @@ from fairdash.auditing.view import (
     verdict_of,
     verdict_tables,
 )
+from fairdash.auditing.plan import QUESTIONS
+from fairdash.auditing.result import Findings
 from fairdash.evaluation.insurance import FEWEST_SHOWN
 from fairdash.figures.blocks import Block, Chart, Table, Text, chapter, document
 from fairdash.utils.text import amount

@@ -8,11 +8,11 @@ import pandas as pd
 import streamlit as st
 
 from fairdash.auditing.evidence import AuditResult
+from fairdash.auditing.filing.view import answers_of, changes_of, first_chart, notes_of, verdict_tables
 from fairdash.auditing.models.repaired import SHARES as REPAIR_SHARES
 from fairdash.auditing.models.repaired import reach_in_words
 from fairdash.auditing.plan import CRITERIA, Columns
 from fairdash.auditing.result import IN_SHORT
-from fairdash.auditing.view import answers_of, changes_of, first_chart, notes_of, verdict_tables
 from fairdash.data.fixes import with_fix
 from fairdash.data.rate import AS_THEY_ARE
 from fairdash.data.roles import Roles
