@@ -26,13 +26,13 @@ from fairdash.data.columns import as_pandas
 from fairdash.data.dataset import draw_of_groups
 from fairdash.data.frames import plain_frame
 from fairdash.errors import DataError
-from fairdash.evaluation.insurance import FEWEST_SHOWN
+from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.storage import sha256
 from fairdash.utils.records import to_plain
 from fairdash.utils.text import counted, percent
 
 #: Rows that are audited, at most; a mean price of so many has a standard error of a thousandth of its spread.
-MOST_ROWS = 2_000_000
+MAX_ROWS = 2_000_000
 #: Questions that a second price is asked by itself, and those that need both.
 OF_EACH_PRICE = frozenset(range(1, 8))
 #: Questions that a crossing is asked, besides the primary criterion's: question 4 takes long for 25 cells.
@@ -267,11 +267,11 @@ def carry_out(
 def _drawn(frame: pd.DataFrame, plan: AuditPlan) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """The rows to audit, and a note where they are a sample: more would narrow no interval that counts."""
     n, groups = len(frame), plan.columns.groups
-    if n <= MOST_ROWS:
+    if n <= MAX_ROWS:
         return frame, ()
     # A group that is no column is refused later, by name.
     codes = frame.get(groups) if groups else None
-    rows = draw_of_groups(codes, n, MOST_ROWS, random_state=plan.random_state)
+    rows = draw_of_groups(codes, n, MAX_ROWS, random_state=plan.random_state)
     return frame.iloc[rows], (f"{len(rows):,} of {n:,} rows are audited, drawn at random.",)
 
 
@@ -340,7 +340,7 @@ def _not_judged(data: AuditData) -> str:
         return ""
     return (
         f"{counted(rest, 'row')} of {table.n:,} lie in cells of “{table.columns.sensitive}” with fewer than "
-        f"{FEWEST_SHOWN} rows or policies. These cells are not judged."
+        f"{MIN_SHOWN} rows or policies. These cells are not judged."
     )
 
 

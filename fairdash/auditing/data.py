@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 #: Told what is being done and how much of the whole is, in [0, 1]; it may raise Cancelled to stop.
 Progress = Callable[[str, float], None]
 #: Rows, of units drawn by the seed, that a test of a link looks at; from there on it finds the faintest one.
-MOST_ROWS = 100_000
+MAX_ROWS = 100_000
 #: An estimate's fields, and the columns of its amounts.
 _MONEY = {"value": "money", "ci_low": "money_low", "ci_high": "money_high"}
 
@@ -332,7 +332,7 @@ def p_among_equals(
 
 def _counted(table: AuditTable, random_state: int | None) -> tuple[NDArray[np.bool_], dict[str, Any]]:
     """Note on the rows and their weights."""
-    rows = table.deal < MOST_ROWS / table.n
+    rows = table.deal < MAX_ROWS / table.n
     # Weights and groups that say nothing would cost a second set of permutations.
     alike = np.ptp(table.weight) == 0
     return rows, {

@@ -35,7 +35,7 @@ from fairdash.auditing.result import CONTENT, Findings, drift_since
 from fairdash.auditing.schema import FORMAT, Content, PlanFile, read_content, read_plan_file, read_tables
 from fairdash.auditing.table import feature_names
 from fairdash.errors import FairdashError, StorageError
-from fairdash.evaluation.insurance import FEWEST_SHOWN
+from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.figures.blocks import document
 from fairdash.storage import sha256, write_whole
 from fairdash.storage.bundle import NO_TIME, pack, unpack
@@ -104,7 +104,7 @@ def packed(result: Findings, files: Mapping[str, bytes]) -> bytes:
             "level_a_direction": LEVEL,
             "others": "Holm",
             "power_of_the_smallest_gap": POWER,
-            "fewest_rows_of_a_group": FEWEST_SHOWN,
+            "fewest_rows_of_a_group": MIN_SHOWN,
         },
         "seeds": {"random_state": result.plan.random_state},
         "origin": dict(result.origin),

@@ -37,7 +37,7 @@ SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_BEATS, SECONDS_BETWEEN_STARTS = 0.5, 3.0,
 #: A job of another machine that has taken so long is worth a second machine's start.
 SECONDS_BEFORE_A_HAND = 8.0
 #: A job whose process has died so often is given up.
-MOST_DEATHS = 20
+MAX_DEATHS = 20
 
 log = logging.getLogger("fairdash.cli.worker")
 
@@ -139,7 +139,7 @@ def _work(lane: str, parent: int | None) -> None:
     )
     queue.client()
 
-    @DBOS.workflow(name=queue.WORKFLOW, max_recovery_attempts=MOST_DEATHS)
+    @DBOS.workflow(name=queue.WORKFLOW, max_recovery_attempts=MAX_DEATHS)
     def workflow(place: str, part: str) -> None:
         id = str(DBOS.workflow_id)
         begun = queue.once_it_is_there(lambda: queue.begun_at(id))

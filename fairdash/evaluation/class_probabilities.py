@@ -37,7 +37,7 @@ OFF_ONE = 0.01
 #: Bins of about equal weight in which p counts as equal: wider bins leave wider bounds, never wrong ones.
 _BINS = 20
 #: Rows of known class with which probabilities can be mended.
-FEWEST_KNOWN = 100
+MIN_KNOWN = 100
 #: Draws of the rows of known class, for the noise of what was learned from them.
 _DRAWS = 50
 _LEAST = 1e-6

@@ -18,7 +18,7 @@ CROSS = " × "
 #: All sensitive columns at once, where a page or a command names one; tables leave the column empty.
 TOGETHER = "all together"
 #: Attributes beyond which crossings would be many.
-_MOST_ATTRIBUTES = 3
+_MAX_ATTRIBUTES = 3
 #: Bands of a number.
 _BANDS = 4
 
@@ -34,7 +34,7 @@ def products_of(sensitive: pd.DataFrame) -> dict[str, pd.DataFrame]:
     [0.09375, -0.03125, -0.03125, 0.09375]
     """
     found, attributes = {}, attributes_of(sensitive)
-    if len(attributes) > _MOST_ATTRIBUTES:
+    if len(attributes) > _MAX_ATTRIBUTES:
         return {}
     for (a, one), (b, other) in itertools.combinations(attributes.items(), 2):
         columns = sensitive[[*one, *other]].to_numpy(dtype=float)[None]
@@ -54,7 +54,7 @@ def crossings_of(sensitive: pd.DataFrame) -> dict[str, Classes]:
     ('0 to 12 · 0', '13 to 24 · 0')
     """
     each = one_column_each(sensitive)
-    if len(each.columns) > _MOST_ATTRIBUTES:
+    if len(each.columns) > _MAX_ATTRIBUTES:
         return {}
     groups = {str(name): _groups(column, is_set=name not in sensitive) for name, column in each.items()}
     return {f"{a}{CROSS}{b}": _cells(groups[a], groups[b]) for a, b in itertools.combinations(groups, 2)}

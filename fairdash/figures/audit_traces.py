@@ -21,7 +21,7 @@ from fairdash.figures.parts import (
     with_legend,
 )
 from fairdash.figures.theme import OTHERS, REFERENCE, Theme, escaped
-from fairdash.utils.classes import MOST_CLASSES
+from fairdash.utils.classes import MAX_CLASSES
 
 #: Points that are the mean of all rows beyond the curve's range.
 TAILS = ("below", "above")
@@ -219,7 +219,7 @@ def crossed(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) 
     reach = float(table["middle"].max() - table["middle"].min())
     ticks = table.drop_duplicates("band")
     # Classes lie at 0, 1, 2 …, by name and without a line, as they have no order.
-    of_classes = set(ticks["middle"]) <= set(range(MOST_CLASSES))
+    of_classes = set(ticks["middle"]) <= set(range(MAX_CLASSES))
     for k, ((other, group), part) in enumerate(table.groupby(["other", "group"], sort=False)):
         colour, name = colours[k % len(colours)], escaped(f"{other}: {short(group)}")
         # Beside each other, so that no interval hides another.

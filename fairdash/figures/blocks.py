@@ -36,7 +36,7 @@ _REMOTE = re.compile(r"https?://(?!www\.w3\.org/)")
 #: What a title above the plot no longer needs of the figure's margin.
 _TITLE_ROOM = 56
 #: Rows of a file's table that a document prints.
-MOST_ROWS = 40
+MAX_ROWS = 40
 #: So that long ones fit on a phone.
 _AXIS_TITLE = 13
 #: Parts of a document that are no paragraphs, to their elements.
@@ -212,7 +212,7 @@ class Table:
     @property
     def rows(self) -> tuple[tuple[str, ...], ...]:
         """Cells that a document prints, as text."""
-        shown = self.frame.head(MOST_ROWS) if self.file else self.frame
+        shown = self.frame.head(MAX_ROWS) if self.file else self.frame
         cells = ([self.written(str(name), each) for each in own] for name, own in shown.items())
         return tuple(zip(*cells, strict=True))
 
@@ -231,8 +231,8 @@ class Table:
     @property
     def below(self) -> str:
         """Note below the table, and where to find all rows."""
-        left_out = self.file and len(self.frame) > MOST_ROWS
-        more = f"These are the first {MOST_ROWS} of {len(self.frame):,} rows. {self.file} contains all."
+        left_out = self.file and len(self.frame) > MAX_ROWS
+        more = f"These are the first {MAX_ROWS} of {len(self.frame):,} rows. {self.file} contains all."
         return f"{self.note} {more if left_out else ''}".strip()
 
 

@@ -24,7 +24,7 @@ from fairdash.evaluation import (
 )
 from fairdash.evaluation.crossing import values_of, views_of
 from fairdash.evaluation.figures import Figure, figures_of, of_measure
-from fairdash.evaluation.quantile_profile import DEFAULT_GROUPS, LARGEST_NUMBER_OF_GROUPS
+from fairdash.evaluation.quantile_profile import DEFAULT_GROUPS, MAX_NUMBER_OF_GROUPS
 from fairdash.evaluation.result import SweepResult
 from fairdash.training.baselines import MEAN, PRICE
 from fairdash.training.methods import FAIR_TARIFF, STANDARD, THE_STANDARD, ModelKey
@@ -132,7 +132,7 @@ class Front:
             least_error=UNKNOWN if math.isnan(price[0]) else least_error_of(references, "mse"),
             baselines=summarise(baselines[baselines["part"] == "test"]),
             tariffs=baselines[baselines["method"] == FAIR_TARIFF],
-            groups=merged_groups(s, parts, n_groups=LARGEST_NUMBER_OF_GROUPS),
+            groups=merged_groups(s, parts, n_groups=MAX_NUMBER_OF_GROUPS),
             fifths=merged_groups(s, parts, n_groups=DEFAULT_GROUPS),
         )
 

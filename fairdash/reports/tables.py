@@ -17,9 +17,9 @@ from fairdash.evaluation import (
     wide,
 )
 from fairdash.evaluation.figures import VERDICT, Figure, figures_of, of_measure
-from fairdash.evaluation.quantile_profile import MOST_ROWS
+from fairdash.evaluation.quantile_profile import MAX_ROWS
 from fairdash.figures.blocks import Table
-from fairdash.figures.comparison import MOST_FEATURES
+from fairdash.figures.comparison import MAX_FEATURES
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import UNKNOWN, Estimate, mean_over_splits
 from fairdash.reports.words import named
@@ -246,7 +246,7 @@ def spread(comparison: Comparison) -> Table:
         [comparison.sensitive_called, "Test rows", *map(named, seen)],
         rows,
         "The first split's test rows: average and, in brackets, standard deviation."
-        + (f" The figure shows {MOST_ROWS:,} rows, drawn at random." if len(s) > MOST_ROWS else ""),
+        + (f" The figure shows {MAX_ROWS:,} rows, drawn at random." if len(s) > MAX_ROWS else ""),
     )
 
 
@@ -268,7 +268,7 @@ def features(comparison: Comparison) -> Table:
     assert reliance is not None
     assert importance is not None
     both = reliance.merge(importance, on="feature", suffixes=("_move", "_error"), sort=False)
-    most = both[["a_move", "b_move"]].abs().max(axis=1).nlargest(MOST_FEATURES).index
+    most = both[["a_move", "b_move"]].abs().max(axis=1).nlargest(MAX_FEATURES).index
     rows = [
         [
             str(row["feature"]),

@@ -61,7 +61,7 @@ TABLES_IN_MEMORY = 4
 #: Two processes, which share caches and memory, do as much as so many cores alone.
 PACE_OF_TWO = 1.64
 #: What a slow core trains for, at least: a process takes seconds to start.
-FEWEST_SECONDS = 8.0
+MIN_SECONDS = 8.0
 
 #: Held by the one process that helps with a run.
 HELPER = "helper.lock"
@@ -415,7 +415,7 @@ def _is_worth_it(dataset: Dataset, plan: Sweep) -> bool:
     return (
         cores > 1
         and 8 * numbers <= most_memory() / 2
-        and seconds_of(models, dataset.n_rows) > FEWEST_SECONDS
+        and seconds_of(models, dataset.n_rows) > MIN_SECONDS
         and plan.device_for(dataset.n_rows).name == "cpu"
     )
 

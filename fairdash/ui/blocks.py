@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from fairdash.figures.blocks import MOST_ROWS, Block, Chart, Picture, Table, Text
+from fairdash.figures.blocks import MAX_ROWS, Block, Chart, Picture, Table, Text
 from fairdash.figures.stage import stage_script, stage_style
 from fairdash.ui.files import download
 from fairdash.ui.frame import ENLARGED, chart, picture_format, presented, theme
@@ -54,7 +54,7 @@ def show_table(table: Table, keys: Keys) -> None:
     # A grid takes no two columns of one name, and shows headers as they are.
     kept, names = ~table.frame.columns.duplicated(), [visible(name, keep="") for name in table.columns]
     shown: Any
-    if table.file and len(table.frame) <= MOST_ROWS:
+    if table.file and len(table.frame) <= MAX_ROWS:
         shown = pd.DataFrame(table.rows, columns=names).loc[:, kept]
     else:
         # It can be sorted by its numbers, which takes Streamlit ten times as long as texts.

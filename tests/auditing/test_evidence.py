@@ -28,7 +28,7 @@ from fairdash.auditing.plan import QUESTIONS
 from fairdash.auditing.schema import TABLES
 from fairdash.cli.repeated import compare_repeated
 from fairdash.errors import FairdashError, OptionError, StorageError
-from fairdash.evaluation.insurance import FEWEST_SHOWN
+from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.figures.blocks import document
 from fairdash.storage import sha256
 from tests.auditing.test_audit import policies
@@ -152,7 +152,7 @@ def test_no_group_under_20_rows_is_shown():
         name: table["rows"].min() for name, table in audited(policies(130)).tables.items() if "rows" in table
     }
     assert fewest
-    assert {name: rows for name, rows in fewest.items() if not rows >= FEWEST_SHOWN} == {}
+    assert {name: rows for name, rows in fewest.items() if not rows >= MIN_SHOWN} == {}
 
 
 def test_evidence_that_was_altered_is_not_read(result, tmp_path):

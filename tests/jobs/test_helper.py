@@ -27,7 +27,7 @@ FIRST = """
 import sys, time
 from fairdash.runs import worker
 from fairdash.runs.store import Run
-worker.FEWEST_SECONDS = -1.0
+worker.MIN_SECONDS = -1.0
 run = Run(sys.argv[1])
 with worker.helper_process(run, run.spec.source.load(), run.spec.plan):
     time.sleep(600)
@@ -39,7 +39,7 @@ def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where there is one."""
     monkeypatch.delenv("FAIRDASH_NO_STANDBY")
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
-    monkeypatch.setattr(worker, "FEWEST_SECONDS", -1.0)
+    monkeypatch.setattr(worker, "MIN_SECONDS", -1.0)
 
 
 # What units that are known come to is held by runs/test_resumed.py, and that the second ends by the test below.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
 
-from fairdash.auditing.curve import MOST_LEVELS
+from fairdash.auditing.curve import MAX_LEVELS
 from fairdash.auditing.filing.governance import FIELDS
 from fairdash.auditing.filing.rules import template_of
 from fairdash.auditing.filing.view import (
@@ -21,7 +21,7 @@ from fairdash.auditing.filing.view import (
 )
 from fairdash.auditing.plan import QUESTIONS
 from fairdash.auditing.result import Findings
-from fairdash.evaluation.insurance import FEWEST_SHOWN
+from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.figures.blocks import Block, Chart, Table, Text, chapter, document
 from fairdash.utils.text import amount
 
@@ -108,7 +108,7 @@ def _method(_: Findings) -> Iterator[Block]:
     yield CRITERIA_IN_WORDS
     yield (
         "Averages along the attribute are smooth curves. For classes, and for numbers with at most "
-        f"{MOST_LEVELS} values, they are plain means. The band contains all of a smooth curve in about 95 % "
+        f"{MAX_LEVELS} values, they are plain means. The band contains all of a smooth curve in about 95 % "
         "of samples. It does not cover a jump inside the range, which is smoothed. The verdict says whether "
         "the largest gap is below the threshold, above it or undecided. Each claim is tested at 5 %. Further "
         "criteria, attributes and the cells of crossed attributes are tested with Holm's correction."
@@ -153,7 +153,7 @@ def _limits(result: Findings) -> Iterator[Block]:
         "A difference may be unlawful even if expected cost explains it.",
         "“Equals” are rows with the same values of the named factors. A factor that is missing may explain "
         "the remaining difference.",
-        f"Every group shown has at least {FEWEST_SHOWN} rows.",
+        f"Every group shown has at least {MIN_SHOWN} rows.",
         *([f"Not asked: {' '.join(left_out)}"] if left_out else []),
     ]
 
