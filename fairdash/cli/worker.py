@@ -224,7 +224,7 @@ class _Hand:
         self.process: subprocess.Popen[bytes] | None = None
 
     def lend(self) -> None:
-        """Help with a run of another machine, as long as there is one and nothing to do here."""
+        """Work on a run of another machine while this machine has no run of its own."""
         from fairdash.runs.worker import start_helper
 
         other = queue.of_another_machine(queue.LONG, seconds=SECONDS_BEFORE_A_HAND)

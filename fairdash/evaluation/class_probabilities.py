@@ -199,7 +199,7 @@ class _Binary(NamedTuple):
 
 
 def _highest(y: Array, q: Array, weight: Array) -> Array:
-    """Largest contribution of each row to the class's sum of y, (n,), as far as q allows, bin by bin.
+    """Return the largest contribution of each row to the class's sum of y, (n,), within the bins of q.
 
     A bin's rows of highest y fill its mass Σ w q: their sum is the least of Σ w ((y − t)₊ + t q) over t
     (Rockafellar and Uryasev 2000), so that noise in t does not move it, to first order.

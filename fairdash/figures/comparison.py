@@ -22,7 +22,7 @@ MAX_FEATURES = 12
 def features_figure(
     importance: pd.DataFrame, *, axis: str, a_name: str, b_name: str, subtitle: str, theme: Theme
 ) -> go.Figure:
-    """Draw the most important features of either model, two dots per feature.
+    """Draw the features most important to at least one of two models, with a dot for each model.
 
     Parameters
     ----------

@@ -219,7 +219,7 @@ class Comparison:
     def has_link(self, point: ModelKey) -> bool:
         """Return the verdict: whether one test of several measures detects a link with the sensitive column.
 
-        Where there was no test, the measure in view decides.
+        If no test was run, the measure that is shown decides.
         """
         p_value = self.verdict_p(point)
         if np.isnan(p_value):

@@ -241,7 +241,7 @@ class Front:
 
     @cached_property
     def _figures(self) -> dict[tuple[str, str | None, float], Figure]:
-        """Measure, method and λ to the first figures of theirs; no method stands for any."""
+        """Map of measure, method and λ to the first figure that has them; the method None matches any."""
         found: dict[tuple[str, str | None, float], Figure] = {}
         keys = zip(self.test["measure"], self.test["method"], self.test["lam"], strict=True)
         for (measure, method, lam), figure in zip(keys, figures_of(self.test), strict=True):

@@ -359,7 +359,7 @@ def _estimate(estimate: Estimate) -> str:
 
 
 def _rounded(value: float, error: float) -> str:
-    """A number of any sign with the digits that its error leaves it; a true minus, none before a zero."""
+    """Format a number with the digits that its standard error supports, with a true minus but never “−0”."""
     text = number(value, error=error)
     sign, size = ("−", text[1:]) if text.startswith("-") else ("", text)
     return sign + size if size.strip("0.,") else size

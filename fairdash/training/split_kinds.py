@@ -304,7 +304,7 @@ class SetAside:
 
 
 def default_share(n_rows: int) -> float:
-    """Return the default holdout share for so many rows: 0 for small tables."""
+    """Return the default holdout share of a table with this many rows: 0 for small tables."""
     return SHARE if n_rows >= FROM_ROWS else 0.0
 
 

@@ -241,8 +241,8 @@ _SQUARINGS, _SQUARINGS_AT_ONCE = 15, 3
 def leading_pair(square: Tensor) -> tuple[Tensor, Tensor]:
     """Return the largest eigenvalue, (K,), and its vector, (K, P, 1), of symmetric matrices (K, P, P) ≥ 0.
 
-    Of a matrix of zeros both are 0 on a GPU. There LAPACK's counterpart reports to the host, so the vector is
-    a column of the matrix's 2¹⁵th power instead.
+    Of a matrix of zeros both are 0 on a GPU. There the eigensolver makes the GPU wait for the CPU, so the
+    vector is a column of the matrix's 2¹⁵th power instead.
     """
     if square.is_cpu:
         values, vectors = torch.linalg.eigh(square)

@@ -92,7 +92,7 @@ def _made(result: AuditResult, template: str, answers: dict[str, str]) -> bytes:
 
 
 def _earlier_answers(audit: AuditJob | None) -> dict[str, str]:
-    """Return the texts of this audit, or else those of the owner's last audit that has some."""
+    """Return the texts of this audit; if it has none, those of the owner's latest audit that has any."""
     if audit is None:
         return {}
     try:
