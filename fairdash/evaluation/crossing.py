@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,9 +13,8 @@ from fairdash.dependence import REGISTRY
 from fairdash.dependence.joint import with_products
 from fairdash.evaluation.insurance import bands_of
 from fairdash.utils.classes import Classes, attributes_of, classes_of, one_column_each
+from fairdash.utils.text import CROSS
 
-#: Between the names of two attributes.
-CROSS = " × "
 #: All sensitive columns at once, where a page or a command names one; tables leave the column empty.
 TOGETHER = "all together"
 #: Attributes beyond which crossings would be many.
@@ -60,22 +60,25 @@ def crossings_of(sensitive: pd.DataFrame) -> dict[str, Classes]:
     return {f"{a}{CROSS}{b}": _cells(groups[a], groups[b]) for a, b in itertools.combinations(groups, 2)}
 
 
-def _groups(column: pd.Series, *, is_set: bool) -> pd.Categorical:
+def _groups(column: pd.Series, *, is_set: bool) -> pd.Categorical[Any]:
     """Classes of an attribute, or bands of its numbers, in order."""
-    if is_set or column.nunique() <= _BANDS:
-        return pd.Categorical(column if is_set else column.map("{:g}".format), ordered=True)
+    if is_set:
+        return pd.Categorical(column, ordered=True)
     values = column.to_numpy(dtype=float)
+    distinct, place = np.unique(values, return_inverse=True)
+    if len(distinct) <= _BANDS:
+        return pd.Categorical(list(map("{:g}".format, distinct)), ordered=True).take(place)
     code = bands_of(values, np.ones(len(values)), _BANDS)
     names = [f"{values[code == k].min():.4g} to {values[code == k].max():.4g}" for k in range(code.max() + 1)]
     kept = list(dict.fromkeys(names))
-    return pd.Categorical([names[k] for k in code], categories=kept, ordered=True)
+    return pd.Categorical(names, categories=kept, ordered=True).take(code)
 
 
-def _cells(one: pd.Categorical, other: pd.Categorical) -> Classes:
+def _cells(one: pd.Categorical[Any], other: pd.Categorical[Any]) -> Classes:
     # Neighbouring cells, which a figure may merge, differ in the first attribute alone.
     names = [f"{a} · {b}" for b, a in itertools.product(other.categories, one.categories)]
     code = other.codes.astype(int) * len(one.categories) + one.codes
-    return classes_of(pd.Series(pd.Categorical(np.array(names)[code], categories=names, ordered=True)))
+    return classes_of(pd.Series(pd.Categorical(names, categories=names, ordered=True).take(code)))
 
 
 def views_of(sensitive: pd.DataFrame, table: pd.DataFrame) -> dict[str, str]:

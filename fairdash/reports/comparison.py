@@ -22,7 +22,7 @@ from fairdash.evaluation import (
     trained_points,
     transfers_by_group,
 )
-from fairdash.evaluation.crossing import CROSS, TOGETHER, values_of, views_of
+from fairdash.evaluation.crossing import TOGETHER, values_of, views_of
 from fairdash.evaluation.figures import VERDICT
 from fairdash.evaluation.result import SweepResult
 from fairdash.evaluation.verdict import is_link
@@ -35,7 +35,7 @@ from fairdash.training.split_kinds import SPLITS
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.utils.classes import attributes_of
 from fairdash.utils.registry import get_entry
-from fairdash.utils.text import label, number, with_unit
+from fairdash.utils.text import CROSS, label, number, with_unit
 
 Array = NDArray[np.float64]
 

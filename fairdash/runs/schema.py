@@ -17,7 +17,6 @@ from fairdash.dependence import REGISTRY
 from fairdash.dependence.omnibus import COMPONENTS
 from fairdash.errors import FairdashError
 from fairdash.evaluation.confirmation import Confirmation
-from fairdash.evaluation.crossing import CROSS
 from fairdash.evaluation.figures import ERRORS, VALUE, VERDICT, Cell, untidy
 from fairdash.runs.confirmations import CONFIRMATIONS, OPENED
 from fairdash.runs.log import LOG, LOG_FILES, Event
@@ -43,6 +42,7 @@ from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.references import REFERENCES
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.utils.records import from_plain
+from fairdash.utils.text import CROSS
 
 #: More of these no chart shows, and no run has.
 MAX_LAMS, MAX_MODELS, MAX_ROWS = 500, 10_000, 2_000_000
