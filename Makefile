@@ -55,10 +55,9 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 # Nothing is fetched once its packages are there. A warning is a failure, as is a link that leads nowhere. One thread:
-# torch's many cost the gallery's small networks more than they give. The notice that is silenced, so that a build
-# without warnings prints none: Material for MkDocs gets fixes until 5 May 2027 (CONTRIBUTING.md, “The site”).
+# torch's many cost the gallery's small networks more than they give.
 docs: $(VENV)/.docs
-	NO_MKDOCS_2_WARNING=1 OMP_NUM_THREADS=1 $(BIN)/python -m mkdocs build --strict --quiet
+	OMP_NUM_THREADS=1 $(BIN)/python -m docs.making.build
 	$(BIN)/python -m docs.making.links site
 
 bench: $(VENV)/.dev

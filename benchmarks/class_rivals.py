@@ -46,7 +46,7 @@ from benchmarks.tariff_rivals import tables
 from fairdash.data.dataset import Dataset
 from fairdash.tariff.plan import tariffs_of_plan
 from fairdash.tariff.repaired import repaired_prices
-from fairdash.training.baselines import MOST_TREES
+from fairdash.training.baselines import MAX_TREES
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.losses import Loss
 from fairdash.training.splits import Split
@@ -137,7 +137,7 @@ def of_fairlearn(dataset: Dataset, split: Split, loss: Loss) -> Iterator[tuple[s
     for alpha in STRENGTHS:
         remover = CorrelationRemover(sensitive_feature_ids=places, alpha=alpha).fit(both[train])
         seen = remover.transform(both)
-        model = boosted_trees(loss=loss.of_trees, max_iter=MOST_TREES, early_stopping=True, random_state=0)
+        model = boosted_trees(loss=loss.of_trees, max_iter=MAX_TREES, early_stopping=True, random_state=0)
         yield (
             "correlation_remover",
             alpha,

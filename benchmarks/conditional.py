@@ -215,8 +215,8 @@ def weak_links() -> None:
         found = dict.fromkeys(("with_pairs", "without"), 0)
         for seed in range(sets):
             u, s, columns = case(np.random.default_rng(seed), 2000)
-            for way, most in (("with_pairs", conditional._MOST_OF_PAIRS), ("without", 0)):
-                with patch.object(conditional, "_MOST_OF_PAIRS", most):
+            for way, most in (("with_pairs", conditional._MAX_OF_PAIRS), ("without", 0)):
+                with patch.object(conditional, "_MAX_OF_PAIRS", most):
                     p_value = assess_conditional_dependence(u, s, random_state=seed, **columns).p_value
                 found[way] += p_value <= 0.05
         rows.append({"effect": effect, "given": given, "rows": 2000, "sets": sets, **found})

@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-SECONDS_A_FILE, MOST_BYTES = 10, 2 * 2**30
+SECONDS_A_FILE, MAX_BYTES = 10, 2 * 2**30
 FILES_A_PROCESS = 400
 FORMATS = ("csv", "xlsx", "parquet", "zip", "gzip", "rda")
 #: What readers stumble over: delimiters, marks, signatures, lengths, XML.
@@ -202,7 +202,7 @@ def main() -> int:
             told = json.loads(lines[-1])
             counts.update(told["counts"])
             slowest, memory = max(slowest, told["slowest"]), max(memory, told["memory"])
-            if told["memory"] > MOST_BYTES:
+            if told["memory"] > MAX_BYTES:
                 failures += 1
                 print(f"seeds {seed} to {seed + FILES_A_PROCESS}: {told['memory'] / 2**30:.1f} GB")
             seed += FILES_A_PROCESS

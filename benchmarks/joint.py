@@ -29,12 +29,17 @@ from scipy.stats import poisson
 import fairdash as fd
 from fairdash.data.catalogue import CATALOGUE
 from fairdash.data.published import DAYS_IN_A_YEAR, _policies
-from fairdash.dependence import exact
 
 RESULTS = Path(__file__).parent / "results"
 Array = NDArray[np.float64]
 Row = dict[str, Any]
-CROSSING = (("hgr_spline", 1.0), ("hgr_spline", 10.0), ("jdcov", 3.0), ("jdcov", 10.0), ("jdcov", 30.0))
+CROSSING: tuple[tuple[str, float], ...] = (
+    ("hgr_spline", 1.0),
+    ("hgr_spline", 10.0),
+    ("jdcov", 3.0),
+    ("jdcov", 10.0),
+    ("jdcov", 30.0),
+)
 CROSSING += (("ccdcov", 10.0), ("ccdcov", 100.0), ("pearson", 1.0))
 JOINT = ("jdcov", "ccdcov", "joint_distance_correlation", "hgr_spline")
 #: λ and penalty: a published λ belongs to the units of counts and classes, ours to standardised ones.
@@ -97,15 +102,15 @@ def size(samples: int = 1_000, measures: Sequence[str] = JOINT) -> Iterator[Row]
         for seed in range(samples):
             rng = np.random.default_rng(seed)
             s = np.column_stack([rng.normal(size=60), rng.random(60) < 0.4])
-            options = {"n_permutations": 19, "n_bootstrap": 0, "random_state": seed}
+            options: Row = {"n_permutations": 19, "n_bootstrap": 0, "random_state": seed}
             found += fd.assess_dependence(id, rng.normal(size=60), s, **options).p_value <= 0.05
         yield {"measure": id, "samples": samples, "size": found / samples}
 
 
 def gaussian(n: int = 1_000_000) -> Iterator[Row]:
-    rho, among = np.array([0.55, 0.5]), np.array([[1.0, 0.5], [0.5, 1.0]])
-    truth = exact.gaussian_of_several(rho, among).hgr
-    law = np.block([[np.ones((1, 1)), rho[None]], [rho[:, None], among]])
+    law = np.array([[1.0, 0.55, 0.5], [0.55, 1.0, 0.5], [0.5, 0.5, 1.0]])
+    # The multiple correlation.
+    truth = float(np.sqrt(law[0, 1:] @ np.linalg.solve(law[1:, 1:], law[1:, 0])))
     u, *s = np.random.default_rng(0).multivariate_normal(np.zeros(3), law, size=n).T
     for evaluation in ("corrected", "cross_fit"):
         value = fd.measure("hgr_spline", u, np.column_stack(s), evaluation=evaluation)
@@ -151,7 +156,7 @@ def pg15() -> Iterator[Row]:
     sample = np.random.default_rng(0).choice(len(new), 6_000, replace=False)
     at_most = new["Numtppd"].to_numpy()[:, None] <= np.arange(11)
     for lam, method in PG15:
-        options = {"loss": "poisson", "n_epochs": 15, "batch_size": 1_024, "random_state": 0}
+        options: Row = {"loss": "poisson", "n_epochs": 15, "batch_size": 1_024, "random_state": 0}
         model = fd.FairRegressor(method=method, lam=lam, **options)
         rate = train["Numtppd"] / train["years"]
         model.fit(train[used], rate, sensitive_features=s, sample_weight=train["years"])

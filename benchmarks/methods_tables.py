@@ -9,7 +9,7 @@ import pandas as pd
 
 from fairdash.evaluation.bench import GAP, LEVELS, READINGS
 from fairdash.evaluation.rivals import RIVALS
-from fairdash.training.methods import DEFAULT_METHOD, PATHS, STANDARD
+from fairdash.training.methods import DEFAULT_METHOD, METHODS, PATHS, STANDARD
 
 RESULTS = Path(__file__).parent / "results" / "methods.csv"
 PAGE = Path(__file__).parent.parent / "docs" / "methods.md"
@@ -147,7 +147,7 @@ def _entrants() -> pd.DataFrame:
 
 
 def _missing(table: pd.DataFrame) -> str:
-    every = [each for each in (*PATHS, *RIVALS) if each != STANDARD]
+    every = [each for each in (*METHODS, *RIVALS) if each != STANDARD]
     said = []
     for name, own in table.groupby("data", sort=False):
         left = [f"`{each}`" for each in every if each not in set(own["method"])]

@@ -17,6 +17,7 @@ import pandas as pd
 from fairdash.auditing.columns import DIFFERS
 from fairdash.auditing.models import model_answers
 from fairdash.auditing.models.files.foreign import read_model
+from fairdash.auditing.models.files.inputs import NAME_LINK
 from fairdash.auditing.models.model_answers import priced
 from fairdash.errors import FairdashError
 
@@ -34,7 +35,7 @@ def read(folder: Path, row: pd.Series, portfolio: pd.DataFrame) -> dict[str, obj
         content, rows = (folder / row["name"]).read_bytes(), portfolio[[*inputs, column]]
         frame, _, notes = priced(rows, content, columns=inputs, name="price", check_column=column)
     except FairdashError as error:
-        how = ASKED if "Name the link" in str(error) else REFUSED
+        how = ASKED if NAME_LINK in str(error) else REFUSED
         return {"read": how, "difference": None, "words": str(error)}
     off = ((frame["price"] - portfolio[column]).abs() / portfolio[column].abs().mean()).max()
     differs = notes[0].startswith(DIFFERS)

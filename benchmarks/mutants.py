@@ -37,7 +37,7 @@ import pandas as pd
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
-COUNT, SEED, LEAST_A_FOLDER = 300, 0, 3
+COUNT, SEED, MIN_A_FOLDER = 300, 0, 3
 _PAIRS = (
     (ast.Lt, ast.GtE),
     (ast.Gt, ast.LtE),
@@ -127,7 +127,7 @@ def draw() -> pd.DataFrame:
     random.Random(SEED).shuffle(found)
     table = pd.DataFrame(found)
     folder = table["file"].map(lambda name: Path(name).parts[1])
-    first = table.groupby(folder).cumcount() < LEAST_A_FOLDER
+    first = table.groupby(folder).cumcount() < MIN_A_FOLDER
     return pd.concat([table[first], table[~first]]).head(COUNT).sort_values(["file", "line", "start"])
 
 
@@ -142,7 +142,7 @@ def mutated(source: bytes, mutant: pd.Series) -> bytes:
 #: What a machine without a browser and PostgreSQL can run.
 _MARKS = "not processes and not fresh and not browser"
 #: Seconds: of tests that are tried on a fault, and until what does not end has noticed it.
-_MOST_TRIED, _MOST_WAITED, _MOST_LEARNED = 100, 200, 600
+_MAX_TRIED, _MAX_WAITED, _MAX_LEARNED = 100, 200, 600
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?::.*?)(?: - .*)?$", re.MULTILINE)
 
 
@@ -157,7 +157,7 @@ class Tree:
             (folder / "mutants_plugin.py").write_text(PLUGIN, encoding="utf-8")
 
     def pytest(
-        self, *given: str, before: Sequence[str] = (), seconds: float = _MOST_WAITED, **more: str
+        self, *given: str, before: Sequence[str] = (), seconds: float = _MAX_WAITED, **more: str
     ) -> tuple[int, str]:
         """Exit code and output of pytest; 124 if it does not end."""
         path = os.pathsep.join([str(self.folder), os.environ.get("PYTHONPATH", "")])
@@ -187,7 +187,7 @@ class Tree:
         coverage = ("coverage", "run", "--source=fairdash", "-m")
         kept = {"MUTANTS_LOG": str(log), "COVERAGE_FILE": f"{log}.coverage", "COVERAGE_CORE": "ctrace"}
         given = ("-p", "mutants_plugin", "-m", _MARKS, file)
-        self.pytest(*given, before=coverage, seconds=_MOST_LEARNED, **kept)
+        self.pytest(*given, before=coverage, seconds=_MAX_LEARNED, **kept)
         return file
 
     def learned(self, file: str, sources: Sequence[str]) -> tuple[dict[str, float], dict[Any, set[str]]]:
@@ -266,7 +266,7 @@ def judge(work: Path, processes: int, minutes: float) -> pd.DataFrame:
 
     def tried(tests: Sequence[str]) -> list[str]:
         total = pd.Series([seconds[each] for each in tests]).cumsum()
-        return [each for each, until in zip(tests, total, strict=True) if until <= _MOST_TRIED]
+        return [each for each, until in zip(tests, total, strict=True) if until <= _MAX_TRIED]
 
     for _, mutant in mutants.iterrows():
         tests = sorted(covering[mutant["file"], mutant["line"]], key=seconds.__getitem__)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 import fairdash as fd
 from benchmarks.hard_links import LINKS
 from benchmarks.verdict import GROUPS, RHOS, TABLES, simulated
-from fairdash.dependence.omnibus import COMPONENTS, MOST_PERMUTED_ROWS, draw_signs, least_p, multiplied_values
+from fairdash.dependence.omnibus import COMPONENTS, MAX_PERMUTED_ROWS, draw_signs, least_p, multiplied_values
 from fairdash.evaluation.assess import VERDICT_PERMUTATIONS
 
 Array = NDArray[np.float64]
@@ -200,7 +200,7 @@ def write(study: str) -> None:
 def seconds() -> None:
     """Processor seconds of one test by the number of rows; write them."""
     rows = []
-    for n in (300, 2000, MOST_PERMUTED_ROWS, 100_000):
+    for n in (300, 2000, MAX_PERMUTED_ROWS, 100_000):
         u, v = np.random.default_rng(n).normal(size=(2, n))
         for weight in (None, np.exp(u)):
             begun = time.process_time()

@@ -12,12 +12,12 @@ import pandas as pd
 from benchmarks.estimator_tables import RESULTS, ROOT, markdown
 from fairdash.dependence.omnibus import (
     COMPONENTS,
-    MOST_BLOCKS,
-    MOST_PERMUTED_ROWS,
+    MAX_BLOCKS,
+    MAX_PERMUTED_ROWS,
     N_MULTIPLIERS,
     N_PERMUTATIONS,
 )
-from fairdash.evaluation.assess import MOST_JUDGED_ROWS, VERDICT_PERMUTATIONS
+from fairdash.evaluation.assess import MAX_JUDGED_ROWS, VERDICT_PERMUTATIONS
 
 PAGE = ROOT / "docs" / "verdict.md"
 
@@ -302,10 +302,10 @@ def page() -> str:
     return TEXT.format(
         places=markdown(pd.DataFrame(places(), columns=columns)),
         measures=markdown(pd.DataFrame(measures)),
-        most=f"{MOST_PERMUTED_ROWS:,}",
-        blocks=f"{MOST_BLOCKS:,}",
+        most=f"{MAX_PERMUTED_ROWS:,}",
+        blocks=f"{MAX_BLOCKS:,}",
         pages=VERDICT_PERMUTATIONS,
-        judged=f"{MOST_JUDGED_ROWS:,}",
+        judged=f"{MAX_JUDGED_ROWS:,}",
         library=N_PERMUTATIONS,
         signs_drawn=N_MULTIPLIERS,
         signs=tables.pop("multipliers"),

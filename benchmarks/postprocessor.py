@@ -43,7 +43,7 @@ from fairdash.evaluation.bench import LEVELS as SHARES
 from fairdash.evaluation.bench import place_below, with_interval
 from fairdash.evaluation.execute_sweep import tariffs_of_plan
 from fairdash.tariff.repaired import repaired_prices
-from fairdash.training.baselines import MOST_TREES
+from fairdash.training.baselines import MAX_TREES
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.losses import Loss
 from fairdash.training.splits import Split
@@ -84,7 +84,7 @@ def other_ways(dataset: Dataset, split: Split, loss: Loss) -> Iterator[tuple[str
     w = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
 
     def trees(table: np.ndarray) -> np.ndarray:
-        model = boosted_trees(loss=loss.of_trees, max_iter=MOST_TREES, early_stopping=True, random_state=0)
+        model = boosted_trees(loss=loss.of_trees, max_iter=MAX_TREES, early_stopping=True, random_state=0)
         return np.asarray(model.fit(table[train], y[train], sample_weight=w[train]).predict(table))
 
     price = trees(x)

@@ -71,7 +71,7 @@ COVARIANCES = (0.03, 0.3, 1.0, 3.0, 10.0, 100.0)
 #: Ways whose rating needs s, which no factor of a FairTariff looks at.
 NEED_S = ("orthogonal", "residual", "residual_log")
 SHARES = (0.25, 0.5, 0.75, 1.0)
-MOST_DROPPED = 5
+MAX_DROPPED = 5
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,7 @@ def premiums(table: Table, split: Split, alpha: float) -> Iterator[tuple[str, fl
         return float((1 - (rest**2).sum(axis=0) / (wanted**2).sum(axis=0)).max())
 
     worst = sorted(blocks, key=tells, reverse=True)
-    for count in range(1, min(MOST_DROPPED, len(blocks) - 1) + 1):
+    for count in range(1, min(MAX_DROPPED, len(blocks) - 1) + 1):
         gone = [column for block in worst[:count] for column in range(block.start, block.stop)]
         yield "dropped", count, np.exp(glm(np.delete(x, gone, axis=1)))
 

@@ -16,7 +16,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from benchmarks.estimator_tables import RESULTS, markdown
-from fairdash.training.device import LEAST_SECONDS_FOR_GPU
+from fairdash.training.device import MIN_SECONDS_FOR_GPU
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.settings import ARCHITECTURES, TrainingSettings
@@ -277,7 +277,7 @@ def on_a_gpu() -> list[str]:
         "",
         "`estimate` is the time that fairdash expects one slow core to take. A GPU needs "
         f'{start:.1f} seconds to start in a new process. `device="auto"` therefore uses a GPU if the '
-        f"estimate is at least {LEAST_SECONDS_FOR_GPU:g} seconds. Otherwise it uses the CPU, and the run's "
+        f"estimate is at least {MIN_SECONDS_FOR_GPU:g} seconds. Otherwise it uses the CPU, and the run's "
         "notes say why.",
         "",
         f"The errors on both devices differ by at most {of_devices.max():.3f} of the target's variance "

@@ -150,7 +150,7 @@ def light_runs() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fairdash.evaluation.execute_sweep._has_references", lambda _: False)
         patch.setattr("fairdash.evaluation.execute_sweep.N_PERMUTATIONS", 39)
-        patch.setattr("fairdash.training.baselines.MOST_TREES", 3)
+        patch.setattr("fairdash.training.baselines.MAX_TREES", 3)
         yield
 
 

@@ -28,7 +28,7 @@ def quick_models() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for place in ("auditing.models.premiums", "data.proxies"):
             patch.setattr(f"fairdash.{place}.boosted_trees", few)
-        patch.setattr("fairdash.training.settings._MOST_EPOCHS", 4)
+        patch.setattr("fairdash.training.settings._MAX_EPOCHS", 4)
         yield
 
 

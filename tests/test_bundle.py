@@ -57,7 +57,7 @@ def test_what_is_none_swells_or_lies_is_refused(content: bytes) -> None:
 
 
 def test_too_many_files_are_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bundle, "MOST_FILES", 1)
+    monkeypatch.setattr(bundle, "MAX_FILES", 1)
     with pytest.raises(BundleError, match="too many"):
         unpack(pack(FILES))
 

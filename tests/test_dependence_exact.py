@@ -35,10 +35,8 @@ def test_tables_of_two_attributes_have_their_joint_hgr():
 
 def test_three_gaussians_have_the_multiple_correlation():
     rng = np.random.default_rng(0)
-    rhos, among = [0.55, 0.5], [[1.0, 0.5], [0.5, 1.0]]
-    truth = exact.gaussian_of_several(rhos, among)
-    assert truth.hgr**2 == pytest.approx((0.55**2 + 0.5**2 - 2 * 0.55 * 0.5 * 0.5) / 0.75)
-    law = np.array([[1.0, *rhos], *([rho, *row] for rho, row in zip(rhos, among, strict=True))])
+    law = np.array([[1.0, 0.55, 0.5], [0.55, 1.0, 0.5], [0.5, 0.5, 1.0]])
+    truth = exact.gaussian(np.sqrt((0.55**2 + 0.5**2 - 2 * 0.55 * 0.5 * 0.5) / 0.75))
     u, *s = rng.multivariate_normal(np.zeros(3), law, size=(4, 2_000)).transpose(2, 0, 1)
     found = [measure("hgr_spline", a, np.column_stack(b)) for a, *b in zip(u, *s, strict=True)]
     # The correlation's standard error in 2,000 rows, over four samples.

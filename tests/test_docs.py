@@ -68,7 +68,7 @@ def test_the_guides_python_block_runs_as_printed_in_a_fresh_folder(tmp_path):
     (block,) = re.findall(r"^```python\n(.*?)^```$", read("docs/guide.md"), flags=re.DOTALL | re.MULTILINE)
     assert block.count("n=2000") == 1
     block = block.replace("n=2000", "n=150")
-    short = "from fairdash.training import settings\nsettings._MOST_EPOCHS = 12\n"
+    short = "from fairdash.training import settings\nsettings._MAX_EPOCHS = 12\n"
     (tmp_path / "block.py").write_text(short + block, encoding="utf-8")
     own = {"PYTHONPATH": str(ROOT), "FAIRDASH_HOME": str(tmp_path / "home"), "PYTHONDONTWRITEBYTECODE": "1"}
     # Nothing answers there: whatever is fetched fails.

@@ -11,25 +11,25 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-import yaml
 
 import fairdash
-from docs.making import gallery, links, pages, reference
+from docs.making import build, gallery, links, pages, reference
 
-NAV = yaml.safe_load((pages.ROOT / "mkdocs.yml").read_text("utf-8"))["nav"]
 GENERATED = {"gallery.md", "measures.md", *reference.reference_pages()}
 SOURCES = pages.sources()
 
 
 def test_every_page_is_in_the_navigation_once_and_every_entry_is_a_page():
     there = sorted({*SOURCES, *GENERATED})
-    named = list(pages.pages_of(pages.expanded(NAV, there)))
-    missing = sorted(set(there) - set(named))
-    assert not missing, (
-        f"{', '.join(missing)}: not in the navigation. Name it in mkdocs.yml, where a pattern such as "
-        '"*" takes the pages of docs/ itself alone.'
-    )
-    assert sorted(named) == there, "mkdocs.yml names a page that is not there, or one page twice"
+    assert sorted(pages.pages_of(build.settings(there)["nav"])) == there
+    with pytest.raises(SystemExit, match=re.escape("Not in the navigation of mkdocs.yml: elsewhere/page.md")):
+        build.settings([*there, "elsewhere/page.md"])
+
+
+def test_what_the_builder_prints_besides_its_progress_is_a_fault():
+    output = "Build started\nNo issues found\n\nBuild finished in 2.10s\n"
+    assert not build.complaints(output)
+    assert build.complaints(f"griffe: a.py:10: No types\n{output}") == ["griffe: a.py:10: No types"]
 
 
 @pytest.mark.parametrize("page", sorted(SOURCES))

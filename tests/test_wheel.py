@@ -42,7 +42,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for path in ROOT.iterdir():
         if path.is_file():
             shutil.copy(path, source)
-    _pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, source)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAIRDASH_REPOSITORY", "https://example.org/fairdash")
+        _pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, source)
     (found,) = folder.glob("*.whl")
     return found
 

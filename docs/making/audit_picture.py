@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fairdash.auditing.example import example_audit
-from fairdash.auditing.filing.report import blocks_of
-from fairdash.figures.blocks import Picture
+from fairdash.auditing.filing.view import first_chart
 from fairdash.figures.svg import svg_of
 from fairdash.figures.theme import LIGHT
 
@@ -15,9 +14,8 @@ PICTURE = Path(__file__).parents[1] / "audit.svg"
 
 def drawn() -> bytes:
     """The average price along the attribute, with its band, as SVG on white."""
-    result = example_audit()
-    tables = next(tables for answer, tables in result.sections() if answer.question == 1)
-    curve = next(each for each in blocks_of(tables, result, theme=LIGHT) if isinstance(each, Picture))
+    curve = first_chart(example_audit()).drawn(LIGHT)
+    assert curve is not None
     return svg_of(curve.figure, height=300)
 
 

@@ -1,4 +1,4 @@
-"""Which pages the site has, in which order, and where their links lead; nothing of MkDocs is needed here."""
+"""Which pages the site has, in which order, and where their links lead; nothing of Zensical is needed here."""
 
 from __future__ import annotations
 

@@ -20,19 +20,19 @@ from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED, holm, verdict_
 from fairdash.auditing.models.files.model_file import Link, content_of
 from fairdash.auditing.models.model_answers import MODEL_PRICE, ask_model, priced
 from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, ModelFile, crossing_name, plan_of
-from fairdash.auditing.result import Answer
+from fairdash.auditing.result import ANY_LINK, GAP, SHARE, Answer, figures_of
 from fairdash.auditing.table import AuditTable, only_shown
 from fairdash.data.columns import as_pandas
 from fairdash.data.dataset import draw_of_groups
 from fairdash.data.frames import plain_frame
 from fairdash.errors import DataError
-from fairdash.evaluation.insurance import FEWEST_SHOWN
+from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.storage import sha256
 from fairdash.utils.records import to_plain
 from fairdash.utils.text import counted, percent
 
 #: Rows that are audited, at most; a mean price of so many has a standard error of a thousandth of its spread.
-MOST_ROWS = 2_000_000
+MAX_ROWS = 2_000_000
 #: Questions that a second price is asked by itself, and those that need both.
 OF_EACH_PRICE = frozenset(range(1, 8))
 #: Questions that a crossing is asked, besides the primary criterion's: question 4 takes long for 25 cells.
@@ -41,7 +41,6 @@ OF_BOTH_PRICES = frozenset(number for number, each in QUESTIONS.items() if each.
 
 #: Tables whose columns low and high are of s.
 _OF_BANDS = ("money_along_s", "change_along_s", "actual_to_expected", "premium_averages")
-_OF_A_VERDICT = ["question", "criterion", "value", "ci_low", "ci_high", "p_value", "p_any_link", "verdict"]
 
 
 def audit(
@@ -200,7 +199,7 @@ def carry_out(
     Parameters
     ----------
     origin
-        Where the frame came from, as :class:`~fairdash.auditing.evidence.KeptPlan` has it.
+        Where the frame came from, :class:`~fairdash.auditing.schema.Origin` by its fields.
     progress
         Told what is being done and the share that is, before each step; may raise
         :class:`~fairdash.errors.Cancelled`.
@@ -268,11 +267,11 @@ def carry_out(
 def _drawn(frame: pd.DataFrame, plan: AuditPlan) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """The rows to audit, and a note where they are a sample: more would narrow no interval that counts."""
     n, groups = len(frame), plan.columns.groups
-    if n <= MOST_ROWS:
+    if n <= MAX_ROWS:
         return frame, ()
     # A group that is no column is refused later, by name.
     codes = frame.get(groups) if groups else None
-    rows = draw_of_groups(codes, n, MOST_ROWS, random_state=plan.random_state)
+    rows = draw_of_groups(codes, n, MAX_ROWS, random_state=plan.random_state)
     return frame.iloc[rows], (f"{len(rows):,} of {n:,} rows are audited, drawn at random.",)
 
 
@@ -341,7 +340,7 @@ def _not_judged(data: AuditData) -> str:
         return ""
     return (
         f"{counted(rest, 'row')} of {table.n:,} lie in cells of “{table.columns.sensitive}” with fewer than "
-        f"{FEWEST_SHOWN} rows or policies. These cells are not judged."
+        f"{MIN_SHOWN} rows or policies. These cells are not judged."
     )
 
 
@@ -383,31 +382,34 @@ def conclude(
     """Return the result along one sensitive attribute."""
     table, plan = audit.data.table, audit.data.plan
     tables, parts = named(audit.tables, table), audit.parts
-    rows, details = [], {}
+    rows: list[dict[str, Any]] = []
     sentences = {number: parts[number].sentences for number in sorted(parts)}
     for name in sorted(CRITERIA, key=lambda each: each != plan.criterion):
         number, measured = CRITERIA[name].question, audit.criteria.get(name)
         asked = number in parts and QUESTIONS[number].is_answerable(table.columns)
-        row: dict[str, Any] = {"question": number, "criterion": name, "verdict": UNDECIDED if asked else NONE}
-        rows.append(row)
+        key: dict[str, Any] = {"question": number, "measure": name, "quantity": GAP, "unit": SHARE}
+        rows.append(key | {"verdict": UNDECIDED if asked else NONE})
         if measured is None:
             continue
         found, verdict, mean = measured.found, verdicts[name], measured.mean_price
-        row |= {key: getattr(found, key) / mean for key in ("value", "ci_low", "ci_high")}
-        row |= {"p_value": found.p_value, "p_any_link": measured.p_any_link, "verdict": verdict}
-        details[name] = {
-            **{key: getattr(found, key) / mean for key in ("lower", "upper", "smallest")},
-            "floor": getattr(found, "floor", math.nan) / mean,
-            **{key: getattr(found, key) for key in ("p_below", "p_above")},
-            "rows_needed": measured.rows_needed(plan),
-        }
+        value, low, high, lower, upper, smallest, floor = (
+            getattr(found, each, math.nan) / mean
+            for each in ("value", "ci_low", "ci_high", "lower", "upper", "smallest", "floor")
+        )
+        rows[-1] |= {"value": value, "low": low, "high": high, "floor": floor, "p": found.p_value}
+        rows[-1]["verdict"] = verdict
+        shares = {"lower": lower, "upper": upper, "smallest": smallest, "floor": floor}
+        needed = {"quantity": "rows_needed", "value": measured.rows_needed(plan), "unit": "rows"}
+        p_values = {ANY_LINK: measured.p_any_link, "p_below": found.p_below, "p_above": found.p_above}
+        rows += (key | {"quantity": quantity, "value": share} for quantity, share in shares.items())
+        rows += (key | {"quantity": quantity, "p": p, "unit": ""} for quantity, p in p_values.items())
+        rows.append(key | needed)
         if number in sentences and (number != 5 or name == "sufficiency"):
             answer, *more = sentences[number]
             sentences[number] = (f"{answer} {_verdict_in_words(measured, verdict, plan)}", *more)
     return AuditResult(
         verdict=verdicts.get(plan.criterion, UNDECIDED),
-        verdicts=pd.DataFrame(rows, columns=_OF_A_VERDICT),
-        measures=audit.measures,
+        figures=figures_of([*rows, *audit.measures], column=table.columns.sensitive),
         curve=tables["curve"],
         tables=MappingProxyType(only_shown(tables)),
         answers=tuple(
@@ -420,7 +422,6 @@ def conclude(
             )
             for number, said in sentences.items()
         ),
-        details=MappingProxyType(details),
         plan=plan,
         n=table.n,
         n_units=table.n_units,

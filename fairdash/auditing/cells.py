@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from fairdash.auditing.plan import Columns, crossing_name
 from fairdash.data.columns import as_classes
 from fairdash.evaluation.insurance import N_BANDS, bands_of
-from fairdash.utils.classes import FEWEST_ROWS, OTHERS, Classes, rare_classes
+from fairdash.utils.classes import MIN_ROWS, OTHERS, Classes, rare_classes
 from fairdash.utils.text import counted
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 #: Cells of numbers, and rows or policies that they have on average, at least.
-_MAX_IN_BANDS, _AIM = 25, 2 * FEWEST_ROWS
+_MAX_IN_BANDS, _AIM = 25, 2 * MIN_ROWS
 #: Cells of classes, which have no bands to be made wider.
 MAX_CELLS = 50
 #: Digits that tell the ends of bands apart.
@@ -109,7 +109,7 @@ def cells_of(frame: pd.DataFrame, columns: Columns, names: tuple[str, ...]) -> C
     held, code = np.unique(code, return_inverse=True)
     policies = pd.DataFrame({"cell": code, "unit": units[known]}).drop_duplicates()["cell"]
     counts = np.bincount(policies, minlength=len(held))
-    fewest = FEWEST_ROWS
+    fewest = MIN_ROWS
     if len(held) > MAX_CELLS:
         fewest = max(fewest, int(np.sort(counts)[-MAX_CELLS]) + 1)
     small = np.isin(np.arange(len(held)), list(rare_classes(counts, fewest)))
@@ -140,6 +140,6 @@ def cells_of(frame: pd.DataFrame, columns: Columns, names: tuple[str, ...]) -> C
         note = (
             f"“{crossing_name(names)}”: the {counted(int(small.sum()), 'smallest cell')}, with "
             f"{counted(int(small[code].sum()), 'row')} of {len(code):,}, are merged into “{OTHERS}”. A cell "
-            f"has at least {FEWEST_ROWS} rows or policies, and there are at most {MAX_CELLS} cells."
+            f"has at least {MIN_ROWS} rows or policies, and there are at most {MAX_CELLS} cells."
         )
     return Cells(codes=codes, names=tuple(labels), places=places, note=note)

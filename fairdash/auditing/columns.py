@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from fairdash.auditing.plan import Columns
-from fairdash.data.columns import LARGEST_MAGNITUDE, as_classes
+from fairdash.data.columns import MAX_MAGNITUDE, as_classes
 from fairdash.data.leaks import certain_leaks
 from fairdash.data.policies import find_policies
 from fairdash.data.sums import by_sentence, parts_of
@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 #: Rows with a cost at least: fewer may all lie in one half of the rows, or in one fold of five, and of no
 #: cost at all nothing can be learned.
-_FEWEST_COSTS = 10
+_MIN_COSTS = 10
 #: Mean of a price at least, as a share of its mean size: shares of a mean near 0 mean nothing.
 MIN_MEAN = 0.05
 #: How far a row may be off a straight line, in standard deviations, and be a rounded value on it.
@@ -147,7 +147,7 @@ def check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
         for wrong, (what, hint) in (
             (np.isinf(values), infinite),
             ((role == "exposure") & (values < 0), below),
-            (np.isfinite(values) & (np.abs(values) > LARGEST_MAGNITUDE**0.5), large),
+            (np.isfinite(values) & (np.abs(values) > MAX_MAGNITUDE**0.5), large),
         ):
             if wrong.any():
                 lines = (np.flatnonzero(wrong)[:5] + FIRST_LINE).tolist()
@@ -179,7 +179,7 @@ def check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) 
             adds_up, seen = float(weight @ known[role]) > 0, int((known[role] != 0).sum())
             checks.require(adds_up, getattr(columns, role), what, hint)
             what = f"it is nonzero in only {counted(seen, 'row')}, too few for cross-fitting"
-            checks.require(not adds_up or seen >= _FEWEST_COSTS, getattr(columns, role), what, hint)
+            checks.require(not adds_up or seen >= _MIN_COSTS, getattr(columns, role), what, hint)
     for role in ("price", "candidate"):
         if {role, "outcome"} <= set(numbers):
             same = f"it is a linear function of “{getattr(columns, role)}” in every row"

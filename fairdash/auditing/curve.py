@@ -31,7 +31,7 @@ from scipy.sparse import csr_matrix, hstack, issparse
 
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.ranks import quantiles
-from fairdash.evaluation.insurance import FEWEST_SHOWN
+from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
@@ -39,9 +39,9 @@ Array = NDArray[np.float64]
 #: The range of s between which the curve is read, as shares of the exposure.
 LOW, HIGH = 0.05, 0.95
 #: Distinct values up to which s has levels, and no curve.
-MOST_LEVELS = 25
+MAX_LEVELS = 25
 _DEGREE = 3
-_FEWEST_KNOTS, _MOST_KNOTS = 6, 40
+_MIN_KNOTS, _MAX_KNOTS = 6, 40
 #: How far beyond the range the curve goes straight on, in ranges.
 _FARTHEST = 0.5
 #: Waves along s by which a flat curve is tested; |t| of all but the slowest is divided by a number, because
@@ -112,7 +112,7 @@ def basis_of(table: AuditTable) -> Basis:
         low, high = s[0], s[-1]
     inner = (s >= low) & (s <= high)
     values = np.unique(s[inner])
-    if len(values) <= MOST_LEVELS or table.classes:
+    if len(values) <= MAX_LEVELS or table.classes:
         core = _levels(table, inner, values)
     else:
         core = _spline(s, weight, inner, knots=_knots(table.n_units))
@@ -133,7 +133,7 @@ def basis_of(table: AuditTable) -> Basis:
             straight = beyond(mean)
             step[: len(straight)] -= straight
             steps += weight[tail].sum() / total * np.outer(step, step)
-        if len(np.unique(table.units[tail])) < FEWEST_SHOWN:
+        if len(np.unique(table.units[tail])) < MIN_SHOWN:
             continue  # too few rows to be shown; they have a coefficient so that they don't bend the curve
         points = np.vstack([points, np.eye(points.shape[1])[-1]])
         at = np.append(at, mean)
@@ -170,7 +170,7 @@ def _contrasts(rows: csr_matrix, points: Array, penalty: Array, table: AuditTabl
 
 
 def _knots(n: int) -> int:
-    return int(np.clip(round(n ** (1 / 3)), _FEWEST_KNOTS, _MOST_KNOTS))
+    return int(np.clip(round(n ** (1 / 3)), _MIN_KNOTS, _MAX_KNOTS))
 
 
 #: Rows, points, penalty, at, kind, and the functions at a value beyond the range if they go straight on.
@@ -183,7 +183,7 @@ def _levels(table: AuditTable, inner: NDArray[np.bool_], values: Array) -> _Core
     counts = np.array([len(np.unique(table.units[inner][code == k])) for k in range(len(values))])
     where = (np.flatnonzero(inner), code)
     rows = csr_matrix((np.ones(len(code)), where), shape=(len(s), len(values)))
-    shown = counts >= FEWEST_SHOWN
+    shown = counts >= MIN_SHOWN
     points = np.eye(len(values))[shown]
     return rows, points, np.zeros((len(values),) * 2), values[shown], ("level",) * int(shown.sum()), None
 

@@ -10,7 +10,7 @@ opposite sign.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -24,7 +24,7 @@ from fairdash.auditing.curve import Basis, Curve, basis_of, fit_curve
 from fairdash.auditing.gaps import LEVEL, Estimate, Tested, largest_gap
 from fairdash.auditing.models.premiums import Costs, learn_costs
 from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan
-from fairdash.auditing.result import Findings
+from fairdash.auditing.result import AMOUNT, MEASURE, SHARE, Findings
 from fairdash.auditing.table import AuditTable, complete_rows
 from fairdash.dependence.conditional import assess_conditional_dependence
 from fairdash.dependence.omnibus import independence_test
@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 #: Told what is being done and how much of the whole is, in [0, 1]; it may raise Cancelled to stop.
 Progress = Callable[[str, float], None]
 #: Rows, of units drawn by the seed, that a test of a link looks at; from there on it finds the faintest one.
-MOST_ROWS = 100_000
+MAX_ROWS = 100_000
 #: An estimate's fields, and the columns of its amounts.
 _MONEY = {"value": "money", "ci_low": "money_low", "ci_high": "money_high"}
 
@@ -294,10 +294,15 @@ class Answered:
         return {name: table for part in found for name, table in part.items()}
 
     @property
-    def measures(self) -> pd.DataFrame:
-        """Measures of all parts, with their question numbers."""
-        rows = [{"question": number, **row} for number, part in self.parts.items() for row in part.measures]
-        return pd.DataFrame(rows, columns=["question", "measure", *_MONEY, *_MONEY.values()])
+    def measures(self) -> Iterator[dict[str, Any]]:
+        """Rows of the figures for the measures of all parts: shares, and amounts where there are any."""
+        for number, part in self.parts.items():
+            for row in part.measures:
+                key = {"question": number, "measure": row["measure"], "quantity": MEASURE}
+                for unit, ends in ((SHARE, _MONEY), (AMOUNT, _MONEY.values())):
+                    value, low, high = (row.get(each, math.nan) for each in ends)
+                    if unit == SHARE or not math.isnan(value):
+                        yield key | {"value": value, "low": low, "high": high, "unit": unit}
 
 
 def along(table: AuditTable, y: Array, curve: Curve, plan: AuditPlan) -> tuple[Measured, pd.DataFrame]:
@@ -327,7 +332,7 @@ def p_among_equals(
 
 def _counted(table: AuditTable, random_state: int | None) -> tuple[NDArray[np.bool_], dict[str, Any]]:
     """Note on the rows and their weights."""
-    rows = table.deal < MOST_ROWS / table.n
+    rows = table.deal < MAX_ROWS / table.n
     # Weights and groups that say nothing would cost a second set of permutations.
     alike = np.ptp(table.weight) == 0
     return rows, {

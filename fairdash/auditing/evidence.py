@@ -14,58 +14,37 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import platform
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from fairdash._version import installed, versions
+from fairdash.auditing.filing.view import report_of
 from fairdash.auditing.gaps import LEVEL, POWER
 from fairdash.auditing.plan import AuditPlan, Columns
-from fairdash.auditing.result import CONTENT, FOLDS, Findings, drift_since
-from fairdash.auditing.schema import FORMAT, Content, read_content, read_plan_file, read_tables
+from fairdash.auditing.result import CONTENT, Findings, drift_since
+from fairdash.auditing.schema import FORMAT, Content, PlanFile, read_content, read_plan_file, read_tables
 from fairdash.auditing.table import feature_names
 from fairdash.errors import FairdashError, StorageError
-from fairdash.evaluation.insurance import FEWEST_SHOWN
+from fairdash.evaluation.insurance import MIN_SHOWN
+from fairdash.figures.blocks import document
 from fairdash.storage import sha256, write_whole
 from fairdash.storage.bundle import NO_TIME, pack, unpack
 from fairdash.utils.records import to_plain
-from fairdash.utils.text import visible
+from fairdash.utils.text import few, visible
 
 PLAN, REPORT = "plan.json", "report.html"
 #: Bytes of evidence, and of what is read back of it; those of a large audit are a hundredth of it.
 LARGEST = 64 * 10**6
-
-
-@dataclass(frozen=True, kw_only=True)
-class KeptPlan:
-    """Plan as stored in the evidence.
-
-    Attributes
-    ----------
-    plan
-        Plan of the audit.
-    origin
-        Where the table came from: its file's ``sha256`` and how it was read (``reading``), or a ``dataset``
-        with its ``options``; the ``model``'s file (:class:`~fairdash.auditing.plan.ModelFile`), if it is one;
-        and the hash of the rows.
-    sha256
-        File to hash, of the evidence that the plan is from.
-    """
-
-    plan: AuditPlan
-    origin: Mapping[str, Any] = field(default_factory=dict)
-    sha256: Mapping[str, str] = field(default_factory=dict)
 
 
 def hash_of_rows(frame: pd.DataFrame, columns: Columns) -> str:
@@ -84,10 +63,10 @@ def hash_of_rows(frame: pd.DataFrame, columns: Columns) -> str:
 
 
 def environment() -> dict[str, str]:
-    """Return what determines the last digits: versions, dealing of folds, processor and threads."""
+    """Return what determines the last digits: versions, processor and threads."""
     threads = os.environ.get("OMP_NUM_THREADS") or str(os.cpu_count())
     machine = {"processor": processor(), "threads": threads}
-    return versions() | installed("plotly") | {FOLDS: "dealt without outcomes"} | machine
+    return versions() | installed("plotly") | machine
 
 
 def processor() -> str:
@@ -111,11 +90,12 @@ def command_of(result: Findings) -> str:
 
 def packed(result: Findings, files: Mapping[str, bytes]) -> bytes:
     """Zip a result; `files` are its data: ``audit.json`` and the tables."""
-    # Only where it is needed: charts take long to import.
-    from fairdash.auditing.filing.report import render_audit
-
     hashes = {name: sha256(content) for name, content in sorted(files.items())}
-    report = render_audit(result, hashes=hashes, command=command_of(result))
+    columns, command = result.plan.columns, command_of(result)
+    report = document(
+        f"Audit: does {columns.price} follow {few((columns.sensitive, *columns.also))}?",
+        report_of(result, hashes=hashes, command=command),
+    )
     plan = {
         "fairdash_audit": FORMAT,
         "plan": to_plain(result.plan),
@@ -124,14 +104,14 @@ def packed(result: Findings, files: Mapping[str, bytes]) -> bytes:
             "level_a_direction": LEVEL,
             "others": "Holm",
             "power_of_the_smallest_gap": POWER,
-            "fewest_rows_of_a_group": FEWEST_SHOWN,
+            "fewest_rows_of_a_group": MIN_SHOWN,
         },
         "seeds": {"random_state": result.plan.random_state},
         "origin": dict(result.origin),
         "against": None if result.since is None else result.since.sha256,
         "versions": dict(result.made_with),
         "sha256": hashes | {REPORT: sha256(report)},
-        "command": command_of(result),
+        "command": command,
     }
     text = visible(json.dumps(plan, indent=2, ensure_ascii=False, allow_nan=False)).encode() + b"\n"
     return pack({**files, REPORT: report, PLAN: text}, time=_time_of(result.plan), is_packed=True)
@@ -144,7 +124,7 @@ def _time_of(plan: AuditPlan) -> tuple[int, int, int, int, int, int]:
     return (max(at.year, 1980), at.month, at.day, at.hour, at.minute, at.second)
 
 
-def read_plan(path: str | PathLike[str]) -> KeptPlan:
+def read_plan(path: str | PathLike[str]) -> PlanFile:
     """Read the plan from an evidence zip, or from its extracted ``plan.json``.
 
     Raises
@@ -155,8 +135,7 @@ def read_plan(path: str | PathLike[str]) -> KeptPlan:
     place = Path(path)
     with _reading(place, "plan"):
         text = read_part(place, PLAN) if place.suffix.lower() == ".zip" else _whole(place)
-        found = read_plan_file(text, max_bytes=LARGEST)
-        return KeptPlan(plan=found.plan, origin=found.origin, sha256=found.sha256)
+        return read_plan_file(text, max_bytes=LARGEST)
 
 
 def read_part(place: Path, name: str) -> bytes:
@@ -282,18 +261,12 @@ class AuditResult(Findings):
     @classmethod
     def _of(cls, content: Content) -> AuditResult:
         tables = read_tables(content)
-        details = {
-            name: {key: math.nan if value is None else value for key, value in each.items()}
-            for name, each in content.details.items()
-        }
         alike = ("plan", "verdict", "n", "n_units", "mean_price", "answers", "notes", "origin", "made_with")
         return cls(
             **{name: getattr(content, name) for name in (*alike, "since")},
-            verdicts=tables.pop("verdicts"),
-            measures=tables.pop("measures"),
+            figures=tables.pop("figures"),
             curve=tables["curve"],
             tables=MappingProxyType(tables),
-            details=MappingProxyType(details),
             others=tuple(map(cls._of, content.others)),
         )
 

@@ -45,7 +45,7 @@ _SCREENED = 0.1
 #: Draws beyond a quantile with which it is read off them.
 _ENOUGH = 10
 #: Between which levels a claim's p-value is looked for, and how close, as a share of it.
-_LEAST_LEVEL, _PRECISION = 1e-12, 0.01
+_MIN_LEVEL, _PRECISION = 1e-12, 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -290,11 +290,11 @@ class _Pairs:
             chance = min(_share(most, seen), float(stdtr(np.tile(self.freedom, 2)[relevant], -seen).sum()))
             return chance <= level * (1 - _SCREENED)
 
-        low, high = np.log(_LEAST_LEVEL), 0.0
+        low, high = np.log(_MIN_LEVEL), 0.0
         if not is_above(1.0):
             return 1.0
-        if is_above(_LEAST_LEVEL):
-            return _LEAST_LEVEL
+        if is_above(_MIN_LEVEL):
+            return _MIN_LEVEL
         while high - low > _PRECISION:
             middle = (low + high) / 2
             low, high = (low, middle) if is_above(float(np.exp(middle))) else (middle, high)

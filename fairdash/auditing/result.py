@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -24,9 +25,6 @@ from fairdash.errors import OptionError
 from fairdash.utils.records import to_plain
 from fairdash.utils.safe_csv import safe_csv
 from fairdash.utils.text import CROSS, few, percent, visible
-
-if TYPE_CHECKING:
-    from fairdash.figures.audit_traces import AuditView
 
 #: The file of a result that holds all that was found.
 CONTENT = "audit.json"
@@ -55,8 +53,13 @@ IN_SHORT = {
 TAILS = ("below", "above")
 #: Names of the tables in which it stands.
 MOVED, MOVED_CURVE = "moved", "moved_curve"
-#: In `made_with`, how folds were dealt; evidence without it dealt them by a hash of the outcome.
-FOLDS = "folds"
+#: What a row of the figures is: of a criterion its gap, a link of any kind, or a detail; or another measure.
+GAP, ANY_LINK, MEASURE = "gap", "any link", "measure"
+#: Units of figures: shares, of the mean price mostly, and amounts in units of the price.
+SHARE, AMOUNT = "share", "price"
+_COLUMNS = "question measure quantity column value floor low high p unit verdict".split()
+_WIDE = {"measure": "criterion", "low": "ci_low", "high": "ci_high", "p": "p_value"}
+_VERDICTS = ["question", "criterion", "value", "ci_low", "ci_high", "p_value", "p_any_link", "verdict"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +119,10 @@ class Findings:
     ----------
     verdict
         Verdict on the primary criterion: ``"below"``, ``"above"`` or ``"undecided"``.
+    figures
+        Tidy table of all that was measured along the attribute, a row a number: question, measure (a
+        criterion, or another measure), quantity, column (the attribute), value, floor, low and high (95 %
+        interval), p, unit and verdict. `verdicts`, `measures` and `details` are wide views of it.
     verdicts
         One row per criterion, the primary one first: question, criterion, value, ci_low, ci_high, p_value,
         p_any_link, verdict. Values are shares of the mean price. ``p_value`` is of no gap: a flat curve, or
@@ -151,7 +158,7 @@ class Findings:
         attributes, `verdict` and the table ``by_sensitive`` cover all of them and the crossings, and
         everything else covers the first.
     origin
-        Source of the table, and the hash of its rows; see :class:`~fairdash.auditing.evidence.KeptPlan`.
+        Source of the table, and the hash of its rows; see :class:`~fairdash.auditing.schema.Origin`.
     made_with
         Versions, processor and threads of the process that ran the audit.
     since
@@ -159,12 +166,10 @@ class Findings:
     """
 
     verdict: str
-    verdicts: pd.DataFrame
-    measures: pd.DataFrame
+    figures: pd.DataFrame
     curve: pd.DataFrame
     tables: Mapping[str, pd.DataFrame]
     answers: tuple[Answer, ...]
-    details: Mapping[str, Mapping[str, float]]
     plan: AuditPlan
     n: int
     n_units: int
@@ -174,6 +179,32 @@ class Findings:
     origin: Mapping[str, Any] = field(default_factory=dict)
     made_with: Mapping[str, str] = field(default_factory=dict)
     since: Drift | None = None
+
+    @cached_property
+    def verdicts(self) -> pd.DataFrame:
+        """Verdict on each criterion."""
+        gaps, links = _rows(self, GAP), _rows(self, ANY_LINK).set_index("measure")["p"]
+        wide = gaps.assign(p_any_link=gaps["measure"].map(links)).rename(columns=_WIDE)
+        return wide[_VERDICTS].reset_index(drop=True)
+
+    @cached_property
+    def measures(self) -> pd.DataFrame:
+        """Further measures, as shares and as amounts."""
+        keys, ends = ["question", "measure"], {"value": "value", "low": "ci_low", "high": "ci_high"}
+        rows = _rows(self, MEASURE).rename(columns=ends)
+        amounts = {"value": "money", "ci_low": "money_low", "ci_high": "money_high"}
+        shares, money = (rows.loc[rows["unit"] == each, [*keys, *amounts]] for each in (SHARE, AMOUNT))
+        return shares.merge(money.rename(columns=amounts), on=keys, how="left")
+
+    @cached_property
+    def details(self) -> dict[str, dict[str, float]]:
+        """Numbers behind the verdicts, by criterion."""
+        found: dict[str, dict[str, float]] = {}
+        rows = self.figures[~self.figures["quantity"].isin([GAP, ANY_LINK, MEASURE])]
+        columns = ["measure", "quantity", "value", "p"]
+        for name, quantity, value, p in rows[columns].itertuples(index=False, name=None):
+            found.setdefault(name, {})[quantity] = p if quantity.startswith("p_") else value
+        return found
 
     @property
     def units_remark(self) -> str:
@@ -190,22 +221,6 @@ class Findings:
         verdict = str(self.verdicts["verdict"].iloc[0])
         first = replace(self, verdict=verdict, tables=MappingProxyType(own), plan=plan, others=())
         return (first, *self.others)
-
-    @property
-    def view(self) -> AuditView:
-        """Additional values for figures, besides their tables."""
-        # Charts take long to import, and a result is read without them.
-        from fairdash.figures.audit_traces import AuditView
-
-        columns = self.plan.columns
-        roles = ("price", "sensitive", "outcome", "candidate")
-        return AuditView(
-            names={role: str(getattr(columns, role) or "") for role in roles},
-            n=self.n,
-            mean_price=self.mean_price,
-            max_gap=self.plan.max_gap,
-            gap_allowed=self.plan.gap_allowed(self.mean_price),
-        )
 
     @property
     def decisive(self) -> Self:
@@ -254,10 +269,8 @@ class Findings:
         return {
             "plan": to_plain(self.plan),
             "verdict": self.verdict,
-            "verdicts": _records(self.verdicts),
+            "figures": _records(self.figures),
             "answers": [to_plain(each) for each in self.answers],
-            "measures": _records(self.measures),
-            "details": {name: {k: _known(v) for k, v in each.items()} for name, each in self.details.items()},
             "tables": {name: _records(table) for name, table in self.tables.items()},
             "n": self.n,
             "n_units": self.n_units,
@@ -272,13 +285,25 @@ class Findings:
     def files(self) -> dict[str, bytes]:
         """Return a map of file names to content: ``audit.json`` and one CSV per table."""
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
-        frames = {"verdicts": self.verdicts, "measures": self.measures, **self.tables}
-        for k, each in enumerate(self.others, start=2):
-            own = {"verdicts": each.verdicts, "measures": each.measures, **each.tables}
-            frames |= {f"{k}_{name}": table for name, table in own.items()}
+        frames: dict[str, pd.DataFrame] = {}
+        every: tuple[Findings, ...] = (self, *self.others)
+        for k, each in enumerate(every, start=1):
+            said = [{"question": a.question, "title": a.title, "answer": a.text} for a in each.answers]
+            own = {"figures": each.figures, "answers": pd.DataFrame(said), **each.tables}
+            frames |= {f"{k}_{name}" if k > 1 else name: table for name, table in own.items()}
         return {CONTENT: visible(text).encode() + b"\n"} | {
             f"{name}.csv": safe_csv(table) for name, table in frames.items()
         }
+
+
+def _rows(result: Findings, quantity: str) -> pd.DataFrame:
+    return result.figures[result.figures["quantity"] == quantity]
+
+
+def figures_of(rows: Sequence[Mapping[str, Any]], *, column: str) -> pd.DataFrame:
+    """Return the tidy table of figures; `column` is the sensitive attribute of all of them."""
+    table = pd.DataFrame(rows, columns=_COLUMNS).assign(column=column)
+    return table.fillna({"verdict": NONE})
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -360,12 +385,6 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
         if off.any()
         else ("The curve shows no significant change. The largest difference")
     )
-    for each, which in ((before, "earlier"), (now, "later")):
-        if each.made_with and FOLDS not in each.made_with:
-            verdict += (
-                f" The {which} audit dealt rows to folds by their outcome, so its answers to questions 3, 7 "
-                "and 8 may be wrong. Repeat it with this version."
-            )
     if now.origin.get("rows_sha256") == before.origin.get("rows_sha256"):
         verdict += " Both audits use the same rows."
     since = Drift(has_moved=bool(off.any()), sentence=f"{begin}: {said}.{verdict}", sha256=sha256)
@@ -402,11 +421,12 @@ def _curves(now: Findings, before: Findings) -> pd.DataFrame:
 
 def _differences(now: Findings, before: Findings) -> pd.DataFrame:
     """Return a row a criterion, along each attribute and crossing, and a measure, with intervals in both."""
-    ends = ["value", "ci_low", "ci_high"]
+    ends = ["value", "low", "high"]
     both = _numbers(now).merge(_numbers(before), on=["question", "what"], suffixes=("", "_before"))
-    both = both.dropna(subset=[*ends, *(f"{each}_before" for each in ends)])
-    value, low, high = (both[each] for each in ends)
-    was, was_low, was_high = (both[f"{each}_before"] for each in ends)
+    both = both.dropna(subset=[*ends, *(f"{each}_before" for each in ends)]).reset_index(drop=True)
+    value, low, high, was, was_low, was_high = (
+        both[f"{each}{which}"] for which in ("", "_before") for each in ends
+    )
     moved = value - was
     made = {
         "what": both["what"],
@@ -419,16 +439,15 @@ def _differences(now: Findings, before: Findings) -> pd.DataFrame:
         "verdict_before": both["verdict_before"],
         "verdict_now": both["verdict"],
     }
-    return pd.DataFrame(made).reset_index(drop=True)
+    return pd.DataFrame(made)
 
 
 def _numbers(result: Findings) -> pd.DataFrame:
-    """Verdicts along all attributes and crossings, and the first one's measures, each with its title."""
-    parts: list[pd.DataFrame] = []
-    for each in result.along:
-        of = f", “{each.plan.columns.sensitive}”" if parts else ""
-        parts.append(
-            each.verdicts.assign(what=[CRITERIA[name].title + of for name in each.verdicts["criterion"]])
-        )
-    measures = result.measures.assign(what=result.measures["measure"].str.replace("_", " "), verdict="")
-    return pd.concat([*parts, measures], ignore_index=True)
+    """Gaps along all attributes and crossings, then the first one's measures, each with its title."""
+    gaps, titles = [], {name: each.title for name, each in CRITERIA.items()}
+    for k, each in enumerate(result.along):
+        own, of = _rows(each, GAP), f", “{each.plan.columns.sensitive}”" if k else ""
+        gaps.append(own.assign(what=own["measure"].map(titles) + of))
+    measures = _rows(result, MEASURE)
+    measures = measures.assign(what=measures["measure"].str.replace("_", " "), verdict="")
+    return pd.concat([*gaps, measures[measures["unit"] == SHARE]], ignore_index=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -10,8 +11,8 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED
-from fairdash.auditing.plan import CRITERIA, AuditPlan, ModelFile, crossing_name
-from fairdash.auditing.result import MOVED, MOVED_CURVE, TAILS, Answer, Drift
+from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, ModelFile, crossing_name
+from fairdash.auditing.result import GAP, MOVED, MOVED_CURVE, TAILS, Answer, Drift
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.storage.schema import FLAG, SCALAR, TEXT, Column, read_json, read_records, require
 from fairdash.utils.records import from_plain
@@ -26,56 +27,59 @@ _AMONG: Mapping[str, Any] = {
     "criterion": CRITERIA,
     "verdict": (BELOW, ABOVE, UNDECIDED, NONE),
 }
-#: Mark behind a column's name to its kind; without a mark it has numbers.
+#: Mark behind a column's name to its kind; without a mark it has numbers, with a % shares.
 _KINDS = {"*": TEXT, "?": FLAG, "+": SCALAR}
-_CURVE = "at share kind* value low high"
+_CURVE = "at share% kind* value low high"
 _MONEY = "rows exposure price per_head per_head_low per_head_high total total_low total_high"
 _RATIOS = "rows exposure price outcome ratio ci_low ci_high"
 _QUANTILES = "q05 q25 q50 q75 q95"
-_VERDICTS = "question criterion* value ci_low ci_high p_value p_any_link verdict*"
+_VERDICTS = "question criterion* value% ci_low% ci_high% p_value p_any_link verdict*"
+_MEASURES = "measure* value% ci_low% ci_high% money money_low money_high"
 _COLUMNS: Mapping[str, str] = MappingProxyType(
     {
-        "verdicts": _VERDICTS,
-        "measures": "question measure* value ci_low ci_high money money_low money_high",
-        **dict.fromkeys(("curve", "candidate_curve", "dearest_curve", "controlled_curve"), _CURVE),
-        "residual_curve": _CURVE,
-        "classes": "class* rows share mean low high difference difference_low difference_high p_value ratio "
-        "standardized_difference selection_rate adverse_impact_ratio",
+        "figures": "question measure* quantity* column* value floor low high p unit* verdict*",
+        # A view of the figures, as a table shows it.
+        **{f"measures_{number}": _MEASURES for number in QUESTIONS},
+        **dict.fromkeys(("curve", "candidate_curve", "controlled_curve", "residual_curve"), _CURVE),
+        "dearest_curve": "at share% kind* value% low% high%",
+        "classes": "class* rows share% mean low high difference difference_low difference_high p_value ratio "
+        "standardized_difference selection_rate% adverse_impact_ratio",
         "class_pairs": "class* other* difference low high ratio p_value",
         "class_probabilities": "class* expected_rows mean difference difference_low difference_high p_value "
         "bound_low bound_high likeliest",
         "calibration_of_classes": "class* known_rows expected observed p_value",
         "crossed": "sensitive* other* group* band* middle rows value low high",
         "bridge_points": "measure* part from+ to+",
-        "bias_surface": "price_low price_high s_low s_high rows share b standard_error",
-        "autocalibration": "price_low price_high rows share b standard_error",
+        "bias_surface": "price_low price_high s_low s_high rows share% b standard_error",
+        "autocalibration": "price_low price_high rows share% b standard_error",
         **dict.fromkeys(("actual_to_expected", "calibration"), f"low high {_RATIOS}"),
         "one_way": f"column* level* loss_ratio {_RATIOS}",
-        "by_coverage": f"level* loss_ratio {_RATIOS} gap gap_low gap_high",
+        "by_coverage": f"level* loss_ratio {_RATIOS} gap% gap_low% gap_high%",
         "murphy": "score* value miscalibration discrimination uncertainty",
-        "lorenz": "exposure outcome",
+        "lorenz": "exposure% outcome%",
         "deviances": "deviance* power price* value balanced constant explained",
-        "drivers": "feature* share ci_low ci_high",
+        "drivers": "feature* share% ci_low% ci_high%",
         "proxies": "feature* hgr floor floor_q95 p_value p_corrected is_copy?",
         "surrogate_fit": "model* rows measure* value ci_low ci_high",
         "money_along_s": f"low high {_MONEY} base*",
         **dict.fromkeys(("segments", "change_segments"), f"s_low s_high column* level* {_MONEY} shown"),
         "change_along_s": f"low high {_MONEY}",
         "premium_curves": f"premium* {_CURVE}",
-        "premiums": "premium* mean gap gap_low gap_high share_of_variance explained less less_low less_high",
+        "premiums": "premium* mean% gap% gap_low% gap_high% share_of_variance% explained% less% less_low% "
+        "less_high%",
         "premium_averages": "premium* low high rows value ci_low ci_high",
         "premium_differences": f"difference* what* mean_absolute ci_low ci_high mean {_QUANTILES}",
-        "power": "criterion* rows smallest smallest_money rows_needed",
-        "missing_by_price": "low high rows share",
-        "reliability": "reliability value ci_low ci_high money money_low money_high",
-        "reliability_curve": "reliability share at value low high",
+        "power": "criterion* rows smallest% smallest_money rows_needed",
+        "missing_by_price": "low high rows share%",
+        "reliability": "reliability value% ci_low% ci_high% money money_low money_high",
+        "reliability_curve": "reliability share% at value low high",
         "two_prices": "question measure* price candidate difference ci_low ci_high",
         "candidate_verdicts": _VERDICTS,
         "candidate_answers": "question title* answer*",
         "double_lift": "ratio_low ratio_high rows exposure price candidate outcome",
         "by_sensitive": f"sensitive* {_VERDICTS}",
-        "moved": "what* before now difference ci_low ci_high verdict_before* verdict_now*",
-        "moved_curve": "at kind* value low high",
+        "moved": "what* before% now% difference% ci_low% ci_high% verdict_before* verdict_now*",
+        "moved_curve": "at kind* value% low% high%",
         "flips": f"column* mean_change mean_absolute {_QUANTILES} beyond",
         "partial_dependence": "column* at* value",
         "customer": "price mean_near_in_s mean_of_all share_near_that_pays_less near",
@@ -87,7 +91,7 @@ _COLUMNS: Mapping[str, str] = MappingProxyType(
 def _declared(columns: str) -> dict[str, Column]:
     made = {"class": Column(kind=TEXT, is_needed=False)}
     for each in columns.split():
-        name = each.rstrip("*?+")
+        name = each.rstrip("*?+%")
         kind = _KINDS.get(each.removeprefix(name))
         if kind is None:
             made[name] = Column(may_lack=True)
@@ -100,11 +104,15 @@ def _declared(columns: str) -> dict[str, Column]:
 TABLES: Mapping[str, Mapping[str, Column]] = MappingProxyType(
     {name: _declared(columns) for name, columns in _COLUMNS.items()}
 )
+#: Table to its columns that are shares, which are written in per cent.
+SHARES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {name: tuple(re.findall(r"(\w+)%", columns)) for name, columns in _COLUMNS.items()}
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """Where a table came from; see :class:`fairdash.auditing.evidence.KeptPlan`."""
+    """Where a table came from: a file and how it was read, or a built-in data set; and the model's file."""
 
     sha256: str = ""
     reading: ReadingOptions = field(default_factory=ReadingOptions)
@@ -135,10 +143,8 @@ class Content:
 
     plan: AuditPlan
     verdict: str
-    verdicts: Any
+    figures: Any
     answers: tuple[Answer, ...]
-    measures: Any
-    details: Mapping[str, Mapping[str, float | None]]
     tables: Mapping[str, Any]
     n: int
     n_units: int
@@ -151,12 +157,15 @@ class Content:
 
 
 def read_tables(found: Content) -> dict[str, pd.DataFrame]:
-    """Read the tables of an audit, its verdicts and measures among them."""
-    rows = {**found.tables, "verdicts": found.verdicts, "measures": found.measures}
+    """Read the tables of an audit, its figures among them."""
+    rows = {**found.tables, "figures": found.figures}
     require(rows.keys() <= TABLES.keys(), "it has an unknown table")
     tables = {name: read_records(each, TABLES[name]) for name, each in rows.items()}
-    judged = tables["verdicts"]["criterion"]
-    require(judged.is_unique and found.plan.criterion in set(judged), "it lacks a verdict, or has one twice")
+    figures = tables["figures"]
+    judged = set(figures.loc[figures["quantity"] == GAP, "measure"])
+    is_once = not figures.duplicated(["question", "measure", "quantity", "unit"]).any()
+    require(is_once and found.plan.criterion in judged, "it lacks a verdict, or has one twice")
+    require(judged <= CRITERIA.keys(), "it has an unknown criterion")
     require(len(tables["curve"]) > 1, "its curve has no points")
     return tables
 
@@ -195,5 +204,4 @@ def _check(found: Content) -> None:
     named = {name for each in found.answers for name in each.tables}
     named |= set() if found.since is None else {MOVED, MOVED_CURVE}
     require(named <= found.tables.keys(), "it lacks a table of an answer")
-    require(found.details.keys() <= CRITERIA.keys(), "it has an unknown criterion")
     from_plain(Origin, found.origin)

@@ -36,7 +36,7 @@ from fairdash.data.columns import as_classes
 from fairdash.data.rate import looks_like_total
 from fairdash.dependence.grouping import as_groups
 from fairdash.errors import DataError
-from fairdash.evaluation.insurance import FEWEST_SHOWN, N_BANDS, bands_of
+from fairdash.evaluation.insurance import MIN_SHOWN, N_BANDS, bands_of
 from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import amount, counted, few, percent, with_unit
 
@@ -46,7 +46,7 @@ Index = NDArray[np.intp]
 #: Rows, or policies where rows belong together, below which no interval is to be trusted.
 FEWEST = 100
 #: A text with more levels than this, and than a tenth of its rows, names rows and describes none.
-_MOST_LEVELS = 50
+_MAX_LEVELS = 50
 MISSING = "missing"
 #: Optional roles, in the order in which rows are sorted by them; a second price comes last, also by itself.
 _ORDERED = ("expected_cost", "outcome", "controls", "features", "probabilities", "candidate")
@@ -394,7 +394,7 @@ def complete_rows(frame: pd.DataFrame, columns: Columns) -> tuple[NDArray[np.boo
 def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """Return tables without groups that have too few rows to be shown, by their column `rows`."""
     return {
-        name: table[table["rows"] >= FEWEST_SHOWN].reset_index(drop=True) if "rows" in table else table
+        name: table[table["rows"] >= MIN_SHOWN].reset_index(drop=True) if "rows" in table else table
         for name, table in tables.items()
     }
 
@@ -458,7 +458,7 @@ def _says_something(column: pd.Series) -> bool:
     levels = column.nunique(dropna=False)
     if levels < 2 or is_datetime64_any_dtype(column):
         return False
-    return is_numeric_dtype(column) or levels <= max(_MOST_LEVELS, len(column) // 10)
+    return is_numeric_dtype(column) or levels <= max(_MAX_LEVELS, len(column) // 10)
 
 
 def as_feature(column: pd.Series) -> pd.Series:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -12,12 +12,13 @@ from typing import Any
 import pandas as pd
 
 from fairdash.auditing.audit import carry_out
-from fairdash.auditing.evidence import AuditResult, KeptPlan, command_of, read_plan
+from fairdash.auditing.evidence import AuditResult, command_of, read_plan
 from fairdash.auditing.filing.rules import RULES, Rule, template_of
+from fairdash.auditing.filing.view import summary_of
 from fairdash.auditing.models.files.foreign import ForeignModel
 from fairdash.auditing.models.files.model_file import Link, content_of
 from fairdash.auditing.models.model_answers import MODEL_PRICE
-from fairdash.auditing.plan import ModelFile, plan_of
+from fairdash.auditing.plan import AuditPlan, ModelFile, plan_of
 from fairdash.cli import AsJson, Columns, Seed, Share, say
 from fairdash.cli.reading import Marks, chosen_reading, read_file
 from fairdash.cli.repeated import compare_repeated
@@ -25,13 +26,16 @@ from fairdash.data.catalogue import load_dataset
 from fairdash.data.readers.reading import bytes_of
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.errors import OptionError
+from fairdash.figures.blocks import lines_of
+from fairdash.reports.pdf import as_pdf, printer
 from fairdash.storage import sha256, write_whole
 from fairdash.utils.extras import has, need
 from fairdash.utils.records import from_plain, to_plain
 from fairdash.utils.text import few
 
-#: The filing's name in a folder.
-FILING = "filing.html"
+#: Names in a folder: the filing, and one customer's page.
+FILING, CUSTOMER = "filing.html", "customer.html"
+_PAGES = (".html", ".pdf")
 _NO_FIGURES = (
     "The report in the zip will have no figures: they need the package plotly, which is not installed. "
     'Install it: pip install "fairdash[plot]".'
@@ -79,6 +83,7 @@ def audit(
     out: Path | None = None,
     template: str | None = None,
     governance: Path | None = None,
+    pdf: bool = False,
     as_json: AsJson = False,
 ) -> int:
     """Audit an existing price against a sensitive column of its table.
@@ -107,7 +112,8 @@ def audit(
     check_column
         Column with the model's price as its owner has it, to compare the file with.
     customer
-        Number of the row, from 0, for which the model's price is explained.
+        Number of the row, from 0, for which the model's price is explained; with --out also on a page in
+        plain words that answers a complaint: customer.html, or beside --out with this ending.
     exposure
         Column of row weights (exposure).
     outcome
@@ -155,22 +161,25 @@ def audit(
     against
         Evidence of an earlier audit: adds the changes since.
     out
-        .zip for the evidence, .html for the filing alone, or a folder for answers and tables.
+        .zip for the evidence, .html or .pdf for the filing alone, or a folder for answers and tables.
     template
         Rule for a filing: writes the audit under its headings, beside --out or into it; `rules` lists them.
     governance
         YAML file with the text that only you can write, by default governance.yaml beside the filing. If
         missing, it is created with blanks.
+    pdf
+        Write the filing and the customer's page also as PDF, tagged and with the hashes on every page.
     """
-    place = None if template is None else _place_of_filing(template, out)
     if model is not None and plan is None:
         price = price or MODEL_PRICE
+    before: Mapping[str, Any] = {}
     if plan is not None:
         if price or sensitive:
             raise OptionError.of(
                 "The plan already has its columns", "Name --plan, or columns.", column="plan"
             )
-        kept = read_plan(plan)
+        stored = read_plan(plan)
+        asked, before = stored.plan, stored.origin
     else:
         for name, given in (("price", price), ("sensitive", sensitive or probability)):
             if not given:
@@ -183,57 +192,89 @@ def audit(
             features=feature or None, coverage=coverage, cap=cap, currency=currency, period=period,
             probabilities=probability, known_class=known_class, random_state=random_state,
         )  # fmt: skip
-        kept = KeptPlan(plan=asked)
     options: dict[str, Any] = {
         "model_columns": model_column or None, "customer": customer, "model_link": model_link,
         "model_output": model_output, "check_column": check_column,
     }  # fmt: skip
-    if "model" in kept.origin:
+    if "model" in before:
         if model is None:
             raise OptionError.of("The plan audits a model", "Name its file, too.", column="model")
-        before = from_plain(ModelFile, kept.origin["model"]).options
-        options = {
-            name: before[name] if options[name] in (None, "auto") else options[name] for name in before
-        }
+        own = from_plain(ModelFile, before["model"]).options
+        options = {name: own[name] if options[name] in (None, "auto") else options[name] for name in own}
+    if options["customer"] is not None and model is None:
+        hint = "Name its file with --model."
+        raise OptionError.of("Only a model's price can be explained", hint, column="customer")
+    pdf = pdf or (out is not None and out.suffix.lower() == ".pdf")
+    places = _places(template, options["customer"], out, pdf=pdf)
     # Files that can't be read are refused before anything is computed.
     evidence = AuditResult.load(plan) if plan is not None and plan.suffix.lower() == ".zip" else None
     earlier = None if against is None else AuditResult.load(against)
     if out is not None and out.suffix.lower() == ".zip" and not has("plotly"):
         print(_NO_FIGURES, file=sys.stderr)
     chosen = partial(chosen_reading, sheet=sheet, missing=missing, one_spelling=one_spelling)
-    frame, origin = _table(file, kept, whole=model is not None, reading=chosen)
-    result = carry_out(frame, kept.plan, origin=origin, model=model, **options)
+    frame, origin = _table(file, before, None if model is not None else asked, reading=chosen)
+    result = carry_out(frame, asked, origin=origin, model=model, **options)
     repeated = "" if evidence is None else compare_repeated(result, evidence)
     if earlier is not None:
         result = result.compare(earlier)
     also = {"repeated": repeated} if repeated else {}
     try:
-        say(result.to_dict() | also, (*_sentences(result), *also.values()), as_json=as_json)
+        say(result.to_dict() | also, (*lines_of(summary_of(result)), *also.values()), as_json=as_json)
         sys.stdout.flush()
     finally:  # a reader such as head may close the pipe; the files are written all the same
-        if out is not None and out != place:
+        if out is not None and not (places and out.suffix.lower() in _PAGES):
             result.save(out)
-        if template is not None and place is not None:
-            _file(result, template, place, governance)
+        if places:
+            _file(result, template, options["customer"], places, governance, pdf=pdf)
     return _STATUS[result.verdict]
 
 
-def _place_of_filing(template: str, out: Path | None) -> Path:
-    """Where the filing goes; refused before anything is computed where that can't be."""
-    template_of(template)
-    need("matplotlib", "yaml", "plotly")
-    if out is None:
-        raise OptionError.of("A filing needs a place", "Give --out, such as filing.html.", column="template")
-    return out.with_suffix(".html") if out.suffix.lower() in (".zip", ".html") else out / FILING
+def _places(template: str | None, customer: Any, out: Path | None, *, pdf: bool) -> dict[str, Path]:
+    """Where filing and customer's page go; refused before anything is computed where that can't be."""
+    if template is not None:
+        template_of(template)
+        need("matplotlib", "yaml", "plotly")
+        if out is None:
+            hint = "Give --out, such as filing.html."
+            raise OptionError.of("A filing needs a place", hint, column="template")
+    asked = {FILING: template, CUSTOMER: customer}
+    wanted = [name for name, each in asked.items() if each is not None and out is not None]
+    if pdf:
+        if not wanted:
+            hint = "Give --out, and a --template or a --customer."
+            raise OptionError.of("A PDF shows a filing, or a customer's page", hint, column="pdf")
+        need("weasyprint")
+        printer()
+    if out is None or out.suffix.lower() not in (".zip", *_PAGES):
+        return {name: out / name for name in wanted if out is not None}
+    beside = {FILING: out.with_suffix(".html"), CUSTOMER: out.with_name(f"{out.stem}-{CUSTOMER}")}
+    return {name: beside[name] for name in wanted}
 
 
-def _file(result: AuditResult, template: str, place: Path, governance: Path | None) -> None:
+def _file(
+    result: AuditResult,
+    template: str | None,
+    customer: Any,
+    places: Mapping[str, Path],
+    governance: Path | None,
+    *,
+    pdf: bool,
+) -> None:
     from fairdash.auditing.filing.document import render_filing
     from fairdash.auditing.filing.governance import FILE, kept_governance
+    from fairdash.reports.customer import render_customer
 
-    answers = kept_governance(place.with_name(FILE) if governance is None else governance)
-    filing = render_filing(result, template, answers, command=command_of(result))
-    write_whole(place, filing, hint="Choose another file with --out.")
+    for name, place in places.items():
+        asked = template is not None or governance is not None
+        answers = kept_governance(governance or place.with_name(FILE)) if asked else {}
+        page = (
+            render_customer(result, answers, row=customer)
+            if name == CUSTOMER
+            else render_filing(result, str(template), answers, command=command_of(result))
+        )
+        files = {".html": page} | ({".pdf": as_pdf(page, result.origin)} if pdf else {})
+        for ending, content in files.items():
+            write_whole(place.with_suffix(ending), content, hint="Choose another file with --out.")
 
 
 def rules(*, stale: bool = False, as_json: AsJson = False) -> int:
@@ -277,10 +318,13 @@ def _rule_in_words(rule: Rule) -> str:
 
 
 def _table(
-    file: Path | None, kept: KeptPlan, *, whole: bool, reading: Callable[[ReadingOptions], ReadingOptions]
+    file: Path | None,
+    before: Mapping[str, Any],
+    plan: AuditPlan | None,
+    *,
+    reading: Callable[[ReadingOptions], ReadingOptions],
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """The table to audit, or its named columns if they are all named, and where it came from."""
-    before = kept.origin
+    """The table to audit, or the columns of a plan that names them all, and where it came from."""
     if file is None:
         if "dataset" not in before:
             raise OptionError.of("No table is named", "Give a file.", column="file")
@@ -288,21 +332,6 @@ def _table(
         return load_dataset(dataset, **own).table(), {"dataset": dataset, "options": own}
     content = bytes_of(file)
     options = reading(from_plain(ReadingOptions, before.get("reading", {})))
+    columns = None if plan is None or plan.columns.features is None else plan.columns.named
     origin = {"sha256": sha256(content), "reading": to_plain(options)}
-    columns = None if whole or kept.plan.columns.features is None else kept.plan.columns.named
     return read_file(content, reading=options, columns=columns)[0], origin
-
-
-def _sentences(result: AuditResult) -> Iterator[str]:
-    yield from result.every_note
-    for each in (result, *result.others):
-        if each is not result:
-            yield from ("", f"Along “{each.plan.columns.sensitive}”:")
-        yield from (f"{own.question}. {own.title} {own.text}" for own in each.answers)
-    if result.since is not None:
-        yield f"Since the earlier audit: {result.since.sentence}"
-    if result.others:
-        yield from ("", f"{result.headline}. {result.in_words}")
-    yield from ("", "As shares of the mean price:")
-    verdicts = result.tables["by_sensitive"] if result.others else result.verdicts
-    yield from verdicts.to_string(index=False, float_format="{:.3g}".format).split("\n")

@@ -30,7 +30,7 @@ from fairdash.dependence.conditional import ConditionalDependence, assess_condit
 from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS
 from fairdash.dependence.registry import WAYS
 from fairdash.errors import Checks, DataError, Problem
-from fairdash.evaluation.insurance import FEWEST_SHOWN
+from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.utils.registry import get_entry
 from fairdash.utils.text import visible
 
@@ -220,10 +220,9 @@ def _refuse_without_evidence(u: pd.Series, v: pd.Series, exposure: pd.Series | N
     checks = Checks(DataError)
     # On two rows every measure is 1.
     checks.require(
-        n >= FEWEST_SHOWN,
+        n >= MIN_SHOWN,
         None,
-        f"A measure needs {FEWEST_SHOWN} complete rows with weight, and there {'is' if n == 1 else 'are'} "
-        f"{n}",
+        f"A measure needs {MIN_SHOWN} complete rows with weight, and there {'is' if n == 1 else 'are'} {n}",
         "Give more rows, or choose columns with fewer missing cells.",
     )
     for column in (u, v):

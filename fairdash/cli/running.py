@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +11,7 @@ from cyclopts import App, Parameter
 
 from fairdash.cli import AsJson, say
 from fairdash.errors import FairdashError, OptionError, RunError, StorageError
+from fairdash.figures.blocks import Block, lines_of
 from fairdash.reports.comparison import parse_comparison
 from fairdash.reports.words import of_opening
 from fairdash.runs import launch
@@ -185,11 +186,13 @@ def export(
     _note_written(found, content, place, owner, as_json=as_json)
 
 
-def _note_written(run: Run, content: bytes, place: Path, owner: str, *, as_json: bool) -> None:
-    """Note in the run's log that a file of it was written, and say so."""
+def _note_written(
+    run: Run, content: bytes, place: Path, owner: str, *, lines: Iterable[str] = (), as_json: bool
+) -> None:
+    """Note in the run's log that a file of it was written, and say so below some lines."""
     note_export(run.folder, content, file=place.name, who=owner)
     said = {"file": str(place), "bytes": len(content), "sha256": sha256(content)}
-    say(said, [f"{place}: {megabytes(len(content))}"], as_json=as_json)
+    say(said, [*lines, f"{place}: {megabytes(len(content))}"], as_json=as_json)
 
 
 @runs.command(name="import")
@@ -243,7 +246,9 @@ def report(
     out
         File to write; fairdash-<run>.html.
     """
-    from fairdash.reports.html import render_report  # plotly, which no other verb needs
+    # plotly, which no other verb needs
+    from fairdash.reports import content, tables
+    from fairdash.reports.html import render_report
 
     of_run = Run(run, owner=check_owner(owner))
     found = parse_comparison(
@@ -271,4 +276,5 @@ def report(
     )
     place = out or Path(f"fairdash-{run}.html")
     place.write_bytes(page)
-    _note_written(of_run, page, place, owner, as_json=as_json)
+    said: list[Block] = [*content.summary(found), tables.measures(found), ""]
+    _note_written(of_run, page, place, owner, lines=lines_of(said), as_json=as_json)

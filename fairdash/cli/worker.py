@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 SECONDS_TO_WAIT = 180
 SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_HEARTBEATS, SECONDS_BETWEEN_STARTS = 0.5, 3.0, 10.0
 #: A job whose process has died so often is given up.
-MOST_DEATHS = 20
+MAX_DEATHS = 20
 
 log = logging.getLogger("fairdash.cli.worker")
 
@@ -141,7 +141,7 @@ def _work(lane: str, parent: int | None) -> None:
     )
     queue.client()
 
-    @DBOS.workflow(name=queue.WORKFLOW, max_recovery_attempts=MOST_DEATHS)
+    @DBOS.workflow(name=queue.WORKFLOW, max_recovery_attempts=MAX_DEATHS)
     def workflow(place: str, part: str) -> None:
         id = str(DBOS.workflow_id)
         begun = queue.retry_until_available(lambda: queue.begun_at(id))
@@ -159,7 +159,7 @@ def _work(lane: str, parent: int | None) -> None:
     # More than one at once, each a process that has the table.
     pool = StepPool(compute_step, count=n_cores())
 
-    @DBOS.workflow(name=queue.STEP, max_recovery_attempts=MOST_DEATHS)
+    @DBOS.workflow(name=queue.STEP, max_recovery_attempts=MAX_DEATHS)
     def step(place: str, name: str) -> list[Any]:
         return pool.compute(place, name)
 

@@ -50,7 +50,7 @@ from fairdash.errors import DataError, Fix, Problem
 from fairdash.utils.text import amount, at_lines, counted
 
 #: With fewer rows a fifth held out for testing is a handful, and no dependence can be measured on it.
-FEWEST_ROWS = 50
+MIN_ROWS = 50
 
 _FLOAT32_LARGEST = float(np.finfo(np.float32).max)
 
@@ -113,10 +113,10 @@ def build_dataset(
     if not left.all():
         table = table.only(left)
         outcomes = {column: values.loc[left] for column, values in outcomes.items()}
-    if (n_rows := len(table.frame)) < FEWEST_ROWS:
+    if (n_rows := len(table.frame)) < MIN_ROWS:
         problems.append(
             Problem(
-                what=f"{counted(n_rows, 'row')} left: training and testing need at least {FEWEST_ROWS}",
+                what=f"{counted(n_rows, 'row')} left: training and testing need at least {MIN_ROWS}",
                 hint="Add rows, or fill missing target and sensitive values.",
             )
         )

@@ -25,7 +25,7 @@ from fairdash.utils.text import amount, counted
 Floats = NDArray[np.float64]
 
 #: A code stands in so many rows, among so many different numbers, and one column has so many.
-_FEWEST_ROWS, _FEWEST_VALUES, _MOST_CODES = 3, 5, 6
+_MIN_ROWS, _MIN_VALUES, _MAX_CODES = 3, 5, 6
 #: Limits of the types of numbers that programs write for “no number”, and of floats by Stata and others.
 _LIMITS = frozenset(
     float(sign * number)
@@ -40,7 +40,7 @@ _DAYS = (
     "1970-01-01 2099-12-31 2199-12-31 2999-12-31 3000-01-01 3999-12-31 9999-01-01 9999-12-31"
 )
 _SPECIAL_DAYS = frozenset(np.datetime64(day, "D") for day in _DAYS.split())
-_FEWEST_DAYS_AWAY = 5 * 365
+_MIN_DAYS_AWAY = 5 * 365
 #: Years that a column of years may hold, and the year that stands for an unknown one before them.
 _YEARS, _BEGINNING = (1905, 2150), 1900
 #: What programs call the numbers of the rows that they write beside the columns.
@@ -60,7 +60,7 @@ _TOTALS_SHARE = 0.02
 _DATE_WORDS = frozenset("date datum geburtsdatum fecha dob birthdate birthday".split())
 #: Words of headers that count something, which days since a date do, too.
 _COUNT_WORDS = frozenset("count number days day lag since until months weeks tage jours".split())
-_LEAST_DAYS, _SURE_DAYS, _MOST_DAYS = -40_000, 4_000, 80_000
+_MIN_DAYS, _SURE_DAYS, _MAX_DAYS = -40_000, 4_000, 80_000
 _EPOCHS = {"R": "1970-01-01", "SAS and Stata": "1960-01-01", "Excel": "1899-12-30"}
 #: Nobody insured is younger where an age is that of a person.
 _YOUNGEST, _OLDEST = 10, 120
@@ -112,7 +112,7 @@ def _beyond(cells: Floats, sign: int) -> dict[float | np.datetime64, int]:
     """Codes at the upper end of a column's known cells (sign 1), or at the lower one (-1)."""
     levels, counts = np.unique(sign * cells, return_counts=True)
     codes: list[int] = []
-    while len(codes) < _MOST_CODES and len(levels) - len(codes) > _FEWEST_VALUES:
+    while len(codes) < _MAX_CODES and len(levels) - len(codes) > _MIN_VALUES:
         place = len(levels) - len(codes) - 1
         if not _looks_special(sign * levels[place]):
             break
@@ -123,7 +123,7 @@ def _beyond(cells: Floats, sign: int) -> dict[float | np.datetime64, int]:
     # From the least on: a code may lie beside another, but not beside a number.
     while codes:
         place = codes[-1]
-        if counts[place] >= _FEWEST_ROWS and _is_apart(levels[: place + 1], counts[: place + 1], sign):
+        if counts[place] >= _MIN_ROWS and _is_apart(levels[: place + 1], counts[: place + 1], sign):
             break
         codes.pop()
     return {float(sign * levels[k]): int(counts[k]) for k in codes}
@@ -154,7 +154,7 @@ def _before_all(name: object, cells: Floats, first: float) -> int:
     if not (_YEARS[0] <= low < high <= _YEARS[1] or _YOUNGEST <= low <= high <= _OLDEST):
         return 0
     count = int((cells == first).sum())
-    if count < _FEWEST_ROWS or (rest != np.round(rest)).any():
+    if count < _MIN_ROWS or (rest != np.round(rest)).any():
         return 0
     if _YEARS[0] <= low < high <= _YEARS[1]:
         return count if first == 0 or count > 2 * (rest == low).sum() else 0
@@ -171,8 +171,8 @@ def _special_days(values: pd.Series) -> dict[float | np.datetime64, int]:
         if len(days) == 0 or (day := end(days)) not in _SPECIAL_DAYS:
             continue
         count, rest = int((days == day).sum()), days[days != day]
-        far = len(rest) and abs(int((end(rest) - day) / np.timedelta64(1, "D"))) > _FEWEST_DAYS_AWAY
-        if count >= _FEWEST_ROWS and far:
+        far = len(rest) and abs(int((end(rest) - day) / np.timedelta64(1, "D"))) > _MIN_DAYS_AWAY
+        if count >= _MIN_ROWS and far:
             found[day] = count
     return found
 
@@ -243,7 +243,7 @@ def _said_of_counted_days(values: pd.Series) -> list[str]:
     if _DATE_WORDS.isdisjoint(words) or not _COUNT_WORDS.isdisjoint(words) or not is_plain_number(values):
         return []
     low, high = float(values.min()), float(values.max())
-    if not (low > _LEAST_DAYS and _SURE_DAYS < high < _MOST_DAYS) or (values.dropna() % 1 != 0).any():
+    if not (low > _MIN_DAYS and _SURE_DAYS < high < _MAX_DAYS) or (values.dropna() % 1 != 0).any():
         return []
     days = ", ".join(
         f"{np.datetime64(start) + np.timedelta64(int(high), 'D')} as {by} counts"

@@ -134,7 +134,7 @@ _MANY_ZEROS = 0.5
 #: The largest hundredth of normal costs, or of an exponential's, holds under a twelfth of the total.
 _HEAVY = 0.15
 #: Rows beyond a quantile that is shown: fewer would tell of single persons.
-_FEWEST_BEYOND = 20
+_MIN_BEYOND = 20
 
 
 def target_remarks(target: pd.Series) -> tuple[str, ...]:
@@ -157,7 +157,7 @@ def target_remarks(target: pd.Series) -> tuple[str, ...]:
     top = max(len(cells) // 100, 1)
     share = float(sizes[:top].sum() / sizes.sum()) if sizes.sum() > 0 else 0.0
     if len(cells) >= 100 and share >= _HEAVY:
-        beyond = f" (beyond {np.quantile(cells, 0.99):.3g})" if top >= _FEWEST_BEYOND else ""
+        beyond = f" (beyond {np.quantile(cells, 0.99):.3g})" if top >= _MIN_BEYOND else ""
         found.append(
             f"“{target.name}” has a heavy tail: the 1 % of rows farthest from the middle{beyond} make up "
             f"{100 * share:.0f} % of all distances from it. They are used as they are, never clipped."

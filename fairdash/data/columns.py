@@ -13,17 +13,17 @@ from fairdash.data.column_profile import kind_of
 from fairdash.data.fixes import can_convert, date_fixes, holds_bands
 from fairdash.data.roles import EXPOSURE, PREDICTION, SENSITIVE, TARGET, TIME
 from fairdash.errors import Checks, DataError, Fix, Problem
-from fairdash.utils.classes import FEWEST_ROWS, Classes, classes_of, column_of, holds_text, why_no_classes
+from fairdash.utils.classes import MIN_ROWS, Classes, classes_of, column_of, holds_text, why_no_classes
 from fairdash.utils.rounding import is_rounding, precision
 
 #: What an estimator learns from and no predictor sees: it may be constant where nothing is penalised.
 SENSITIVE_FEATURE = "sensitive feature"
 
 #: Squares of anything larger overflow a 64-bit float, so no mean square could be computed.
-LARGEST_MAGNITUDE = 1e150
+MAX_MAGNITUDE = 1e150
 
 #: A column of more texts names rows, and takes long to look through.
-_MOST_TEXTS = 10_000
+_MAX_TEXTS = 10_000
 #: What a category's levels may be in a model's file: what JSON keeps.
 _LEVELS_OF_A_FILE = (str, bool, int, float)
 
@@ -149,7 +149,7 @@ def number_problems(values: pd.Series) -> Iterator[Problem]:
 
 def _too_large(values: pd.Series) -> Iterator[Problem]:
     cells = _floats(values)
-    count = int((np.isfinite(cells) & (np.abs(cells) > LARGEST_MAGNITUDE)).sum())
+    count = int((np.isfinite(cells) & (np.abs(cells) > MAX_MAGNITUDE)).sum())
     if count:
         yield Problem(
             what="numbers this large can't be squared",
@@ -226,7 +226,7 @@ def clean_features(table: pd.DataFrame, *, numbers: Collection[Hashable] = ()) -
     return pd.DataFrame(clean, index=table.index, columns=table.columns)
 
 
-def sensitive_table(values: Any, *, name: str, fewest: int = FEWEST_ROWS) -> NDArray[np.float64]:
+def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArray[np.float64]:
     """Return sensitive features as numbers, (n, d), with classes as columns of 0 and 1.
 
     Parameters
@@ -311,7 +311,7 @@ def as_classes(values: pd.Series) -> Classes | None:
     if getattr(values.dtype, "ordered", False):
         # Whoever gave levels an order knows what they are.
         return classes_of(values)
-    if len(counts) > _MOST_TEXTS or date_fixes(values) or holds_bands(values) or can_convert(values):
+    if len(counts) > _MAX_TEXTS or date_fixes(values) or holds_bands(values) or can_convert(values):
         return None
     is_number = pd.to_numeric(pd.Series(counts.index.astype(object)), errors="coerce").notna().to_numpy()
     return None if 2 * counts[is_number].sum() > counts.sum() else classes_of(values)

@@ -41,7 +41,7 @@ from fairdash.errors import Checks, DataError
 from fairdash.utils.seeds import Stream, rng_of
 
 #: Fewer groups than these can't be parted into training and test rows, and exchanged, with any sense.
-FEWEST_GROUPS = 200
+MIN_GROUPS = 200
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -214,7 +214,7 @@ def draw_rows(dataset: Dataset, n_rows: int, *, random_state: int) -> NDArray[np
     """Draw about `n_rows` different rows of a data set at random, for a preview.
 
     Rows of one group, such as a policy's, come all or not at all, so that a split of the sample by group is
-    one of policies as they are. Where that many rows hold fewer than FEWEST_GROUPS groups, rows of all groups
+    one of policies as they are. Where that many rows hold fewer than MIN_GROUPS groups, rows of all groups
     are drawn.
 
     Parameters
@@ -249,7 +249,7 @@ def draw_of_groups(groups: Any, n_rows: int, n_drawn: int, *, random_state: int 
         sizes = np.bincount(codes)
         order = rng.permutation(len(sizes))
         n_groups = int(np.searchsorted(np.cumsum(sizes[order]), n_drawn)) + 1
-        if n_groups >= FEWEST_GROUPS:
+        if n_groups >= MIN_GROUPS:
             chosen = np.zeros(len(sizes), dtype=bool)
             chosen[order[:n_groups]] = True
             return np.flatnonzero(chosen[codes])

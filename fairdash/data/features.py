@@ -28,9 +28,9 @@ from fairdash.utils.text import counted, few
 #: A category with more levels than this share of the rows says little more than which row it is.
 IDENTIFIER_SHARE = 0.5
 #: Below this many levels a category is never taken for an identifier: small tables have few rows.
-FEWEST_IDENTIFIERS = 20
+MIN_IDENTIFIERS = 20
 #: Each level becomes an input of the network.
-MOST_LEVELS = 500
+MAX_LEVELS = 500
 
 #: A table, or columns by name.
 Columns = pd.DataFrame | Mapping[str, pd.Series]
@@ -45,7 +45,7 @@ _SAME_ORDER = 0.9999
 #: What some of their rows then reach for sure.
 _NEARLY_SAME = 0.99
 #: Of fewer known cells nothing is said, unless they are half of all.
-_FEWEST_KNOWN = 50
+_MIN_KNOWN = 50
 #: Most features are ruled out by so many of their rows.
 FEW = 2000
 
@@ -189,7 +189,7 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
                 "Use them as a year or as an age.",
                 date_fixes(values),
             )
-        elif why == IDENTIFIER and values.nunique() <= MOST_LEVELS:
+        elif why == IDENTIFIER and values.nunique() <= MAX_LEVELS:
             what, hint = "the column is left out: it looks like an identifier", "Keep it if it is not one."
             ways = (Fix("keep", name),)
         else:
@@ -221,10 +221,10 @@ def exclusion_reason(values: pd.Series) -> str | None:
         n_levels = len(levels)
         if date_orders(levels) or all(DATE_LIKE.fullmatch(str(level)) for level in levels):
             return TEXT_DATES
-        if n_levels >= FEWEST_IDENTIFIERS and n_levels > IDENTIFIER_SHARE * len(known):
+        if n_levels >= MIN_IDENTIFIERS and n_levels > IDENTIFIER_SHARE * len(known):
             return IDENTIFIER
-        if n_levels > MOST_LEVELS:
-            return f"more than {MOST_LEVELS} levels"
+        if n_levels > MAX_LEVELS:
+            return f"more than {MAX_LEVELS} levels"
     return None
 
 
@@ -255,7 +255,7 @@ def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
         return True
     known = feature.notna().to_numpy()
     n = int(known.sum())
-    if n < min(len(feature) / 2, _FEWEST_KNOWN) or n < 3:
+    if n < min(len(feature) / 2, _MIN_KNOWN) or n < 3:
         return False
     f = feature[known].reset_index(drop=True)
     s = pd.Series(sensitive.to_numpy(dtype=float)[known])

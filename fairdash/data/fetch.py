@@ -20,8 +20,8 @@ from fairdash.storage import cache_folder, sha256, write_whole
 DownloadProgress = Callable[[int, int | None], None]
 
 #: No public data set of the catalogue comes near this; a server that sends more is not the publisher.
-LARGEST_ARCHIVE = 200 * 2**20
-LARGEST_MEMBER = 500 * 2**20
+MAX_ARCHIVE = 200 * 2**20
+MAX_MEMBER = 500 * 2**20
 
 #: Seconds without an answer, or without a further byte, after which a download is given up.
 TIMEOUT = 30.0
@@ -167,7 +167,7 @@ def _downloaded(
             total = int(response.headers.get("content-length", 0))
             for chunk in response.iter_content(2**16):
                 content += chunk
-                if len(content) > LARGEST_ARCHIVE:
+                if len(content) > MAX_ARCHIVE:
                     raise DownloadError.of("the server sends far more data than the data set has", advice)
                 if progress is not None:
                     # What was sent packed is longer than its announced length.
@@ -186,7 +186,7 @@ def _unpacked(archive: bytes, names: Iterable[str], publisher: str, advice: str)
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:
             for info in opened.infolist():
                 name = PurePosixPath(info.filename).name
-                if name in names and name not in contents and info.file_size <= LARGEST_MEMBER:
+                if name in names and name not in contents and info.file_size <= MAX_MEMBER:
                     contents[name] = opened.read(info)
     # What zipfile raises on damaged, encrypted or oddly packed archives.
     except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError) as error:

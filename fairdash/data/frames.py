@@ -15,7 +15,7 @@ from fairdash.data.columns import as_pandas
 from fairdash.data.fixes import holds_bands, rank_of_bands
 from fairdash.data.grammar import band_ends, bands_in_order, to_numbers
 from fairdash.errors import DataError
-from fairdash.utils.classes import MOST_CLASSES
+from fairdash.utils.classes import MAX_CLASSES
 from fairdash.utils.text import counted, few
 
 _INTERVAL = re.compile(
@@ -91,7 +91,7 @@ def in_order(values: pd.Series) -> tuple[pd.Series, str] | None:
             f"“{values.name}” holds numbers with an open end, such as 90+, in {counted(open_ends, 'row')}: "
             "fairdash uses the limit."
         )
-    if len(order) > MOST_CLASSES:
+    if len(order) > MAX_CLASSES:
         return rank_of_bands(values)
     ordered = pd.Series(
         pd.Categorical(values, categories=list(order), ordered=True), index=values.index, name=values.name

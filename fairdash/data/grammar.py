@@ -305,7 +305,7 @@ def _readings(text: str) -> dict[str, datetime]:
 
 
 #: More levels than this are no bands, such as 18-25, under 18 or 10+: text that is in an order.
-MOST_BANDS = 200
+MAX_BANDS = 200
 
 _PLAIN_NUMBER = r"(?:0|[1-9][0-9]*)(?:[.,][0-9]+)?"
 _UNIT = r"(?: ?(?:years?|yrs?|y|jahren?|j|ans?|anos?|anni|jaar|km|€|eur|%))?"
@@ -343,7 +343,7 @@ def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
     levels
         The different texts of a column.
     """
-    if not 2 <= len(levels) <= MOST_BANDS:
+    if not 2 <= len(levels) <= MAX_BANDS:
         return None
     ends, n_bands = [], 0
     for level in levels:

@@ -54,9 +54,9 @@ _TOUCHING = 2.5
 #: Nor is it so much wider than within the classes.
 _AS_THICK = 10
 _NEIGHBOURS = 5
-_FEWEST_IN_CLASS = 20
+_MIN_IN_CLASS = 20
 #: A rounded target has so many steps and rows at least, and each step holds so many of the target's own.
-_FEWEST_STEPS, _FEWEST_ROUNDED, _FINER = 5, 100, 5
+_MIN_STEPS, _MIN_ROUNDED, _FINER = 5, 100, 5
 #: Rounding leaves what it takes away evenly spread over a whole step; a noise of that width is a wonder.
 _WHOLE_STEP, _EVENLY = 0.95, 0.1
 #: Few rows show that a column is no rounded target if they correlate less than this.
@@ -64,12 +64,12 @@ _AT_LEAST_ALIKE = 0.8
 #: The length between two columns goes with the exposure as closely as this.
 _SAME_LENGTH = 0.999
 _SAME_LENGTH_OF_DATES = 0.99
-_FEWEST_BOUNDED = 50
+_MIN_BOUNDED = 50
 
 #: What was told of a column, a target and an exposure before: a suggestion, a check and the making of a data
 #: set ask the same of one table. Only digests of cells are kept.
 _TOLD: dict[tuple[bytes, bytes, bytes | None], str | None] = {}
-_MOST_TOLD = 5000
+_MAX_TOLD = 5000
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -143,7 +143,7 @@ def certain_leaks(
                 continue
             key = (_digest(frame[name]), *of_roles)
             if key not in _TOLD:
-                while len(_TOLD) >= _MOST_TOLD:
+                while len(_TOLD) >= _MAX_TOLD:
                     _TOLD.pop(next(iter(_TOLD)), None)
                 _TOLD[key] = target_leak(frame[name], frame[target], exposure=w)
             if (why := _TOLD[key]) is not None:
@@ -199,7 +199,7 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
 
 def _goes_with(length: np.ndarray, w: np.ndarray, edge: float, ends: tuple[np.ndarray, np.ndarray]) -> bool:
     known = np.isfinite(length) & np.isfinite(w)
-    if known.sum() < _FEWEST_BOUNDED or np.ptp(w[known]) == 0 or np.ptp(length[known]) == 0:
+    if known.sum() < _MIN_BOUNDED or np.ptp(w[known]) == 0 or np.ptp(length[known]) == 0:
         return False
 
     def together(values: np.ndarray) -> float:
@@ -272,7 +272,7 @@ def _orders_alike(f: pd.Series, y: pd.Series) -> bool:
         counts = y[own].value_counts()
         if counts.iloc[0] > 0.01 * own.sum():
             own &= (y != counts.index[0]).to_numpy()
-    if own.sum() < _FEWEST_IN_CLASS:
+    if own.sum() < _MIN_IN_CLASS:
         return False
     return same_order(x[own].reset_index(drop=True), y[own].reset_index(drop=True))
 
@@ -287,7 +287,7 @@ def _is_cut(f: pd.Series, y: pd.Series) -> bool:
     if kind_of(y) not in NUMBERS:
         return False
     both = f.notna().to_numpy() & y.notna().to_numpy()
-    if both.sum() < 2 * _FEWEST_IN_CLASS:
+    if both.sum() < 2 * _MIN_IN_CLASS:
         return False
     f, y = f[both].reset_index(drop=True), y[both].reset_index(drop=True)
     few = a_few(len(f))
@@ -308,7 +308,7 @@ def _is_cut_of(f: pd.Series, y: pd.Series, *, for_sure: bool) -> bool:
     if not for_sure:
         return True
     chance = _log_factorial(len(sizes)) - _log_factorial(len(codes)) + _log_factorial(sizes).sum()
-    if chance >= np.log(CHANCE) or len(codes) - sizes.max() < _FEWEST_IN_CLASS:
+    if chance >= np.log(CHANCE) or len(codes) - sizes.max() < _MIN_IN_CLASS:
         return False
     return _touch(places, changes)
 
@@ -352,7 +352,7 @@ def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
         return False
     x, cells = as_floats(f).to_numpy(dtype=float), y.to_numpy(dtype=float)
     both = np.isfinite(x) & np.isfinite(cells)
-    if both.sum() < _FEWEST_ROUNDED:
+    if both.sum() < _MIN_ROUNDED:
         return False
     x, cells = x[both], cells[both]
     few = a_few(len(x))
@@ -363,7 +363,7 @@ def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
     levels, codes = np.unique(x, return_inverse=True)
     steps = _even_steps(levels)
     own = np.unique(cells)
-    if len(levels) < _FEWEST_STEPS or steps is None or len(own) < 2:
+    if len(levels) < _MIN_STEPS or steps is None or len(own) < 2:
         return False
     line = _narrowest(steps, codes, cells)
     if line is None:
@@ -376,7 +376,7 @@ def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
     values, counts = np.unique(cells, return_counts=True)
     heap = values[np.argmax(counts)]
     spread = rest[cells != heap] if counts.max() > 0.01 * len(cells) else rest
-    if len(spread) < _FEWEST_ROUNDED:
+    if len(spread) < _MIN_ROUNDED:
         return False
     # What lies on steps of its own is spread over them.
     spread = np.sort(spread) - rest.min() + fine * (np.arange(len(spread)) * 0.618 % 1)

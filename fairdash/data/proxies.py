@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 #: From more rows a random sample is measured: a floor only fits the number of rows that it was made from.
-MOST_ROWS = 5000
+MAX_ROWS = 5000
 N_PERMUTATIONS = 99
 _FOLDS = 5
 #: Rounding may part values that are equal: a permuted value this close below counts as not below.
 _EQUAL = 1e-9
 #: A category of more levels has the rarest ones taken together by the predictor.
-_MOST_LEVELS = 200
+_MAX_LEVELS = 200
 
 #: The share done (0 to 1), what is done next, and the values known so far.
 Step = tuple[float, str, pd.DataFrame]
@@ -76,7 +76,7 @@ def rank_proxies(
     dataset: Dataset,
     *,
     sensitive: str | None = None,
-    max_rows: int = MOST_ROWS,
+    max_rows: int = MAX_ROWS,
     n_permutations: int = N_PERMUTATIONS,
     random_state: int = 0,
 ) -> ProxyRanking:
@@ -138,7 +138,7 @@ def ranking_steps(
     dataset: Dataset,
     *,
     sensitive: str | None = None,
-    max_rows: int = MOST_ROWS,
+    max_rows: int = MAX_ROWS,
     n_permutations: int = N_PERMUTATIONS,
     random_state: int = 0,
 ) -> Generator[Step, None, ProxyRanking]:
@@ -290,5 +290,5 @@ def _as_column(values: pd.Series) -> Array:
     if _is_number(values):
         return values.to_numpy(dtype=float, na_value=np.nan)
     counts = values.value_counts()
-    rank = {level: min(place, _MOST_LEVELS) for place, level in enumerate(counts.index)}
+    rank = {level: min(place, _MAX_LEVELS) for place, level in enumerate(counts.index)}
     return values.astype(object).map(rank).to_numpy(dtype=float)

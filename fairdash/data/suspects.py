@@ -32,9 +32,9 @@ Codes = NDArray[np.intp]
 Shares = tuple[float, float, float]
 
 #: Rows that trees are grown on and judged on: more would not make a leak plainer.
-MOST_ROWS = 8000
-_FEWEST_ROWS = 300
-_MOST_LEVELS = 100
+MAX_ROWS = 8000
+_MIN_ROWS = 300
+_MAX_LEVELS = 100
 _FOLDS = 2
 #: A column alone explains so much of the order of the target, and so much of what all explain.
 _MUCH, _MOST = 0.3, 0.7
@@ -60,10 +60,10 @@ _ABOVE_CHANCE, _ERRORS = 0.1, 3.0
 _CLOSELY = 4
 
 #: A group of an average has so many rows at the most.
-MOST_IN_GROUP = 20
-_FEWEST_GROUPS = 30
+MAX_IN_GROUP = 20
+_MIN_GROUPS = 30
 #: Groups of one size have few averages of counts; these must be met exactly.
-_FEWEST_FRACTIONS = 6
+_MIN_FRACTIONS = 6
 #: Averages of the target miss a column by this share of what chance makes them, and no honest column's less.
 _TOO_CLOSE = 0.5
 _EXACT = 1e-4
@@ -132,7 +132,7 @@ def find_suspects(
         return ()
     y = as_floats(frame[target])
     known = np.isfinite(y.to_numpy())
-    if known.sum() < _FEWEST_ROWS or y[known].nunique() < 2:
+    if known.sum() < _MIN_ROWS or y[known].nunique() < 2:
         return ()
     if not known.all():
         frame, y = frame[known], y[known]
@@ -149,8 +149,8 @@ def _too_good(
 ) -> Iterator[Finding]:
     rng = np.random.default_rng(0)
     rows = np.arange(len(frame))
-    if len(rows) > MOST_ROWS:
-        rows = np.sort(rng.choice(len(rows), MOST_ROWS, replace=False))
+    if len(rows) > MAX_ROWS:
+        rows = np.sort(rng.choice(len(rows), MAX_ROWS, replace=False))
     ranks = _ranks(y.iloc[rows])
     if np.ptp(ranks) == 0:
         return
@@ -283,7 +283,7 @@ def _as_cells(values: pd.Series) -> Floats:
         codes = pd.factorize(values.astype("string"))[0]
         counts = np.bincount(codes[codes >= 0], minlength=1)
         place = np.empty(len(counts))
-        place[np.argsort(-counts, kind="stable")] = np.minimum(np.arange(len(counts)), _MOST_LEVELS)
+        place[np.argsort(-counts, kind="stable")] = np.minimum(np.arange(len(counts)), _MAX_LEVELS)
         cells = np.where(codes >= 0, place[codes], np.nan)
     return cells[:, None].astype(float)
 
@@ -366,14 +366,14 @@ def _small_groups(values: pd.Series) -> Codes | None:
         return None
     codes = pd.factorize(values)[0].astype(np.intp)
     groups = int(codes.max()) + 1
-    return codes if groups >= _FEWEST_GROUPS and 1.5 < len(codes) / groups <= MOST_IN_GROUP else None
+    return codes if groups >= _MIN_GROUPS and 1.5 < len(codes) / groups <= MAX_IN_GROUP else None
 
 
 def _without_the_row(cells: Floats, y: Floats, codes: Codes) -> bool:
     """Return whether a column is the average of a row's group without the row: it falls as its target "
     "rises."""
     fine = (codes >= 0) & np.isfinite(cells)
-    if fine.sum() < _FEWEST_GROUPS:
+    if fine.sum() < _MIN_GROUPS:
         return False
     codes, cells, y = codes[fine], cells[fine], y[fine]
     size = np.maximum(np.bincount(codes), 1).astype(float)
@@ -392,7 +392,7 @@ def _misses_averages(cells: Floats, y: Floats) -> float | None:
     """
     finite = np.isfinite(cells)
     codes, levels = pd.factorize(cells[finite])
-    if len(levels) < _FEWEST_FRACTIONS:
+    if len(levels) < _MIN_FRACTIONS:
         return None
     of = y[finite]
     size = np.bincount(codes).astype(float)
@@ -400,10 +400,10 @@ def _misses_averages(cells: Floats, y: Floats) -> float | None:
     square = np.bincount(codes, (of - mean[codes]) ** 2)
     # Groups of counts often share an average: as a fraction it says itself that they are small.
     fractions = _are_fractions(np.asarray(levels, dtype=float)) and bool((of == np.round(of)).all())
-    small = (size >= 2) & ((size <= MOST_IN_GROUP) | fractions)
+    small = (size >= 2) & ((size <= MAX_IN_GROUP) | fractions)
     varied = int((square[small] > 0).sum())
-    few = varied < _FEWEST_GROUPS
-    if varied < (_FEWEST_FRACTIONS if fractions else _FEWEST_GROUPS):
+    few = varied < _MIN_GROUPS
+    if varied < (_MIN_FRACTIONS if fractions else _MIN_GROUPS):
         return None
     m, n, level = mean[small], size[small], np.asarray(levels, dtype=float)[small]
     if level.std() == 0:
@@ -427,6 +427,6 @@ def _are_fractions(levels: Floats) -> bool:
 
     Perhaps rounded, to four decimals at least: two of these fractions are never closer than 1/380.
     """
-    below = np.arange(1, MOST_IN_GROUP + 1)
+    below = np.arange(1, MAX_IN_GROUP + 1)
     nearest = np.round(levels[:, None] * below) / below
     return float((np.abs(levels[:, None] - nearest) < 5.1e-5).any(axis=1).mean()) > 0.9

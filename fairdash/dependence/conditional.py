@@ -40,7 +40,7 @@ Index = NDArray[np.intp]
 _WEIGHTS_OF_NUMBER, _WEIGHTS_OF_LEVELS = 2, 8
 #: Products of functions of two columns: at most one in so many rows, so many in all, and so many rows of two
 #: levels together. The law of a mean of few products is not normal, and many |t| hide a single one.
-_ROWS_A_PAIR, _MOST_OF_PAIRS, _ROWS_IN_A_CELL = 50, 30, 30
+_ROWS_A_PAIR, _MAX_OF_PAIRS, _ROWS_IN_A_CELL = 50, 30, 30
 _EQUAL = 1e-9
 #: Smooth functions ψ of each sensitive column, besides indicators of its ends.
 _SMOOTH = 4
@@ -53,7 +53,7 @@ LEFT_OF_S = 1e-3
 _MIN_PAIRS, _MIN_ROWS_A_VALUE = 20, 5
 #: Rows that trees are fitted on, at most.
 TREE_ROWS = 20_000
-_FEWEST_ROWS = 50
+_MIN_ROWS = 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -292,10 +292,10 @@ def double_residuals(
         else:
             rows = rows[group_rows(np.unique(codes[rows], return_inverse=True)[1], rng, at_most=TREE_ROWS)]
         words = f" on {len(rows):,} rows drawn at random"
-    if len(rows) < _FEWEST_ROWS:
+    if len(rows) < _MIN_ROWS:
         raise OptionError.of(
             "Too few rows for regressions on the given columns",
-            f"At least {_FEWEST_ROWS} must count.",
+            f"At least {_MIN_ROWS} must count.",
             column="given",
             count=len(rows),
         )
@@ -433,7 +433,7 @@ def _of_pairs(parts: list[Array], names: tuple[str, ...]) -> list[tuple[Array, s
     # Around their means, so that what two columns of two levels decide together is seen on all rows at once.
     centred = [part - part.mean(axis=0) for part in parts]
     for _, i, j, k, m in sorted(candidates):
-        if len(kept) >= min(n // _ROWS_A_PAIR, _MOST_OF_PAIRS):
+        if len(kept) >= min(n // _ROWS_A_PAIR, _MAX_OF_PAIRS):
             break
         if np.count_nonzero(parts[i][:, k] * parts[j][:, m]) >= _ROWS_IN_A_CELL:
             kept.append((centred[i][:, k] * centred[j][:, m], f"{names[i]} and {names[j]}"))

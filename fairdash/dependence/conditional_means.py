@@ -27,9 +27,9 @@ N_FOLDS = 5
 #: Functions of each of two columns of numbers whose products are taken.
 _IN_PAIRS = 4
 #: Levels with fewer rows are one level together, and so are those beyond the commonest.
-_ROWS_A_LEVEL, _MOST_LEVELS = 5, 300
+_ROWS_A_LEVEL, _MAX_LEVELS = 5, 300
 #: With more functions than this, products of pairs are left out, and a number has fewer.
-_MOST_FUNCTIONS = 600
+_MAX_FUNCTIONS = 600
 #: Ridges tried, as a share of the rows.
 _RIDGES = np.logspace(-7, 1, 25)
 #: The penalty of what is hardly penalised: constants, straight lines in ranks, means of levels.
@@ -143,7 +143,7 @@ def smooth_functions(x: Array, count: int) -> Array:
 def indicators(codes: Index) -> Array:
     """Return an indicator of each level but the most frequent; rare levels are merged. (n, L − 1)."""
     kept = int(np.count_nonzero(np.bincount(codes) >= _ROWS_A_LEVEL))
-    joined = np.minimum(codes, min(max(kept, 1), _MOST_LEVELS))
+    joined = np.minimum(codes, min(max(kept, 1), _MAX_LEVELS))
     return (joined[:, None] == np.arange(1, joined.max() + 1)).astype(np.float64)
 
 
@@ -165,7 +165,7 @@ def spline_functions(given: Given, weight: Array | None = None) -> tuple[Array, 
     With weights (n,), ranks are weighted.
     """
     parts: list[tuple[Array, Array, Array]] = []  # functions, their place from smooth to rough, penalty
-    most = max(1, _MOST_FUNCTIONS // len(given.names))
+    most = max(1, _MAX_FUNCTIONS // len(given.names))
     for name in given.names:
         if name in given.numbers:
             table = along_normal_scores(given.numbers[name], weight, count=min(WIDTH, most))
@@ -181,7 +181,7 @@ def spline_functions(given: Given, weight: Array | None = None) -> tuple[Array, 
     ]
     pairs = [(i, j) for i in range(len(parts)) for j in range(i)]
     wide = sum(table.shape[1] for table in tables) + sum(in_pairs[i] * in_pairs[j] for i, j in pairs)
-    if wide <= _MOST_FUNCTIONS:
+    if wide <= _MAX_FUNCTIONS:
         for i, j in pairs:
             (a, at_a, _), (b, at_b, _) = parts[i], parts[j]
             a, b = a[:, : in_pairs[i]], b[:, : in_pairs[j]]
@@ -192,7 +192,7 @@ def spline_functions(given: Given, weight: Array | None = None) -> tuple[Array, 
             penalties.append((place**4).ravel()[varied])
     words = "splines of ranks and means of levels"
     if pairs:
-        words += ", with products of pairs" if wide <= _MOST_FUNCTIONS else ", added up"
+        words += ", with products of pairs" if wide <= _MAX_FUNCTIONS else ", added up"
     return np.concatenate(tables, axis=1), np.concatenate(penalties), words
 
 

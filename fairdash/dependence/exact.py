@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fairdash.dependence.patterns import HALF_WIDTH, Pattern, pattern
 from fairdash.errors import OptionError
@@ -66,27 +65,6 @@ def gaussian(rho: float) -> GaussianTruth:
     if rest == 0:
         return GaussianTruth(hgr=1.0, chi2=math.inf, mi=math.inf)
     return GaussianTruth(hgr=abs(rho), chi2=rho * rho / rest, mi=-0.5 * math.log(rest))
-
-
-def gaussian_of_several(rhos: ArrayLike, among: ArrayLike) -> GaussianTruth:
-    """Return the exact values of U and several variables together, jointly normal.
-
-    They are those of U and its best linear prediction, whose correlation with U is R = √(ρᵀ C⁻¹ ρ).
-
-    Parameters
-    ----------
-    rhos : (d,) array
-        Correlations ρ of U with each variable.
-    among : (d, d) array
-        Correlations C among the variables.
-
-    Examples
-    --------
-    >>> gaussian_of_several([0.6, 0.0], [[1.0, 0.0], [0.0, 1.0]]).hgr
-    0.6
-    """
-    rho, c = np.asarray(rhos, dtype=float), np.asarray(among, dtype=float)
-    return gaussian(math.sqrt(float(rho @ np.linalg.solve(c, rho))))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,9 +21,9 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 #: Groups that exchange a constant s with each other, at least: sizes too rare for that join the next size.
-FEWEST_GROUPS = 20
+MIN_GROUPS = 20
 #: Orders that a test at 5 % needs to be able to find anything.
-_FEWEST_ORDERS = 20
+_MIN_ORDERS = 20
 
 
 def as_groups(groups: ArrayLike | None, n: int) -> Index | None:
@@ -68,7 +68,7 @@ class Blocks:
     -----
     Groups of the same size exchange their whole blocks of s, row by row in the order of the table. The
     p-value (1 + b) / (1 + B) is then exact where, among groups of a size, the blocks of s are exchangeable
-    given u. Where s is constant within every group, sizes of fewer than :data:`FEWEST_GROUPS` groups join
+    given u. Where s is constant within every group, sizes of fewer than :data:`MIN_GROUPS` groups join
     the next larger ones: exact where the groups' values are exchangeable given u among groups of these sizes.
     A group that has none to exchange with keeps its values, which costs power alone.
 
@@ -123,21 +123,21 @@ class Blocks:
         """Return whether there are at least twenty orders: m groups of a stratum have m! of them."""
         orders = 1.0
         for count in np.bincount(self.strata):
-            for factor in range(2, min(int(count), _FEWEST_ORDERS) + 1):
+            for factor in range(2, min(int(count), _MIN_ORDERS) + 1):
                 orders *= factor
-                if orders >= _FEWEST_ORDERS:
+                if orders >= _MIN_ORDERS:
                     return True
         return False
 
 
 def _of_neighbours(sizes: Index) -> Index:
-    """A stratum for each group: neighbouring sizes, :data:`FEWEST_GROUPS` groups at least where there are."""
+    """A stratum for each group: neighbouring sizes, :data:`MIN_GROUPS` groups at least where there are."""
     values, counts = np.unique(sizes, return_counts=True)
     stratum, begun, number_of = 0, 0, {}
     for value, count in zip(values, counts, strict=True):
         number_of[value] = stratum
         begun += count
-        if begun >= FEWEST_GROUPS:
+        if begun >= MIN_GROUPS:
             stratum, begun = stratum + 1, 0
     if begun and stratum:
         number_of = {value: min(number, stratum - 1) for value, number in number_of.items()}

@@ -23,7 +23,7 @@ Form = Literal["standardised", "published"]
 
 #: Distances of one variable that are held at once.
 _PIECE = 1_000_000
-_MOST_PRODUCTS = 8
+_MAX_PRODUCTS = 8
 
 
 def jdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
@@ -83,7 +83,7 @@ def with_products(v: Array, sample_weight: Array | None = None, *, alone: bool =
     pairs = [pair for two in itertools.combinations(of_each, 2) for pair in itertools.product(*two)]
     ranks = mid_ranks(np.moveaxis(v, 2, 0), sample_weight) - 0.5
     products = np.stack([ranks[a] * ranks[b] for a, b in pairs], axis=2) if pairs else v[:, :, :0]
-    largest = np.argsort(-products.var(axis=(0, 1)), kind="stable")[:_MOST_PRODUCTS]
+    largest = np.argsort(-products.var(axis=(0, 1)), kind="stable")[:_MAX_PRODUCTS]
     products = products[:, :, np.sort(largest)]
     return products if alone else np.concatenate([v, products], axis=2)
 

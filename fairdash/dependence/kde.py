@@ -35,7 +35,7 @@ Grid = Literal["cover", "published"]
 _REACH = 3.0
 #: Lines of a covering grid at most. It then reaches 50 standard deviations where a million equal rows count,
 #: further where fewer do; beyond k of them lies at most a share of 1/k² of the weight.
-_MOST_LINES = 1_000
+_MAX_LINES = 1_000
 #: Marginal mass of a grid line under which it carries no information beyond rounding.
 _NO_MASS = 1e-12
 #: Added to the published density before it is normed for HGR, as the published code does.
@@ -47,9 +47,9 @@ _FAR = 13.6
 _BESIDE = 6
 _ROOT, _NEXT = np.exp(-0.5), np.exp(-1.0)
 #: Numbers that one product of permuted kernels may take in memory.
-_MOST_NUMBERS = 4_000_000
+_MAX_NUMBERS = 4_000_000
 #: Permuted rows whose kernels are held at a time: larger arrays are fetched from the system anew each time.
-_MOST_PERMUTED = 25_000
+_MAX_PERMUTED = 25_000
 
 
 def hgr_kde(
@@ -181,7 +181,7 @@ def _measured(
     found = _known.get(asked)
     if found is None:
         found = _known[asked] = _both(damping, u, v, sample_weight, grid, permutations, weight_moves)
-        if len(_known) > _MOST_KNOWN:
+        if len(_known) > _MAX_KNOWN:
             _known.pop(next(iter(_known)), None)
     return found[..., which].copy()
 
@@ -189,7 +189,7 @@ def _measured(
 #: What was asked for last, and both values: where models are judged, the one is asked for soon after the
 #: other, and the law is nearly all of the work.
 _known: dict[tuple[object, ...], Array] = {}
-_MOST_KNOWN = 64
+_MAX_KNOWN = 64
 
 
 def _both(
@@ -224,13 +224,13 @@ def _weighted_orders(
         result: Array = value(np, _joint(np, _weighed(np, f, weight[: len(f)]), g, damping))
         return result
 
-    return weighted_orders(kernels, at_orders, *of, weight_moves=weight_moves, piece=_MOST_PERMUTED)
+    return weighted_orders(kernels, at_orders, *of, weight_moves=weight_moves, piece=_MAX_PERMUTED)
 
 
 def _permuted(damping: float, f: Array, g: Array, permutations: Any) -> Array:
     """Permuting leaves the kernels (K or 1, G, n) as they are, so that only their product is formed again."""
     members, lines, n = f.shape
-    at_once = max(1, _MOST_NUMBERS // (n * g.shape[1] + members * lines * g.shape[1]))
+    at_once = max(1, _MAX_NUMBERS // (n * g.shape[1] + members * lines * g.shape[1]))
     columns = []
     for start in range(0, len(permutations), at_once):
         orders = permutations[start : start + at_once]
@@ -265,7 +265,7 @@ def _kernels_at(xp: Any, x: Any, sample_weight: Any, n_effective: Any, grid: Gri
         z = _standardised(xp, x, sample_weight)
         # Silverman's rule in two dimensions, (n (d + 2) / 4)^(−1 / (d + 4)) with d = 2, in units of one sd.
         bandwidth = n_effective ** (-1 / 6)
-        farthest = (_MOST_LINES / 2 - _REACH) * bandwidth
+        farthest = (_MAX_LINES / 2 - _REACH) * bandwidth
         if bool(xp.any(xp.abs(z) > farthest)):
             z = xp.where(xp.abs(z) > farthest, xp.sign(z) * farthest, z)
         low = xp.min(z, axis=-1, keepdims=True) - _REACH * bandwidth

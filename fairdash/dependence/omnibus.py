@@ -34,16 +34,16 @@ from fairdash.utils.seeds import Stream, rng_of
 Array = NDArray[np.float64]
 Signs = NDArray[np.int8]
 
-#: Permutations unless told otherwise, and multipliers of more rows than :data:`MOST_PERMUTED_ROWS`.
+#: Permutations unless told otherwise, and multipliers of more rows than :data:`MAX_PERMUTED_ROWS`.
 N_PERMUTATIONS, N_MULTIPLIERS = 999, 499
 #: So many do for a verdict at 5 %: with 99 the least p-values of six measures tie too often to reach it.
 ENOUGH_PERMUTATIONS = 199
 #: Chance of finding a link where there is none.
 ALPHA = 0.05
 #: From more rows than this scores are multiplied instead of rows permuted.
-MOST_PERMUTED_ROWS = 20_000
+MAX_PERMUTED_ROWS = 20_000
 #: Signs that an order has at most, each of a block of rows.
-MOST_BLOCKS = 4096
+MAX_BLOCKS = 4096
 #: Rounding may part values that are equal, and products are in single precision, which is twice as fast: this
 #: share of the largest one below counts as not below.
 _EQUAL = 1e-4
@@ -220,7 +220,7 @@ def independence_test(
     if pair.weight is not None and not (counted := pair.weight[0] > 0).all():
         pair = pair.rows(np.flatnonzero(counted))
     n, codes = pair.u.shape[1], pair.groups
-    by_multipliers = n > MOST_PERMUTED_ROWS
+    by_multipliers = n > MAX_PERMUTED_ROWS
     if n_permutations is None:
         n_permutations = N_MULTIPLIERS if by_multipliers else N_PERMUTATIONS
     weight = None if pair.weight is None else pair.weight[0]
@@ -343,9 +343,9 @@ def draw_signs(codes: Index, n_permutations: int, random_state: int | None) -> t
     require_count(n_permutations, column="n_permutations", called="number of permutations")
     rng = rng_of(Stream.PAIR_PERMUTATIONS, random_state)
     count = int(codes.max()) + 1
-    if count > MOST_BLOCKS:
-        codes = rng.integers(0, MOST_BLOCKS, size=count)[codes]
-        count = MOST_BLOCKS
+    if count > MAX_BLOCKS:
+        codes = rng.integers(0, MAX_BLOCKS, size=count)[codes]
+        count = MAX_BLOCKS
     return codes, 2 * rng.integers(0, 2, size=(n_permutations, count), dtype=np.int8) - 1
 
 

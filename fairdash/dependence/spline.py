@@ -60,8 +60,8 @@ def hgr_spline(
         rows of a group that are alike as fewer rows.
     evaluation
         ``"corrected"``: the in-sample value without what noise adds to it, as far as the rows are evidence
-        of more than two functions a side, see :mod:`fairdash.dependence.spline_corrected`. Of one column v,
-        step functions take part: they follow jumps, and the ends of the range. Over the links of
+        of more than two functions a side, see :mod:`fairdash.dependence.spline_corrected`. If v has
+        one column, step functions are added, which capture jumps and the ends of the range. Over the links of
         docs/estimators.md its error is the smallest of the three on average; under independence it is 0 in
         about three samples of five, and a test is needed to tell a link. ``"cross_fit"``: ten folds; the
         correlation of f(u) and g(v) on rows left out

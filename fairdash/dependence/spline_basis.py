@@ -23,7 +23,7 @@ INTERVALS = 32
 #: Functions besides the constant.
 WIDTH = INTERVALS + 2
 #: Share of the axis that one repeated value may take, so that a heap of zeros leaves knots to the rest.
-_LARGEST_ATOM = 1 / 16
+_MAX_ATOM = 1 / 16
 #: A function of variance about 1 that keeps less than this beside the smoother ones carries nothing new.
 _NOTHING_NEW = 1e-7
 #: Largest product of two functions that counts as none.
@@ -207,7 +207,7 @@ def untied_table(n: int) -> Array:
 
 def axis_of(mass: Array) -> Array:
     """Return each distinct value's place in (0, 1): its mid-rank, with heaps limited to a largest share."""
-    cut = np.minimum(mass, _LARGEST_ATOM)
+    cut = np.minimum(mass, _MAX_ATOM)
     cut = cut / cut.sum()
     return np.cumsum(cut) - cut / 2
 

@@ -16,7 +16,7 @@ from fairdash.dependence.api import Estimator, Pairs
 from fairdash.dependence.grouping import as_groups
 from fairdash.dependence.omnibus import (
     ENOUGH_PERMUTATIONS,
-    MOST_PERMUTED_ROWS,
+    MAX_PERMUTED_ROWS,
     Signs,
     draw_signs,
     multiplied_values,
@@ -51,15 +51,15 @@ DEFAULT_MEASURES = (
 DEFAULT_MEASURE = "hgr_spline"
 N_PERMUTATIONS = 100
 #: With weights each permutation is measured from the beginning: as many as reach 5 % exactly.
-_MOST_WEIGHTED_PERMUTATIONS = 39
+_MAX_WEIGHTED_PERMUTATIONS = 39
 #: Dependence in larger parts is measured on so many of their rows, drawn at random: noise of .014 in a split
 #: is about that of training anew.
-MOST_ROWS = 5_000
+MAX_ROWS = 5_000
 #: The verdict of a larger part is of so many of its rows.
-MOST_JUDGED_ROWS = 50_000
+MAX_JUDGED_ROWS = 50_000
 #: Rows times permutations behind a floor: large parts, whose floors are low and steady, get fewer.
 ROWS_PERMUTED = 200_000
-FEWEST_PERMUTATIONS = 20
+MIN_PERMUTATIONS = 20
 #: Share of rows that may have the value of another one in predictions that count as without ties.
 _FEW_TIES = 0.005
 #: Permutations, or multipliers, behind the verdict, whatever the rows.
@@ -239,9 +239,9 @@ class Judge:
             errors.append(self.loss.relative_of_many(y, predictions, weight, **relative))
         values = np.full((len(predictions), len(self.cells), len(FIGURES) - 1), np.nan)
         values[:, : len(errors), VALUE] = np.array(errors, dtype=float).T
-        if len(rows) > MOST_ROWS:
+        if len(rows) > MAX_ROWS:
             draw = rng_of(Stream.MEASURED_ROWS, self.random_state, split_number)
-            rows = draw.choice(rows, MOST_ROWS, replace=False)
+            rows = draw.choice(rows, MAX_ROWS, replace=False)
         u = self._audited(predictions, split, rows)
         dependence, nulls = self._dependence(u, rows, n_permutations=n_permutations)
         for cell, each in dependence.items():
@@ -257,9 +257,9 @@ class Judge:
         has more than 20,000 rows, are those of the whole table, the same for all splits.
         """
         rows = split.parts[part]
-        if len(rows) > MOST_JUDGED_ROWS:
+        if len(rows) > MAX_JUDGED_ROWS:
             # A row that stands in several parts is in all of them or in none.
-            rows = np.sort(rows[np.argsort(self._priority[rows])[:MOST_JUDGED_ROWS]])
+            rows = np.sort(rows[np.argsort(self._priority[rows])[:MAX_JUDGED_ROWS]])
         u = self._audited(predictions, split, rows)
         weight = self.weight[rows] if self.has_weight else None
         of_column: dict[str, NDArray[np.float64]] = {}
@@ -268,7 +268,7 @@ class Judge:
             s = self._values[columns].to_numpy(dtype=float) @ np.arange(1.0, len(columns) + 1)
             # One test of all classes: one a class would find a link by chance in more than 5 % of runs.
             side = Side.of(s[rows], are_classes=len(columns) > 1)
-            if len(self.y) > MOST_PERMUTED_ROWS:
+            if len(self.y) > MAX_PERMUTED_ROWS:
                 blocks, signs = self._signs
                 signs = signs[: None if permuted else 0]
                 values = multiplied_values(u, side, blocks[rows], signs, weight=weight)
@@ -358,8 +358,8 @@ def permutations_behind_floor(n_rows: int, most: int, *, has_weight: bool) -> in
     With weights each permutation counts twice: the weights stay with u, then move with v.
     """
     if has_weight:
-        n_rows, most = 2 * n_rows, min(most, _MOST_WEIGHTED_PERMUTATIONS)
-    return min(most, max(FEWEST_PERMUTATIONS, ROWS_PERMUTED // n_rows))
+        n_rows, most = 2 * n_rows, min(most, _MAX_WEIGHTED_PERMUTATIONS)
+    return min(most, max(MIN_PERMUTATIONS, ROWS_PERMUTED // n_rows))
 
 
 def _null_of(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -> NDArray[np.float64]:

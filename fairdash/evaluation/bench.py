@@ -18,7 +18,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY, independence_floor
 from fairdash.dependence.api import Estimator, Pairs
 from fairdash.errors import OptionError
-from fairdash.evaluation.assess import MOST_ROWS
+from fairdash.evaluation.assess import MAX_ROWS
 from fairdash.evaluation.execute_sweep import with_lams_found
 from fairdash.evaluation.insurance import bands_of
 from fairdash.evaluation.rivals import RIVALS
@@ -195,7 +195,7 @@ class _Judge:
             rows["test_to_train"] = len(split.test) / len(split.train)
             for part in _PARTS:
                 rng = rng_of(Stream.MEASURED_ROWS, self.seed, j)
-                sample = at_most(split.parts[part], MOST_ROWS, rng)
+                sample = at_most(split.parts[part], MAX_ROWS, rng)
                 for reading in READINGS:
                     # Of several columns the one that a model follows most.
                     by_column = [

@@ -37,7 +37,7 @@ OFF_ONE = 0.01
 #: Bins of about equal weight in which p counts as equal: wider bins leave wider bounds, never wrong ones.
 _BINS = 20
 #: Rows of known class with which probabilities can be mended.
-FEWEST_KNOWN = 100
+MIN_KNOWN = 100
 #: Draws of the rows of known class, for the noise of what was learned from them.
 _DRAWS = 50
 _LEAST = 1e-6
@@ -199,7 +199,7 @@ class _Binary(NamedTuple):
 
 
 def _highest(y: Array, q: Array, weight: Array) -> Array:
-    """Largest contribution of each row to the class's sum of y, (n,), as far as q allows, bin by bin.
+    """Return the largest contribution of each row to the class's sum of y, (n,), within the bins of q.
 
     A bin's rows of highest y fill its mass Σ w q: their sum is the least of Σ w ((y − t)₊ + t q) over t
     (Rockafellar and Uryasev 2000), so that noise in t does not move it, to first order.

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from fairdash.dependence import REGISTRY
 from fairdash.dependence.joint import with_products
 from fairdash.evaluation.insurance import bands_of
 from fairdash.utils.classes import Classes, attributes_of, classes_of, one_column_each
+from fairdash.utils.text import CROSS
 
-#: Between the names of two attributes.
-CROSS = " × "
 #: All sensitive columns at once, where a page or a command names one; tables leave the column empty.
 TOGETHER = "all together"
 #: Attributes beyond which crossings would be many.
-_MOST_ATTRIBUTES = 3
+_MAX_ATTRIBUTES = 3
 #: Bands of a number.
 _BANDS = 4
 
@@ -32,7 +34,7 @@ def products_of(sensitive: pd.DataFrame) -> dict[str, pd.DataFrame]:
     [0.09375, -0.03125, -0.03125, 0.09375]
     """
     found, attributes = {}, attributes_of(sensitive)
-    if len(attributes) > _MOST_ATTRIBUTES:
+    if len(attributes) > _MAX_ATTRIBUTES:
         return {}
     for (a, one), (b, other) in itertools.combinations(attributes.items(), 2):
         columns = sensitive[[*one, *other]].to_numpy(dtype=float)[None]
@@ -52,25 +54,52 @@ def crossings_of(sensitive: pd.DataFrame) -> dict[str, Classes]:
     ('0 to 12 · 0', '13 to 24 · 0')
     """
     each = one_column_each(sensitive)
-    if len(each.columns) > _MOST_ATTRIBUTES:
+    if len(each.columns) > _MAX_ATTRIBUTES:
         return {}
     groups = {str(name): _groups(column, is_set=name not in sensitive) for name, column in each.items()}
     return {f"{a}{CROSS}{b}": _cells(groups[a], groups[b]) for a, b in itertools.combinations(groups, 2)}
 
 
-def _groups(column: pd.Series, *, is_set: bool) -> pd.Categorical:
+def _groups(column: pd.Series, *, is_set: bool) -> pd.Categorical[Any]:
     """Classes of an attribute, or bands of its numbers, in order."""
-    if is_set or column.nunique() <= _BANDS:
-        return pd.Categorical(column if is_set else column.map("{:g}".format), ordered=True)
+    if is_set:
+        return pd.Categorical(column, ordered=True)
     values = column.to_numpy(dtype=float)
+    distinct, place = np.unique(values, return_inverse=True)
+    if len(distinct) <= _BANDS:
+        return pd.Categorical(list(map("{:g}".format, distinct)), ordered=True).take(place)
     code = bands_of(values, np.ones(len(values)), _BANDS)
     names = [f"{values[code == k].min():.4g} to {values[code == k].max():.4g}" for k in range(code.max() + 1)]
     kept = list(dict.fromkeys(names))
-    return pd.Categorical([names[k] for k in code], categories=kept, ordered=True)
+    return pd.Categorical(names, categories=kept, ordered=True).take(code)
 
 
-def _cells(one: pd.Categorical, other: pd.Categorical) -> Classes:
+def _cells(one: pd.Categorical[Any], other: pd.Categorical[Any]) -> Classes:
     # Neighbouring cells, which a figure may merge, differ in the first attribute alone.
     names = [f"{a} · {b}" for b, a in itertools.product(other.categories, one.categories)]
     code = other.codes.astype(int) * len(one.categories) + one.codes
-    return classes_of(pd.Series(pd.Categorical(np.array(names)[code], categories=names, ordered=True)))
+    return classes_of(pd.Series(pd.Categorical(names, categories=names, ordered=True).take(code)))
+
+
+def views_of(sensitive: pd.DataFrame, table: pd.DataFrame) -> dict[str, str]:
+    """Map sensitive columns, crossings and all together to the column of a table of dependence on them."""
+    there = set(table["column"])
+    pairs = itertools.combinations(attributes_of(sensitive), 2)
+    crossings = [name for a, b in pairs if (name := f"{a}{CROSS}{b}") in there]
+    columns = {str(each): str(each) for each in (*sensitive.columns, *crossings)}
+    has_all = table.loc[table["column"] == "", "measure"].isin([*REGISTRY]).any()
+    return columns | ({TOGETHER: ""} if crossings and has_all else {})
+
+
+def cells_of(sensitive: pd.DataFrame, view: str) -> Classes | None:
+    """Return the cells of a crossing, for all together of the first; None for a sensitive column."""
+    if view in sensitive:
+        return None
+    crossings = crossings_of(sensitive)
+    return crossings[view if view in crossings else next(iter(crossings))]
+
+
+def values_of(sensitive: pd.DataFrame, view: str) -> NDArray[np.float64]:
+    """Return a sensitive column, or the number of each row's cell, (n,)."""
+    cells = cells_of(sensitive, view)
+    return sensitive[view].to_numpy(dtype=float) if cells is None else cells.codes.astype(float)

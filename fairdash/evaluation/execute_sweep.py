@@ -18,7 +18,7 @@ from fairdash.dependence.grouping import as_groups
 from fairdash.evaluation.assess import (
     DEFAULT_MEASURE,
     DEFAULT_MEASURES,
-    MOST_ROWS,
+    MAX_ROWS,
     N_PERMUTATIONS,
     assess_predictions,
     permutations_behind_floor,
@@ -27,7 +27,7 @@ from fairdash.evaluation.result import Gain, ReferenceResult, SweepResult, gain_
 from fairdash.evaluation.tradeoff_curve import PARTS, assess_curve, curve_points
 from fairdash.evaluation.work import Work
 from fairdash.jobs.steps import Branch, Found, Unit, at_once, gather, independent, reused, within
-from fairdash.tariff.many import MOST_FITTED_ROWS
+from fairdash.tariff.many import MAX_FITTED_ROWS
 from fairdash.tariff.plan import fit_path, lams_of_tariffs, tariffs_of_plan
 from fairdash.tariff.repaired import repaired_prices
 from fairdash.training.baselines import LINEAR, TREES, train_baselines
@@ -52,7 +52,7 @@ PREVIEW_PERMUTATIONS, SAMPLE_PERMUTATIONS = 39, 19
 #: What a preview by tariffs measures: all rows are worth more than many measures to whoever waits.
 QUICK_MEASURES = (DEFAULT_MEASURE, "fairquant")
 #: References train five more models a split: left out beyond so many rows.
-MOST_ROWS_FOR_REFERENCES = 30_000
+MAX_ROWS_FOR_REFERENCES = 30_000
 
 Array = NDArray[np.float64]
 #: Hears what is being done and the share of the work that is done.
@@ -134,7 +134,7 @@ def execute_sweep(
         progress("measuring", work.done("measuring", (first + step + share) / 4))
 
     def on_step(share: float) -> None:
-        sees_all = rows is None and n_rows <= MOST_FITTED_ROWS
+        sees_all = rows is None and n_rows <= MAX_FITTED_ROWS
         doing = "fitting tariffs to all rows" if sees_all else "fitting tariffs"
         progress(doing, work.done("training", share))
 
@@ -230,7 +230,7 @@ def work_of_plan(
 ) -> Work:
     """Estimate the work of a plan on these rows; arguments as in :func:`execute_sweep`."""
     models, n = plan.models(), dataset.n_rows
-    test, has_weight = max(min(round(TEST_SHARE * n), MOST_ROWS), 1), dataset.weight is not None
+    test, has_weight = max(min(round(TEST_SHARE * n), MAX_ROWS), 1), dataset.weight is not None
     orders = permutations_behind_floor(test, n_permutations, has_weight=has_weight)
     of_tariffs, method = FAIR_TARIFF in plan.methods, _piloted(plan)
     return Work(
@@ -254,7 +254,7 @@ def _piloted(plan: Sweep) -> str | None:
 
 
 def _has_references(dataset: Dataset) -> bool:
-    return len(attributes_of(dataset.sensitive)) == 1 and dataset.n_rows <= MOST_ROWS_FOR_REFERENCES
+    return len(attributes_of(dataset.sensitive)) == 1 and dataset.n_rows <= MAX_ROWS_FOR_REFERENCES
 
 
 def _objectives(plan: Sweep) -> list[str]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 #: Rows that a group in anything shown has at least.
-FEWEST_SHOWN = 20
+MIN_SHOWN = 20
 #: Bands of a lift, of actual ÷ expected and along s, of about equal exposure; fewer where there are few rows.
 N_BANDS = 10
 
@@ -89,9 +89,9 @@ def bands_of(x: Array, weight: Array, count: int = N_BANDS) -> NDArray[np.intp]:
     # A band of too few rows goes on into the next; the last one, into the one before.
     place, held = np.zeros(int(code.max()) + 1, dtype=np.intp), 0
     for band, rows in enumerate(np.bincount(code)):
-        place[band:] = place[band] + (held >= FEWEST_SHOWN)
-        held = rows + (0 if held >= FEWEST_SHOWN else held)
-    if held < FEWEST_SHOWN:
+        place[band:] = place[band] + (held >= MIN_SHOWN)
+        held = rows + (0 if held >= MIN_SHOWN else held)
+    if held < MIN_SHOWN:
         place[place == place[-1]] = max(int(place[-1]) - 1, 0)
     return np.unique(place[code], return_inverse=True)[1]
 
@@ -194,11 +194,11 @@ def drawn_lorenz(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
     """Return the :func:`lorenz` curve at up to 201 points that are at least 20 rows apart."""
     curve = lorenz(price, outcome, weight)
     below = np.append(0, np.cumsum(np.unique(price, return_counts=True)[1]))
-    steps = max(1, min(200, int(below[-1]) // FEWEST_SHOWN))
+    steps = max(1, min(200, int(below[-1]) // MIN_SHOWN))
     at = np.searchsorted(below, np.linspace(0, below[-1], steps + 1) - 1e-9)
     kept = [0]
     for point in at[1:]:
-        if below[point] - below[kept[-1]] >= FEWEST_SHOWN:
+        if below[point] - below[kept[-1]] >= MIN_SHOWN:
             kept.append(int(point))
     # What is left at the end joins the last step.
     kept[-1] = len(curve) - 1

@@ -15,7 +15,7 @@ from fairdash.training.splits import Split
 from fairdash.utils.rounding import SINGLE, is_rounding
 
 ROWS_PER_GROUP = 20
-LARGEST_NUMBER_OF_GROUPS = 20
+MAX_NUMBER_OF_GROUPS = 20
 
 
 def quantile_profile(
@@ -208,7 +208,7 @@ def group_averages(
 
 def _group_count(n_rows: int) -> int:
     """Groups that leave about ROWS_PER_GROUP rows in each, within what a chart can show."""
-    return int(np.clip(n_rows // ROWS_PER_GROUP, 2, LARGEST_NUMBER_OF_GROUPS))
+    return int(np.clip(n_rows // ROWS_PER_GROUP, 2, MAX_NUMBER_OF_GROUPS))
 
 
 Predictions = Mapping[int, NDArray[np.float64]]
@@ -306,7 +306,7 @@ def merged_groups(
 
 THIRDS = ("low", "middle", "high")
 N_POINTS = 120
-MOST_ROWS = 4000
+MAX_ROWS = 4000
 
 
 def densities(
@@ -335,8 +335,8 @@ def densities(
     """
     from scipy.stats import gaussian_kde
 
-    if len(values) > MOST_ROWS:
-        rows = np.random.default_rng(random_state).choice(len(values), MOST_ROWS, replace=False)
+    if len(values) > MAX_ROWS:
+        rows = np.random.default_rng(random_state).choice(len(values), MAX_ROWS, replace=False)
         values, s = values[rows], s[rows]
     groups = merged_groups(s, [np.arange(len(s))], n_groups=len(THIRDS))
     names = THIRDS if groups.max() == 2 else (THIRDS[0], THIRDS[2])

@@ -10,16 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.dependence import REGISTRY
 from fairdash.evaluation.confirmation import Confirmation
-from fairdash.evaluation.crossing import TOGETHER, crossings_of
 from fairdash.evaluation.figures import summarise_splits, wide
 from fairdash.training.losses import Loss
 from fairdash.training.models import TrainedModels
 from fairdash.training.splits import Split
 from fairdash.training.splits import corrected_standard_error as corrected_standard_error
 from fairdash.training.sweep import Sweep
-from fairdash.utils.classes import Classes
 
 #: Chance of saying that a model of no use has learned something.
 ALPHA = 0.05
@@ -196,30 +193,6 @@ class SweepResult(TrainedModels):
         test = wide(means[means["part"] == "test"]).dropna(axis=1, how="all")
         shown: str = test.to_html(index=False, float_format="{:.4g}".format)
         return shown
-
-    @cached_property
-    def views(self) -> dict[str, str]:
-        """Sensitive columns, crossings and all together, to the column of tables with dependence on them."""
-        table = self.frames[self.objective]
-        crossings = [each for each in self._crossings if (table["column"] == each).any()]
-        columns = {str(each): str(each) for each in (*self.sensitive.columns, *crossings)}
-        has_all = (table.loc[table["column"] == "", "measure"].isin([*REGISTRY])).any()
-        return columns | ({TOGETHER: ""} if crossings and has_all else {})
-
-    @cached_property
-    def _crossings(self) -> dict[str, Classes]:
-        return crossings_of(self.sensitive)
-
-    def cells(self, view: str) -> Classes | None:
-        """Return the cells of a crossing, for all together of the first; None for a sensitive column."""
-        if view in self.sensitive:
-            return None
-        return self._crossings[view if view in self._crossings else next(iter(self._crossings))]
-
-    def values(self, view: str) -> NDArray[np.float64]:
-        """Return a sensitive column, or the number of each row's cell, (n,)."""
-        cells = self.cells(view)
-        return self.sensitive[view].to_numpy(dtype=float) if cells is None else cells.codes.astype(float)
 
     @property
     def test_to_train(self) -> float:

@@ -42,8 +42,8 @@ from fairdash.training.sweep import STANDARD, Sweep
 
 PARTS = ("validation", "test")
 #: Stops of the slider, at most about so many; as many between any two trained weights.
-MOST_STOPS = 45
-MOST_BETWEEN = 4
+MAX_STOPS = 45
+MAX_BETWEEN = 4
 #: Figures of a blend that lie between its neighbours'.
 _BETWEEN = [FLOOR, FLOOR_Q95, EDGE]
 
@@ -62,7 +62,7 @@ def curve_points(method: str, lams: Sequence[float], *, between: int | None = No
     """
     trained = sorted({0.0, *lams})
     if between is None:
-        most = int(np.clip(MOST_STOPS // max(len(trained) - 1, 1) - 1, 0, MOST_BETWEEN))
+        most = int(np.clip(MAX_STOPS // max(len(trained) - 1, 1) - 1, 0, MAX_BETWEEN))
         between = 0 if method == FAIR_TARIFF else most
     found = []
     for low, high in itertools.pairwise(trained):

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from fairdash.evaluation.assess import MOST_JUDGED_ROWS, MOST_ROWS
+from fairdash.evaluation.assess import MAX_JUDGED_ROWS, MAX_ROWS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.splits import TEST_SHARE
 
@@ -62,9 +62,9 @@ class Work:
         own = beside if training is None else training * _OF_A_SLOW_CORE
         own *= 1 + confirms / n_splits
         test = TEST_SHARE * n_rows
-        rows = min(test, MOST_ROWS)
+        rows = min(test, MAX_ROWS)
         measured = rows * (_MEASURED * (3 * models + 2 * blends) + _PERMUTED * orders * models)
-        judged = _JUDGED * min(test, MOST_JUDGED_ROWS) * (models + blends)
+        judged = _JUDGED * min(test, MAX_JUDGED_ROWS) * (models + blends)
         self._seconds: dict[str, float] = {
             "pilot": pilot * _OF_A_SLOW_CORE,
             "tuning": _TUNING * own * is_tuned,

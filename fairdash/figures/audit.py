@@ -8,10 +8,10 @@ from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
-import plotly.graph_objects as go
 
 from fairdash.figures import audit_traces as traces
-from fairdash.figures.audit_traces import AuditView, Draw
+from fairdash.figures.audit_traces import Draw
+from fairdash.figures.blocks import Chart, Picture
 from fairdash.figures.theme import HEIGHT, Theme, escaped, new_figure
 from fairdash.utils.text import CROSS
 
@@ -26,11 +26,11 @@ class AuditFigure:
     Parameters
     ----------
     title, subtitle, x, y
-        Words of the figure, with the names of :attr:`AuditView.names` in braces.
+        Words of the figure, with the names of :attr:`Chart.names` in braces.
     alt
         Description for readers who can't see the figure; the title precedes it.
     draw
-        Takes the empty figure, the table, the view and the theme.
+        Takes the empty figure, the table, the chart and the theme.
     height, of_a_row
         Pixels of the figure; or, where each of the table's rows is a line of it, of a row.
     rows
@@ -48,14 +48,13 @@ class AuditFigure:
     rows: Callable[[pd.DataFrame], pd.DataFrame] | None = None
 
 
-def audit_figure(
-    name: str, table: pd.DataFrame, view: AuditView, *, theme: Theme
-) -> tuple[go.Figure, str] | None:
-    """Return a table's figure and its description; None if the table has no figure or no rows."""
-    if name not in FIGURES or table.empty:
+def audit_figure(chart: Chart, *, theme: Theme) -> Picture | None:
+    """Draw a chart; None if its table has no figure or no rows."""
+    table = chart.table
+    if chart.name not in FIGURES or table.empty:
         return None
-    one = FIGURES[name]
-    known = dict(view.names) | {"total": f"{100 * table['share'].sum():.1f} %" if "share" in table else ""}
+    one = FIGURES[chart.name]
+    known = dict(chart.names) | {"total": f"{100 * table['share'].sum():.1f} %" if "share" in table else ""}
     words = {each: getattr(one, each).format(**known) for each in ("title", "subtitle", "x", "y")}
     # Classes have no order, and with it no band and no rows beyond.
     of_classes = "class" in table and one.x == "{sensitive}"
@@ -65,12 +64,12 @@ def audit_figure(
         table = one.rows(table)
     height = _AROUND + one.of_a_row * len(table) if one.of_a_row else one.height
     figure = new_figure(**words, theme=theme, height=height)
-    one.draw(figure, table, view, theme)
+    one.draw(figure, table, chart, theme)
     if of_classes:
         where = next(column for column in ("at", "s_low", "low") if column in table)
         names = table.drop_duplicates(where)
         figure.update_xaxes(tickvals=names[where], ticktext=[escaped(each) for each in names["class"]])
-    return figure, f"{words['title']}: {one.alt}"
+    return Picture(chart.id, figure, f"{words['title']}: {one.alt}")
 
 
 _BANDED = "95 % band for smooth curves. Diamonds: all rows beyond the curve"
@@ -94,7 +93,6 @@ def _pairs_with_the_first(table: pd.DataFrame) -> pd.DataFrame:
     return table[is_drawn & ~table["other"].str.contains(CROSS, regex=False) & table["middle"].notna()]
 
 
-_price_curve = traces.curve_along_s("mean_price", "gap_allowed")
 _ratio = traces.intervals("ratio", "ci_low", "ci_high", level=1.0)
 _MONEY: dict[str, Any] = {
     "subtitle": f"Per unit of exposure, in bands of about equal exposure; {_AT_ONCE}",
@@ -115,7 +113,7 @@ _SEGMENTS: dict[str, Any] = {
 FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
     {
         "curve": AuditFigure(
-            title="Average {price} by {sensitive}", subtitle=_BANDED, alt=_A_LINE, draw=_price_curve
+            title="Average {price} by {sensitive}", subtitle=_BANDED, alt=_A_LINE, draw=traces.price_curve
         ),
         "classes": AuditFigure(
             title="Average {price} of each class of {sensitive}",
@@ -157,7 +155,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             subtitle=_BANDED,
             y="{candidate}",
             alt=_A_LINE,
-            draw=_price_curve,
+            draw=traces.price_curve,
         ),
         "moved_curve": AuditFigure(
             title="What has changed: average {price} by {sensitive}, as a share of the mean",
@@ -165,20 +163,20 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             "beyond the curve",
             y="of the mean price",
             alt="a line with its band about zero.",
-            draw=traces.curve_along_s(max_gap="max_gap"),
+            draw=traces.difference_curve,
         ),
         "controlled_curve": AuditFigure(
             title="Average {price} by {sensitive}, among equals",
             subtitle=_BANDED,
             alt=_A_LINE,
-            draw=_price_curve,
+            draw=traces.price_curve,
         ),
         "residual_curve": AuditFigure(
             title="Average {outcome}, scaled to total {price}, minus {price}, by {sensitive}",
             subtitle=_BANDED,
             y="{outcome} minus {price}",
             alt=_A_LINE,
-            draw=traces.curve_along_s(max_gap="gap_allowed"),
+            draw=traces.difference_curve,
         ),
         "measures_3": AuditFigure(
             title="Gap along {sensitive}: explained by expected cost, and unexplained",

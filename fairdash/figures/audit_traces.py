@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import pandas as pd
 import plotly.graph_objects as go
 
+from fairdash.figures.blocks import Chart
 from fairdash.figures.parts import (
     Values,
     band,
@@ -21,53 +21,25 @@ from fairdash.figures.parts import (
     with_legend,
 )
 from fairdash.figures.theme import OTHERS, REFERENCE, Theme, escaped
-from fairdash.utils.classes import MOST_CLASSES
+from fairdash.utils.classes import MAX_CLASSES
 
 #: Points that are the mean of all rows beyond the curve's range.
 TAILS = ("below", "above")
 
 
-@dataclass(frozen=True, kw_only=True)
-class AuditView:
-    """Values of an audit that figures need besides their table.
-
-    Parameters
-    ----------
-    names
-        Role to the column's name, "" where there is none: price, sensitive, outcome, candidate.
-    n
-        Rows.
-    mean_price, max_gap, gap_allowed
-        The mean price, and the largest gap allowed as a share of it and in units of the price.
-    """
-
-    names: Mapping[str, str]
-    n: int
-    mean_price: float
-    max_gap: float
-    gap_allowed: float
-
-
 #: Draws a table into an empty figure.
-Draw = Callable[[go.Figure, pd.DataFrame, AuditView, Theme], object]
+Draw = Callable[[go.Figure, pd.DataFrame, Chart, Theme], object]
 
 
-def curve_along_s(level: str = "", max_gap: str = "") -> Draw:
-    """Draw a curve along s, with a base level (0 by default) and the largest acceptable gap from the view."""
-
-    def draw(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
-        gap_curve(
-            figure,
-            table,
-            level=getattr(view, level) if level else 0.0,
-            max_gap=getattr(view, max_gap),
-            theme=theme,
-        )
-
-    return draw
+def price_curve(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
+    gap_curve(figure, table, level=chart.mean_price, max_gap=chart.gap_allowed, theme=theme)
 
 
-def top_share(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
+def difference_curve(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
+    gap_curve(figure, table, level=0.0, max_gap=chart.gap_allowed, theme=theme)
+
+
+def top_share(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
     gap_curve(figure, table, level=0.05, max_gap=None, theme=theme)
     figure.update_yaxes(tickformat=".0%", rangemode="tozero")
 
@@ -141,7 +113,7 @@ def intervals(
 ) -> Draw:
     """Draw points with intervals about a level, from columns of value, both limits, and position."""
 
-    def draw(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
+    def draw(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
         known = {
             each: scale * table[name] for each, name in zip(("value", "low", "high"), columns, strict=True)
         }
@@ -168,7 +140,7 @@ def _middle(table: pd.DataFrame, name: str = "") -> pd.Series:
     return (table[f"{name}low"] + table[f"{name}high"]) / 2
 
 
-def segments(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
+def segments(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
     """Draw one line per segment, in order."""
     known = table[["per_head", "per_head_low", "per_head_high"]]
     ranges = (
@@ -190,7 +162,7 @@ def segments(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme)
 def bars(labels: Callable[[pd.DataFrame], list[str]], *, value: str, hover: str | None = None) -> Draw:
     """Draw one bar per row of the table, with its interval, in per cent."""
 
-    def draw(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
+    def draw(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
         known = 100 * table[[value, "ci_low", "ci_high"]]
         figure.add_bar(
             x=known[value],
@@ -205,7 +177,7 @@ def bars(labels: Callable[[pd.DataFrame], list[str]], *, value: str, hover: str 
     return draw
 
 
-def classes(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
+def classes(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
     """Draw one bar per class with the interval of its mean and its rows, and a line at the overall mean."""
     known = table[["mean", "low", "high"]]
     labels = [
@@ -221,10 +193,10 @@ def classes(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Them
         **said("%{y}: %{x:,.4g}"),
     )
     figure.update_yaxes(autorange="reversed", ticks="", type="category")
-    figure.add_shape(line_up(view.mean_price, colour=theme.quiet))
+    figure.add_shape(line_up(chart.mean_price, colour=theme.quiet))
 
 
-def by_probability(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
+def by_probability(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
     """Draw one line per class: its difference from all others with the interval, and its bounds."""
     labels = [escaped(short(name)) for name in table["class"]]
     known = table[["difference", "bound_low", "bound_high"]]
@@ -241,13 +213,13 @@ def by_probability(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: 
     figure.add_shape(line_up(0.0, colour=theme.quiet))
 
 
-def crossed(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
+def crossed(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
     """Draw one line per group of the second attribute, with the intervals of its cells."""
     colours = (theme.chosen, theme.standard, REFERENCE, *OTHERS)
     reach = float(table["middle"].max() - table["middle"].min())
     ticks = table.drop_duplicates("band")
     # Classes lie at 0, 1, 2 …, by name and without a line, as they have no order.
-    of_classes = set(ticks["middle"]) <= set(range(MOST_CLASSES))
+    of_classes = set(ticks["middle"]) <= set(range(MAX_CLASSES))
     for k, ((other, group), part) in enumerate(table.groupby(["other", "group"], sort=False)):
         colour, name = colours[k % len(colours)], escaped(f"{other}: {short(group)}")
         # Beside each other, so that no interval hides another.
@@ -257,7 +229,7 @@ def crossed(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Them
         _points(figure, points, name=name, colour=colour, hover=f"{name}, ")
     if of_classes:
         figure.update_xaxes(tickvals=ticks["middle"], ticktext=[escaped(each) for each in ticks["band"]])
-    figure.add_shape(line_across(view.mean_price, colour=theme.grid, dash="solid"))
+    figure.add_shape(line_across(chart.mean_price, colour=theme.grid, dash="solid"))
     with_legend(figure)
 
 
@@ -273,7 +245,7 @@ def measures(table: pd.DataFrame) -> list[str]:
     return [name + (" (10th to 90th percentile)" if fixed else "") for name, fixed in named]
 
 
-def surface(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
+def surface(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
     """Draw cells of price and s, coloured by cost minus price in standard errors: noise stays pale."""
     most = float(table["b"].abs().max()) or 1.0
     clear = table["b"].abs() > 2 * table["standard_error"]
@@ -299,12 +271,12 @@ def surface(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) 
     figure.add_trace(cells)
 
 
-def lorenz(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
+def lorenz(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
     figure.add_trace(line(table["exposure"], table["outcome"], name="Lorenz curve", colour=theme.chosen))
     figure.add_trace(line([0, 1], [0, 1], name="equal", colour=theme.quiet, width=1, dash="dot"))
 
 
-def lift(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
+def lift(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
     looks = {
         "price": (theme.standard, "dash"),
         "candidate": (theme.chosen, "solid"),
@@ -312,17 +284,17 @@ def lift(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) 
     }
     for role, (colour, dash) in looks.items():
         look: Values = {"colour": colour, "dash": dash, "width": 2, "symbol": "circle"}
-        figure.add_trace(line(_middle(table, "ratio_"), table[role], name=view.names[role], **look))
+        figure.add_trace(line(_middle(table, "ratio_"), table[role], name=chart.names[role], **look))
     with_legend(figure)
 
 
-def missing(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
+def missing(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
     look: Values = {"colour": theme.chosen, "width": 2, "symbol": "circle"}
     figure.add_trace(line(_middle(table), table["share"], name="share", **look))
     figure.update_yaxes(rangemode="tozero", tickformat=".1%")
 
 
-def reliabilities(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
+def reliabilities(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
     """Draw the price's curve at stated reliabilities."""
     colours = (theme.chosen, theme.standard, REFERENCE, OTHERS[0], OTHERS[1])
     for k, (name, part) in enumerate(table.groupby("reliability", sort=False)):
@@ -333,7 +305,7 @@ def reliabilities(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: T
     with_legend(figure, title={"text": "reliability"})
 
 
-def premiums(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
+def premiums(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
     """Draw the mean of each premium, and of the price, along s; distinguishable without colour."""
     looks = {
         "price": ("Today's price", theme.text, "dot", "circle-open"),
@@ -356,13 +328,13 @@ def premiums(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: The
         look |= {"symbol": symbol, "showlegend": of_classes, "hover": f"{name}{where}: %{{y:,.4g}}"}
         # Of classes the points lie beside each other.
         figure.add_trace(dots(points["at"] + 0.08 * (k - 2.5) * of_classes, points["value"], **look))
-    figure.add_shape(line_across(view.mean_price, colour=theme.grid, dash="solid"))
+    figure.add_shape(line_across(chart.mean_price, colour=theme.grid, dash="solid"))
     with_legend(figure, y=-0.2, x=0)
 
 
-def differences(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
+def differences(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
     """Draw the distribution of three differences over policies: 5 to 95 %, 25 to 75 %, and the median."""
-    quantiles = 100 * table.filter(regex=r"^q\d+$") / view.mean_price
+    quantiles = 100 * table.filter(regex=r"^q\d+$") / chart.mean_price
     # In two lines, so that a narrow screen has room for the bars.
     for k, name in enumerate(table["what"].str.replace(" less ", " less<br>", n=1)):
         own = quantiles.iloc[k]
@@ -377,14 +349,14 @@ def differences(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: 
     figure.update_yaxes(autorange="reversed", ticks="", type="category")
 
 
-def two_prices(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
+def two_prices(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
     """Draw figures of both prices as shares of the mean price, each pair joined by a line."""
     labels = measures(table)
     for label, *ends in zip(labels, 100 * table["price"], 100 * table["candidate"], strict=True):
         look: Values = {"colour": theme.quiet, "width": 1, "showlegend": False, "hover": ""}
         figure.add_trace(line(ends, [label] * 2, name="difference", **look))
     for role, colour, symbol in (("price", theme.standard, "diamond"), ("candidate", theme.chosen, "circle")):
-        name = escaped(view.names[role])
+        name = escaped(chart.names[role])
         hover = f"{name}: %{{x:.1f}} %<br>difference %{{customdata[0]:.1f}} "
         hover += "(%{customdata[1]:.1f} to %{customdata[2]:.1f})"
         details: Values = {"customdata": 100 * table[["difference", "ci_low", "ci_high"]], "hover": hover}

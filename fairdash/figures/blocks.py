@@ -1,26 +1,29 @@
-"""Content blocks for pages and documents, rendered as self-contained HTML.
+"""Content of pages, documents and commands, in blocks: sentences, facts, figures and tables.
 
-Content is written once, as sentences, facts, figures and tables. ``parts.html`` renders it as HTML,
-:func:`fairdash.ui.blocks.show_blocks` on a page, and :func:`fairdash.utils.safe_csv.safe_csv` writes its
-tables.
+A view writes it once. :func:`document` draws it as self-contained HTML,
+:func:`fairdash.ui.blocks.show_blocks` on a page, :func:`lines_of` in a terminal, and
+:func:`fairdash.utils.safe_csv.safe_csv` writes its tables.
 """
 
 from __future__ import annotations
 
+import base64
 import html
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from fairdash.figures.theme import room_of
-from fairdash.utils.text import percent, visible
+from fairdash.figures.theme import LIGHT, Theme, room_of
+from fairdash.utils.extras import has
+from fairdash.utils.text import percent, unbroken, visible
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -33,9 +36,37 @@ _REMOTE = re.compile(r"https?://(?!www\.w3\.org/)")
 #: What a title above the plot no longer needs of the figure's margin.
 _TITLE_ROOM = 56
 #: Rows of a file's table that a document prints.
-MOST_ROWS = 40
+MAX_ROWS = 40
 #: So that long ones fit on a phone.
 _AXIS_TITLE = 13
+#: Parts of a document that are no paragraphs, to their elements.
+_TAGS = {"title": "h1", "page": "h2", "chapter": "h2", "section": "h2", "heading": "h3", "command": "pre"}
+
+
+class Text(str):
+    """Text with a part of its own in a document.
+
+    Parameters
+    ----------
+    text
+        What it says.
+    part
+        ``"title"``; ``"chapter"``, ``"page"`` (a chapter on a new page) or ``"section"`` (of a document of
+        one page); ``"heading"``, ``"small"`` print, the ``"answer"``, a ``"command"``, or a ``"blank"`` to
+        fill in and what is ``"written"`` there.
+    """
+
+    part: str
+
+    def __new__(cls, text: str, part: str) -> Text:
+        made = super().__new__(cls, text)
+        made.part = part
+        return made
+
+    @property
+    def tag(self) -> str:
+        """Element of a document that holds it."""
+        return _TAGS.get(self.part, "p")
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +122,49 @@ class Picture:
         return as_script_json(self.json)
 
     @property
+    def source(self) -> Markup:
+        """Address that embeds the figure as a document in which no script runs."""
+        from fairdash.figures.svg import svg_of
+
+        svg = svg_of(self.figure, height=self.height)
+        return Markup(f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}")  # noqa: S704 - base64
+
+    @property
     def _room(self) -> int:
         title = self.figure.layout.title
         return _TITLE_ROOM + room_of(title.text, title.subtitle.text)
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """Figure of an audit's table, drawn where it is shown.
+
+    Parameters
+    ----------
+    id
+        Its name in the document.
+    name, table
+        The table, and its name in :data:`fairdash.figures.audit.FIGURES`.
+    names
+        Role to the column's name, "" where there is none: price, sensitive, outcome, candidate.
+    mean_price, gap_allowed
+        The mean price, and the largest gap allowed, in the unit of a curve's values.
+    """
+
+    id: str
+    name: str
+    table: pd.DataFrame
+    names: Mapping[str, str]
+    mean_price: float
+    gap_allowed: float
+
+    def drawn(self, theme: Theme) -> Picture | None:
+        """Return the picture; None for a table without rows or a figure of its own, or without plotly."""
+        if not has("plotly"):
+            return None
+        from fairdash.figures.audit import audit_figure
+
+        return audit_figure(self, theme=theme)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +181,8 @@ class Table:
         The file that has all of it, where a document prints the first rows alone.
     shares
         Columns that are shown in per cent.
+    words
+        Column to its ids and their words.
     """
 
     title: str
@@ -117,6 +190,7 @@ class Table:
     note: str = ""
     file: str = ""
     shares: tuple[str, ...] = ()
+    words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @classmethod
     def of_rows(
@@ -126,6 +200,11 @@ class Table:
         return cls(title, pd.DataFrame([list(row) for row in rows], columns=list(columns)), note)
 
     @property
+    def name(self) -> str:
+        """Name of its file without the ending."""
+        return self.file.removesuffix(".csv")
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Column titles; those of a file are names in code."""
         return tuple(str(name).replace("_", " ") if self.file else str(name) for name in self.frame)
@@ -133,32 +212,83 @@ class Table:
     @property
     def rows(self) -> tuple[tuple[str, ...], ...]:
         """Cells that a document prints, as text."""
-        shown = self.frame.head(MOST_ROWS) if self.file else self.frame
-        columns = ([_cell(each, name in self.shares) for each in cells] for name, cells in shown.items())
-        return tuple(zip(*columns, strict=True))
+        shown = self.frame.head(MAX_ROWS) if self.file else self.frame
+        cells = ([self.written(str(name), each) for each in own] for name, own in shown.items())
+        return tuple(zip(*cells, strict=True))
+
+    def written(self, column: str, value: object) -> str:
+        """Write the value of a cell: the same text on a page, in a document and in a terminal."""
+        if isinstance(value, float):
+            if not math.isfinite(value):
+                return "–"
+            if column in self.shares:
+                return percent(value)
+            return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
+        if isinstance(value, int | np.integer) and not isinstance(value, bool):
+            return f"{value:,}"
+        return self.words.get(column, {}).get(str(value), str(value))
 
     @property
     def below(self) -> str:
         """Note below the table, and where to find all rows."""
-        left_out = self.file and len(self.frame) > MOST_ROWS
-        more = f"These are the first {MOST_ROWS} of {len(self.frame):,} rows. {self.file} contains all."
+        left_out = self.file and len(self.frame) > MAX_ROWS
+        more = f"These are the first {MAX_ROWS} of {len(self.frame):,} rows. {self.file} contains all."
         return f"{self.note} {more if left_out else ''}".strip()
 
 
-#: What pages and documents are made of: a paragraph, a list of sentences, facts by name, a figure, a table.
-Block = str | list[str] | dict[str, str] | Picture | Table
-#: Heading to what stands below it.
-Chapters = Mapping[str, Sequence[Block]]
+#: What content is made of: a paragraph, a list of sentences, facts by name, a figure, a table.
+Block = str | list[str] | dict[str, str] | Picture | Chart | Table
 
 
-def _cell(value: object, is_share: bool) -> str:
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            return "–"
-        if is_share:
-            return percent(value)
-        return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+def chapter(title: str, *blocks: Block) -> list[Block]:
+    """Return blocks below their heading; nothing without any."""
+    return [Text(title, "chapter"), *blocks] if any(blocks) else []
+
+
+def lines_of(blocks: Iterable[Block]) -> Iterator[str]:
+    """Return blocks as lines for a terminal, which shows no figure."""
+    for block in blocks:
+        if isinstance(block, Text) and block.tag != "p":
+            yield from ("", block)
+        elif isinstance(block, str):
+            yield block
+        elif isinstance(block, list):
+            yield from block
+        elif isinstance(block, dict):
+            yield from (f"{name} {text}" for name, text in block.items())
+        elif isinstance(block, Table):
+            grid = [block.columns, *block.rows]
+            widths = [max(map(len, cells)) for cells in zip(*grid, strict=True)]
+            yield from ("", f"{block.title}:")
+            for name, *cells in grid:
+                rest = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
+                yield "  ".join([name.ljust(widths[0]), *rest])
+
+
+def document(title: str, blocks: Iterable[Block], *, scripts: bool = True) -> bytes:
+    """Return an HTML document in UTF-8 that opens anywhere, prints well and loads nothing online.
+
+    The same blocks give the same bytes. Markup among them stays as it is.
+
+    Parameters
+    ----------
+    title
+        Of the window.
+    scripts
+        Whether plotly draws the figures, about 5 MB, or they are pictures and no script runs.
+    """
+    drawn = [each.drawn(LIGHT) if isinstance(each, Chart) else each for each in blocks]
+    return (
+        templates()
+        .get_template("document.html")
+        .render(
+            title=title,
+            blocks=[each for each in drawn if each is not None],
+            plotly=plotly_script() if scripts and any(isinstance(each, Picture) for each in drawn) else "",
+            scripts=scripts,
+        )
+        .encode()
+    )
 
 
 def as_script_json(text: str) -> Markup:
@@ -178,24 +308,26 @@ def plotly_script() -> Markup:
 
 
 @cache
-def templates(folder: Path) -> Environment:
-    """Return the templates of a folder and the shared ones; all inserted text is escaped and visible."""
+def templates() -> Environment:
+    """Return the templates of documents; all inserted text is escaped and visible."""
     # Pages that offer a document are waited for; most are left without one.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(
-        loader=FileSystemLoader([folder, Path(__file__).parent]),
+        loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
-        finalize=_visible,
+        finalize=_plainly,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
 
 
-def _visible(value: object) -> object:
+def _plainly(value: object) -> object:
     # Markup is made of what went through here, or of a figure, whose names theme.escaped has written out.
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return unbroken(visible(value))
 
 
 def _plain(text: str) -> str:

@@ -16,13 +16,13 @@ from fairdash.figures.parts import Values, bold, dots, floor_rect, line, note
 from fairdash.figures.theme import Theme, escaped, faded, new_figure
 from fairdash.training.objectives import OBJECTIVES
 
-MOST_FEATURES = 12
+MAX_FEATURES = 12
 
 
 def features_figure(
     importance: pd.DataFrame, *, axis: str, a_name: str, b_name: str, subtitle: str, theme: Theme
 ) -> go.Figure:
-    """Draw the most important features of either model, two dots per feature.
+    """Draw the features most important to at least one of two models, with a dot for each model.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def features_figure(
         Meaning of the values, with their unit.
     """
     weight = importance[["a", "b"]].abs().max(axis=1)
-    shown = importance.loc[weight.nlargest(MOST_FEATURES).index].sort_values("a")
+    shown = importance.loc[weight.nlargest(MAX_FEATURES).index].sort_values("a")
     words: Values = {"title": "Change in feature importance", "subtitle": subtitle, "x": axis, "y": ""}
     figure = new_figure(**words, theme=theme, height=110 + 26 * len(shown))
     names = [escaped(name) for name in shown["feature"]]
@@ -51,7 +51,7 @@ def features_figure(
 
 
 #: Enough for a smooth line; more only make the page heavier.
-_MOST_POINTS = 150
+_MAX_POINTS = 150
 
 
 def transformation_figure(
@@ -82,7 +82,7 @@ def transformation_figure(
         x, y = (functions.v, functions.g) if of_sensitive else (functions.u, functions.f)
         # Sorted rows: few of different values, the ends among them.
         first = np.unique(x, return_index=True)[1]
-        places = np.linspace(0, len(first) - 1, min(_MOST_POINTS, len(first)))
+        places = np.linspace(0, len(first) - 1, min(_MAX_POINTS, len(first)))
         keep = first[places.round().astype(int)]
         hover = f"{name}: %{{x:.4~g}} counts as %{{y:.2f}}"
         figure.add_trace(line(x[keep], y[keep], name=name, colour=colour, dash=dash, hover=hover))

@@ -6,7 +6,7 @@ WIDTHS, from a phone to a wide screen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,8 @@ _COVERED = 15.0
 _MARKED = 4
 #: What a pixel of overlap costs: more than any distance and all points together.
 _WRONG = 1e4
+#: What a crossing of two lines costs: more than any distance, and less than any overlap.
+_CROSSED = 2e3
 _ATTEMPTS = 8
 
 
@@ -99,24 +101,36 @@ def placed(
     points = np.array([*shares(points, axes), *_MARKED * list(at)])
     edges = [_edges(label, *place) for label, place in zip(labels, at, strict=True)]
     alone = [_costs(own, taken, points) for own in edges]
-    order = list(range(len(labels)))
+
+    def costs(k: int, found: Mapping[int, int], crossed: float) -> Array:
+        """Costs of a label's places beside those of the others."""
+        others = [(each, j) for each, j in found.items() if each != k]
+        beside = _overlap(edges[k], [_box_at(edges[each], j) for each, j in others])
+        lines = [(at[each], j) for each, j in others if _LEADS[j]] if crossed else []
+        return alone[k] + beside + crossed * _crossed(at[k], lines)
+
     best: tuple[float, dict[int, int]] = (np.inf, {})
-    for attempt in range(_ATTEMPTS):
-        found: dict[int, int] = {}
-        worst, whose = 0.0, -1
-        for k in order:
-            boxes = [_box_at(edges[other], j) for other, j in found.items()]
-            cost = alone[k] + _overlap(edges[k], boxes)
-            found[k] = int(cost.argmin())
-            if cost.min() >= _WRONG and whose < 0:
-                whose = k
-            worst = max(worst, float(cost.min()))
-        if worst < best[0]:
-            best = (worst, found)
-        if whose < 0:
+    # First without a look at the lines: where they cross none, that is nearest.
+    for crossed in (0.0, _CROSSED):
+        order = list(range(len(labels)))
+        for attempt in range(_ATTEMPTS):
+            found: dict[int, int] = {}
+            whose = -1
+            # With lines, those that chose first choose again, beside all others.
+            for k in order * (2 if crossed else 1):
+                cost = costs(k, found, crossed)
+                found[k] = int(cost.argmin())
+                if cost.min() >= (crossed or _WRONG) and whose < 0:
+                    whose = k
+            each = [float(costs(k, found, _CROSSED)[found[k]]) for k in order]
+            if sum(each) < best[0]:
+                best = (sum(each), found)
+            if whose < 0:
+                break
+            order = sorted(order, key=lambda k: -len(labels[k].text)) if attempt % 2 else order
+            order = [whose, *(k for k in order if k != whose)]
+        if max(each) < _CROSSED:
             break
-        order = sorted(order, key=lambda k: -len(labels[k].text)) if attempt % 2 else order
-        order = [whose, *(k for k in order if k != whose)]
     return [_annotation(label, _ANCHORS[best[1][k]], theme) for k, label in enumerate(labels)]
 
 
@@ -163,6 +177,23 @@ _SHARES = {"left": 0.0, "center": 0.5, "right": 1.0, "bottom": 0.0, "middle": 0.
 _DX, _DY, _LEFT_OF, _BELOW = np.array(
     [(dx, dy, _SHARES[xanchor], _SHARES[yanchor]) for dx, dy, xanchor, yanchor in _ANCHORS], dtype=float
 ).T[:, :, None]
+
+
+#: (candidates,): whether a line leads to the label.
+_LEADS = np.hypot(_DX, _DY)[:, 0] > _NEAR
+
+
+def _crossed(point: Array, lines: Sequence[tuple[Array, int]]) -> Array:
+    """Number of lines from other points to their labels that each candidate's line crosses at any width."""
+    x, y = point[0] * WIDTHS, point[1] * HEIGHT
+    count = np.zeros(len(_LEADS))
+    for other, j in lines:
+        a, b = other[0] * WIDTHS - x, other[1] * HEIGHT - y
+        dx, dy = _DX[j, 0], _DY[j, 0]
+        beside = (_DX * b - _DY * a) * (_DX * (b + dy) - _DY * (a + dx)) < 0
+        between = (dx * -b - dy * -a) * (dx * (_DY - b) - dy * (_DX - a)) < 0
+        count += (beside & between).any(axis=1) & _LEADS
+    return count
 
 
 def _edges(label: Label, x: float, y: float) -> Edges:

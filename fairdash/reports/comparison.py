@@ -22,7 +22,7 @@ from fairdash.evaluation import (
     trained_points,
     transfers_by_group,
 )
-from fairdash.evaluation.crossing import CROSS, TOGETHER
+from fairdash.evaluation.crossing import TOGETHER, values_of, views_of
 from fairdash.evaluation.figures import VERDICT
 from fairdash.evaluation.result import SweepResult
 from fairdash.evaluation.verdict import is_link
@@ -35,7 +35,7 @@ from fairdash.training.split_kinds import SPLITS
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.utils.classes import attributes_of
 from fairdash.utils.registry import get_entry
-from fairdash.utils.text import label, number, with_unit
+from fairdash.utils.text import CROSS, label, number, with_unit
 
 Array = NDArray[np.float64]
 
@@ -123,7 +123,7 @@ class Comparison:
     @property
     def values_called(self) -> str:
         """Display name of what has the values in view: the sensitive column, or cells of a crossing."""
-        is_cell = self.result.cells(self.sensitive) is not None
+        is_cell = self.sensitive not in self.result.sensitive
         return f"{self.sensitive_called}, cell" if is_cell else self.sensitive_called
 
     @cached_property
@@ -191,7 +191,7 @@ class Comparison:
 
     @cached_property
     def s(self) -> Array:
-        return self.result.values(self.sensitive)
+        return values_of(self.result.sensitive, self.sensitive)
 
     def called(self, point: ModelKey) -> str:
         """Return the short name of A or B, with its method if the methods differ."""
@@ -219,7 +219,7 @@ class Comparison:
     def has_link(self, point: ModelKey) -> bool:
         """Return the verdict: whether one test of several measures detects a link with the sensitive column.
 
-        Where there was no test, the measure in view decides.
+        If no test was run, the measure that is shown decides.
         """
         p_value = self.verdict_p(point)
         if np.isnan(p_value):
@@ -416,8 +416,9 @@ def parse_comparison(
     plan = result.sweep
     objective = plan.objective if objective is None else objective
     get_entry(result.paths, objective, option="objective")
-    sensitive = next(iter(result.views)) if sensitive is None else sensitive
-    get_entry(result.views, sensitive, option="column")
+    views = views_of(result.sensitive, result.paths[objective])
+    sensitive = next(iter(views)) if sensitive is None else sensitive
+    get_entry(views, sensitive, option="column")
     if set(plan.methods) == {STANDARD}:
         raise OptionError.of(
             "This run has trained no fair model, so there is nothing to compare",

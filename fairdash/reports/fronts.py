@@ -22,8 +22,9 @@ from fairdash.evaluation import (
     of_sensitive,
     summarise_splits,
 )
+from fairdash.evaluation.crossing import values_of, views_of
 from fairdash.evaluation.figures import Figure, figures_of, of_measure
-from fairdash.evaluation.quantile_profile import DEFAULT_GROUPS, LARGEST_NUMBER_OF_GROUPS
+from fairdash.evaluation.quantile_profile import DEFAULT_GROUPS, MAX_NUMBER_OF_GROUPS
 from fairdash.evaluation.result import SweepResult
 from fairdash.training.baselines import MEAN, PRICE
 from fairdash.training.methods import FAIR_TARIFF, STANDARD, THE_STANDARD, ModelKey
@@ -70,7 +71,7 @@ class Front:
     ----------
     objective, sensitive
         Id of the objective, and the sensitive column, a crossing or all together
-        (:attr:`fairdash.evaluation.result.SweepResult.views`).
+        (:func:`fairdash.evaluation.crossing.views_of`).
     test, validation
         Means over the splits with standard errors, one row a method, stop and measure
         (:func:`fairdash.evaluation.summarise_splits`); `validation` may be empty.
@@ -109,7 +110,7 @@ class Front:
     def of(cls, result: SweepResult, *, objective: str, sensitive: str) -> Front:
         """Make a front from a run's result."""
         summarise = partial(summarise_splits, test_to_train=result.test_to_train)
-        column = result.views.get(sensitive, sensitive)
+        column = views_of(result.sensitive, result.paths[objective]).get(sensitive, sensitive)
         path = of_sensitive(result.paths[objective], column)
         baselines = of_sensitive(result.baselines.get(objective, path.iloc[:0]), column)
         summary = summarise(path)
@@ -118,7 +119,7 @@ class Front:
             references = summarise(of_sensitive(result.references, column))
             if result.price is not None:
                 price = mean_over_splits(result.price, test_to_train=result.test_to_train)
-        s = result.values(sensitive)
+        s = values_of(result.sensitive, sensitive)
         parts = [split.test for split in result.splits]
         return cls(
             objective=objective,
@@ -131,7 +132,7 @@ class Front:
             least_error=UNKNOWN if math.isnan(price[0]) else least_error_of(references, "mse"),
             baselines=summarise(baselines[baselines["part"] == "test"]),
             tariffs=baselines[baselines["method"] == FAIR_TARIFF],
-            groups=merged_groups(s, parts, n_groups=LARGEST_NUMBER_OF_GROUPS),
+            groups=merged_groups(s, parts, n_groups=MAX_NUMBER_OF_GROUPS),
             fifths=merged_groups(s, parts, n_groups=DEFAULT_GROUPS),
         )
 
@@ -240,7 +241,7 @@ class Front:
 
     @cached_property
     def _figures(self) -> dict[tuple[str, str | None, float], Figure]:
-        """Measure, method and λ to the first figures of theirs; no method stands for any."""
+        """Map of measure, method and λ to the first figure that has them; the method None matches any."""
         found: dict[tuple[str, str | None, float], Figure] = {}
         keys = zip(self.test["measure"], self.test["method"], self.test["lam"], strict=True)
         for (measure, method, lam), figure in zip(keys, figures_of(self.test), strict=True):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 from markupsafe import Markup
 
 from fairdash._version import __version__
 from fairdash.data.dataset import Dataset
 from fairdash.evaluation.confirmation import Confirmation
-from fairdash.figures.blocks import Block, Chapters, as_script_json, plotly_script, templates
+from fairdash.figures.blocks import Block, Text, as_script_json, chapter, document, templates
 from fairdash.figures.stage import stage_script, stage_style
 from fairdash.figures.theme import LIGHT
 from fairdash.reports import content, pictures, tables, words
@@ -56,39 +55,41 @@ def render_report(
     bytes
         An HTML document in UTF-8, about 5 MB, most of it plotly.js.
     """
-    return (
-        templates(Path(__file__).parent)
-        .get_template("template.html")
-        .render(
-            comparison=comparison,
-            run_id=run_id,
-            created=utc_time(created),
-            version=__version__,
-            is_preview=is_preview,
-            summary=content.summary(comparison),
-            points=content.of_points(comparison),
-            findings=findings(comparison, openings),
-            stage=_moving(comparison),
-            stage_script=Markup(stage_script()),  # noqa: S704 - our own file
-            stage_style=Markup(stage_style()),  # noqa: S704 - our own file
-            details=details(comparison, dataset=dataset, log=log or Log()),
-            plotly=plotly_script(),
-        )
-        .encode()
+    title, seen = f"The cost of fairness: {comparison.title}", comparison.objective_seen
+    sample = f"{comparison.sample}; " if comparison.sample else ""
+    all_rows = "all rows, " if comparison.sample else ""
+    preview = (
+        f"Preview: {sample}the whole run will have {all_rows}more splits and methods, and more precise noise "
+        "floors."
     )
+    blocks = [
+        Text(title, "title"),
+        Text(
+            f"{comparison.target_called} predicted without {comparison.sensitive_called}. Run {run_id}, "
+            f"requested {utc_time(created)}; report by fairdash {__version__}.",
+            "small",
+        ),
+        *(Text(sentence, "answer") for sentence in content.summary(comparison)),
+        Text(f"{' '.join(content.of_points(comparison))} {seen.title}: {seen.meaning}", "small"),
+        *([preview] if is_preview else []),
+        *(f"Note: {note}" for note in comparison.result.notes),
+        *findings(comparison, openings),
+        *_moving(comparison),
+        *details(comparison, dataset=dataset, log=log or Log()),
+    ]
+    return document(title, blocks)
 
 
-def findings(comparison: Comparison, openings: Sequence[Confirmation] = ()) -> Chapters:
+def findings(comparison: Comparison, openings: Sequence[Confirmation] = ()) -> list[Block]:
     """Return the blocks before the slider."""
-    chapters: dict[str, list[Block]] = {}
-    if confirmed := words.of_rows_set_aside(comparison, openings):
-        chapters["Confirmation on rows set aside"] = [*confirmed]
-    chapters["Limits of these results"] = [content.unsaid(comparison)]
-    chapters["Cost"] = [pictures.front(comparison, theme=LIGHT), tables.measures(comparison)]
-    return chapters
+    return [
+        *chapter("Confirmation on rows set aside", *words.of_rows_set_aside(comparison, openings)),
+        *chapter("Limits of these results", content.unsaid(comparison)),
+        *chapter("Cost", pictures.front(comparison, theme=LIGHT), tables.measures(comparison)),
+    ]
 
 
-def details(comparison: Comparison, *, dataset: Dataset | None = None, log: Log) -> Chapters:
+def details(comparison: Comparison, *, dataset: Dataset | None = None, log: Log) -> list[Block]:
     """Return the blocks after the slider; groups only if every split has enough rows."""
     front = comparison.front
     concerned: list[Block] = ["A split has fewer than 20 test rows, too few to show any group."]
@@ -123,16 +124,18 @@ def details(comparison: Comparison, *, dataset: Dataset | None = None, log: Log)
         "Measures explained": [content.measures(comparison)],
         "Limits": [content.limits(comparison)],
     }
-    return {title: blocks for title, blocks in chapters.items() if blocks}
+    return [block for title, blocks in chapters.items() for block in chapter(title, *blocks)]
 
 
-def _moving(comparison: Comparison) -> Markup | None:
-    """The stage of the trade-off page, which moves λ without a server; None where there are no groups."""
+def _moving(comparison: Comparison) -> list[Block]:
+    """The stage of the trade-off page, which moves λ without a server; nothing where there are no groups."""
     if not content.has_groups(comparison) or comparison.is_of_one_point:
-        return None
+        return []
     stops = stops_of(comparison)
     away = [abs(float(lam) - comparison.b.lam) for lam in stops.lams]
     data = stage_of(comparison, stops, at=away.index(min(away)), theme=LIGHT)
     for place, figure in enumerate(data["figures"], 1):
         figure |= {"form": "svg", "name": f"fairdash-report-{place}"}
-    return as_script_json(json.dumps(data))
+    stage = templates().get_template("stage.html")
+    code = {"script": Markup(stage_script()), "style": Markup(stage_style())}  # noqa: S704 - our own files
+    return [Markup(stage.render(data=as_script_json(json.dumps(data)), **code))]  # noqa: S704 - escaped there

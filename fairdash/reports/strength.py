@@ -8,7 +8,7 @@ import numpy as np
 
 from fairdash.dependence import REGISTRY
 from fairdash.evaluation import least_error
-from fairdash.evaluation.assess import MOST_JUDGED_ROWS
+from fairdash.evaluation.assess import MAX_JUDGED_ROWS
 from fairdash.evaluation.figures import of_measure
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import mean_over_splits
@@ -43,7 +43,7 @@ def rows_that_would(comparison: Comparison) -> str:
             return ""
         z = NormalDist().inv_cdf(1 - min(p, 0.999))
         # More test rows than these are not asked.
-        n_rows = round(n_rows * min(1.0, MOST_JUDGED_ROWS / len(result.splits[0].test)))
+        n_rows = round(n_rows * min(1.0, MAX_JUDGED_ROWS / len(result.splits[0].test)))
     return f"{_needed(z, n_rows, what)} No curve is drawn, because all of it would be within the noise."
 
 

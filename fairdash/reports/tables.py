@@ -17,9 +17,9 @@ from fairdash.evaluation import (
     wide,
 )
 from fairdash.evaluation.figures import VERDICT, Figure, figures_of, of_measure
-from fairdash.evaluation.quantile_profile import MOST_ROWS
+from fairdash.evaluation.quantile_profile import MAX_ROWS
 from fairdash.figures.blocks import Table
-from fairdash.figures.comparison import MOST_FEATURES
+from fairdash.figures.comparison import MAX_FEATURES
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import UNKNOWN, Estimate, mean_over_splits
 from fairdash.reports.words import named
@@ -61,6 +61,7 @@ def measures(comparison: Comparison) -> Table:
         f"Every measure of the {comparison.objective_seen.audited}",
         frame,
         f"{_FLOORS} A blend's floor is interpolated from its neighbours'.",
+        file="measures.csv",
     )
 
 
@@ -245,7 +246,7 @@ def spread(comparison: Comparison) -> Table:
         [comparison.sensitive_called, "Test rows", *map(named, seen)],
         rows,
         "The first split's test rows: average and, in brackets, standard deviation."
-        + (f" The figure shows {MOST_ROWS:,} rows, drawn at random." if len(s) > MOST_ROWS else ""),
+        + (f" The figure shows {MAX_ROWS:,} rows, drawn at random." if len(s) > MAX_ROWS else ""),
     )
 
 
@@ -267,7 +268,7 @@ def features(comparison: Comparison) -> Table:
     assert reliance is not None
     assert importance is not None
     both = reliance.merge(importance, on="feature", suffixes=("_move", "_error"), sort=False)
-    most = both[["a_move", "b_move"]].abs().max(axis=1).nlargest(MOST_FEATURES).index
+    most = both[["a_move", "b_move"]].abs().max(axis=1).nlargest(MAX_FEATURES).index
     rows = [
         [
             str(row["feature"]),
@@ -358,7 +359,7 @@ def _estimate(estimate: Estimate) -> str:
 
 
 def _rounded(value: float, error: float) -> str:
-    """A number of any sign with the digits that its error leaves it; a true minus, none before a zero."""
+    """Format a number with the digits that its standard error supports, with a true minus but never “−0”."""
     text = number(value, error=error)
     sign, size = ("−", text[1:]) if text.startswith("-") else ("", text)
     return sign + size if size.strip("0.,") else size

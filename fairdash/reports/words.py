@@ -243,27 +243,9 @@ def nothing_learned(comparison: Comparison) -> str:
 
 
 def of_values(comparison: Comparison) -> list[str]:
-    """Explain how the measure's values are estimated, and which stored values follow an older definition."""
+    """Explain how the measure's values are estimated, where that needs words."""
     entry = REGISTRY[comparison.measure]
-    if comparison.result.evaluations.get(comparison.measure, "") != entry.recorded or not entry.recorded:
-        return of_older_values(comparison)
-    return [
-        f"{entry.symbol} is {WAYS[entry.recorded]}.",
-        *of_older_values(comparison),
-    ]
-
-
-def of_older_values(comparison: Comparison) -> list[str]:
-    """Sentences about measures whose stored values differ from today's definition."""
-    found = []
-    for id in comparison.front.measures:
-        own, today = comparison.result.evaluations.get(id, ""), REGISTRY[id].recorded
-        if own != today:
-            found.append(
-                f"{REGISTRY[id].symbol} is {WAYS[own]} in this run. Today it is {WAYS[today]}. Train again "
-                "to get current values."
-            )
-    return found
+    return [f"{entry.symbol} is {WAYS[entry.recorded]}."] if entry.recorded else []
 
 
 def of_opening(found: Confirmation, *, times: int, names: Mapping[str, str] = _NONE) -> list[str]:

@@ -26,7 +26,7 @@ from fairdash.data.source import bounded
 from fairdash.errors import FairdashError, RunError, StorageError
 from fairdash.runs.confirmations import CONFIRMATIONS, read_confirmations
 from fairdash.runs.log import LOG_FILES
-from fairdash.runs.schema import MOST_JSON, check_run
+from fairdash.runs.schema import MAX_JSON, check_run
 from fairdash.runs.status import RunStatus
 from fairdash.runs.store import FIRST, NAME, RESULT, SPEC, STATUS, Run, RunSpec, parse_spec
 from fairdash.storage import LOCAL, make_parents, sha256, write_whole
@@ -156,12 +156,12 @@ def import_run(content: bytes, *, owner: str = LOCAL) -> ImportedRun:
 def _checked(files: Mapping[str, bytes], owner: str, look: str) -> tuple[str, str]:
     """A run's id and its spec.json as this owner's, if its files are all a run's; nothing is kept before."""
     try:
-        about = read_json(files[_ABOUT], most_bytes=MOST_JSON)
+        about = read_json(files[_ABOUT], most_bytes=MAX_JSON)
         require(isinstance(about, dict) and about.get("fairdash_run") == FORMAT, "it has another format")
         id = about.get("id")
         require(isinstance(id, str) and _ID.fullmatch(id), "its id is not valid")
         for name in (SPEC, STATUS):
-            read_json(files[name], most_bytes=MOST_JSON)
+            read_json(files[name], most_bytes=MAX_JSON)
         status = from_plain(RunStatus, open_sealed_text(files[STATUS].decode()))
         text = _spec_of(files[SPEC].decode(), owner)
         spec = parse_spec(RunSpec, text)

@@ -49,7 +49,7 @@ class AuditSpec(JobSpec):
     model
         The model whose price is audited; None for a column's.
     source, created
-        As in :class:`fairdash.runs.store.JobSpec`; of the source only its table matters, not its roles.
+        As in :class:`fairdash.runs.store.JobSpec`; only the source's table is used, not its roles.
     """
 
     plan: AuditPlan

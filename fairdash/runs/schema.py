@@ -17,7 +17,6 @@ from fairdash.dependence import REGISTRY
 from fairdash.dependence.omnibus import COMPONENTS
 from fairdash.errors import FairdashError
 from fairdash.evaluation.confirmation import Confirmation
-from fairdash.evaluation.crossing import CROSS
 from fairdash.evaluation.figures import ERRORS, VALUE, VERDICT, Cell, untidy
 from fairdash.runs.confirmations import CONFIRMATIONS, OPENED
 from fairdash.runs.log import LOG, LOG_FILES, Event
@@ -43,11 +42,12 @@ from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.references import REFERENCES
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.utils.records import from_plain
+from fairdash.utils.text import CROSS
 
 #: More of these no chart shows, and no run has.
-MOST_LAMS, MOST_MODELS, MOST_ROWS = 500, 10_000, 2_000_000
+MAX_LAMS, MAX_MODELS, MAX_ROWS = 500, 10_000, 2_000_000
 #: Bytes of a file of JSON; of what grows with the training.
-MOST_JSON, MOST_LINES = 10**7, 10**8
+MAX_JSON, MAX_LINES = 10**7, 10**8
 
 _SPLITS = Column(kind=WHOLE, low=0)
 _POINT = {"method": Column(kind=TEXT), "lam": Column(low=0)}
@@ -109,9 +109,9 @@ def check_run(files: Mapping[str, bytes], spec: RunSpec, status: RunStatus, *, l
     require(0 < spec.first_share <= 1, "first_share is not a share")
     for plan in (spec.plan, spec.first):
         if plan is not None:
-            require(len(plan.lams) <= MOST_LAMS, f"it has more than {MOST_LAMS} weights")
+            require(len(plan.lams) <= MAX_LAMS, f"it has more than {MAX_LAMS} weights")
             n_models = len(plan.methods) * max(1, len(plan.lams)) * plan.n_splits
-            require(n_models <= MOST_MODELS, f"it has more than {MOST_MODELS:,} models")
+            require(n_models <= MAX_MODELS, f"it has more than {MAX_MODELS:,} models")
     found = {name.removeprefix(f"{look}/"): each for name, each in files.items() if name.startswith(look)}
     plan = spec.first if look != RESULT and spec.first is not None else spec.plan
     result = _Result(found, spec, plan)
@@ -165,13 +165,13 @@ class _Result:
     def _table(self, name: str) -> pd.DataFrame:
         """Return the table of a name such as ``frame-demographic_parity``."""
         columns = _TABLES[name.partition("-")[0]]
-        frame = read_table(self._take(f"{name}.parquet"), columns, most_rows=MOST_ROWS)
+        frame = read_table(self._take(f"{name}.parquet"), columns, most_rows=MAX_ROWS)
         if "split" in frame:
             require((frame["split"] < len(self.parts)).all(), "it names a split that is not there")
         return frame
 
     def _about(self, content: bytes) -> About:
-        about = _record(About, About.known(read_json(content, most_bytes=MOST_JSON, may_lack=True)))
+        about = _record(About, About.known(read_json(content, most_bytes=MAX_JSON, may_lack=True)))
         named, roles = set(about.objectives), self.spec.source.roles
         require(about.objective == self.plan.objective, "its objective is not the plan's")
         require(about.objective in named <= OBJECTIVES.keys(), "its objectives are unknown")
@@ -312,7 +312,7 @@ class _Result:
 
     def _curves(self, _: str) -> None:
         content = self._take(CURVES)
-        require(len(content) <= MOST_LINES, "it is too long")
+        require(len(content) <= MAX_LINES, "it is too long")
         for line in content.splitlines():
             each = read_json(line, most_bytes=1_000)
             require(isinstance(each, dict) and [*each] == [*CURVE_COLUMNS], "a line is not of a curve")
@@ -323,7 +323,7 @@ class _Result:
             require(all(one is None or _is_number(one) for one in numbers), "a figure is not a number")
 
     def _set_aside(self, name: str) -> None:
-        sensitive = read_json(self._take(f"{name}.json"), most_bytes=MOST_JSON)
+        sensitive = read_json(self._take(f"{name}.json"), most_bytes=MAX_JSON)
         require(sensitive == list(self.about.sensitive), "its columns are not the run's")
         members = self._table(name)
         points = list(dict.fromkeys(model[:2] for model in self.models))
@@ -346,7 +346,7 @@ class _Result:
 
 def _openings(content: bytes, plan: Sweep, found: Mapping[str, bytes]) -> int:
     """Number of openings of the rows set aside that it lists."""
-    values = read_json(content, most_bytes=MOST_JSON, may_lack=True)
+    values = read_json(content, most_bytes=MAX_JSON, may_lack=True)
     require(isinstance(values, dict) and isinstance(values.get("openings"), list), "it lists no openings")
     require(f"{SET_ASIDE}.safetensors" in found, "no rows were set aside")
     for number, each in enumerate(values["openings"], start=1):
@@ -364,10 +364,10 @@ def _openings(content: bytes, plan: Sweep, found: Mapping[str, bytes]) -> int:
 def _check_log(files: Mapping[str, bytes], openings: int) -> None:
     """Lines that can't be read are told of where the log is shown; those that can are of the right types."""
     for name in LOG_FILES:
-        require(len(files.get(name, b"")) <= MOST_JSON, f"{name} is too long")
+        require(len(files.get(name, b"")) <= MAX_JSON, f"{name} is too long")
     opened = 0
     for line in files.get(LOG, b"").splitlines():
-        values = read_json(line, most_bytes=MOST_JSON)
+        values = read_json(line, most_bytes=MAX_JSON)
         require(
             isinstance(values, dict) and isinstance(values.pop("before", None), str), "a line is not an event"
         )

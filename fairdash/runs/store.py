@@ -71,7 +71,7 @@ Spec = TypeVar("Spec")
 
 _ID = re.compile(r"[0-9a-f]{12}|[0-9a-f]{24}")
 SPEC, STATUS, NAME, RESULT, FIRST = "spec.json", "status.json", "name.json", "result", "first"
-LONGEST_NAME = 80
+MAX_NAME = 80
 _ENDED = {DONE: "finished", CANCELLED: "stopped", FAILED: "failed"}
 
 
@@ -459,10 +459,10 @@ def _checked_name(name: str) -> str:
     stripped = name.strip()
     checks = Checks(OptionError)
     checks.require(
-        len(stripped) <= LONGEST_NAME,
+        len(stripped) <= MAX_NAME,
         "name",
         f"it has {len(stripped):,} characters",
-        f"Take {LONGEST_NAME} at most.",
+        f"Take {MAX_NAME} at most.",
     )
     checks.require(
         stripped.isprintable(), "name", "some of its characters are not shown", "Write one line of text."

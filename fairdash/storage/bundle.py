@@ -29,7 +29,7 @@ _OWN = "sha256"
 #: Zip files say when each part was made; what has no time has this one, the first that a zip can hold.
 NO_TIME = (1980, 1, 1, 0, 0, 0)
 #: Files of a zip that is read: each takes time, even an empty one.
-MOST_FILES = 20_000
+MAX_FILES = 20_000
 _ENTRY = b"PK\x01\x02"
 
 
@@ -91,7 +91,7 @@ def unpack(content: bytes, *names: str, largest: int | None = None) -> dict[str,
     BundleError
         It is no zip, damaged, or holds too much.
     """
-    if content.count(_ENTRY) > MOST_FILES:
+    if content.count(_ENTRY) > MAX_FILES:
         raise BundleError("and has too many parts")
     left, files = len(content) if largest is None else largest, {}
     try:

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairdash.utils.records import LARGEST_WHOLE
+from fairdash.utils.records import MAX_WHOLE
 
 #: Depth of nested lists and objects, entries of one of them, and characters of one text.
-MOST_DEPTH, MOST_ENTRIES, MOST_CHARACTERS = 20, 20_000, 20_000
+MAX_DEPTH, MAX_ENTRIES, MAX_CHARACTERS = 20, 20_000, 20_000
 #: A table's columns, and the size of a number of which charts and squares can still be made.
-MOST_COLUMNS, LARGEST_NUMBER = 5_000, 1e100
+MAX_COLUMNS, MAX_NUMBER = 5_000, 1e100
 
 TEXT, NUMBER, WHOLE, FLAG = "text", "number", "whole number", "yes or no"
 #: In JSON alone, where a column may have texts in one file and numbers in another.
@@ -56,8 +56,8 @@ class Column:
 
     kind: str = NUMBER
     among: Collection[Any] | None = None
-    low: float = -LARGEST_NUMBER
-    high: float = LARGEST_NUMBER
+    low: float = -MAX_NUMBER
+    high: float = MAX_NUMBER
     may_lack: bool = False
     is_needed: bool = True
 
@@ -78,8 +78,8 @@ class Array:
 
     dtype: str
     shape: tuple[int | None, ...]
-    low: float = -LARGEST_NUMBER
-    high: float = LARGEST_NUMBER
+    low: float = -MAX_NUMBER
+    high: float = MAX_NUMBER
     may_lack: bool = False
     is_needed: bool = True
 
@@ -91,7 +91,7 @@ def require(holds: object, what: str) -> None:
 
 
 def read_json(
-    content: bytes, *, most_bytes: int, may_lack: bool = False, most_entries: int = MOST_ENTRIES
+    content: bytes, *, most_bytes: int, may_lack: bool = False, most_entries: int = MAX_ENTRIES
 ) -> Any:
     """Read a JSON file, limited to the sizes and depths that fairdash writes.
 
@@ -113,9 +113,9 @@ def read_json(
 
 
 def _check_plain(value: Any, *, depth: int, **limits: Any) -> None:
-    require(depth <= MOST_DEPTH, "it is nested too deeply")
+    require(depth <= MAX_DEPTH, "it is nested too deeply")
     if isinstance(value, str):
-        require(len(value) <= MOST_CHARACTERS, "a text is too long")
+        require(len(value) <= MAX_CHARACTERS, "a text is too long")
         try:
             value.encode()
         except UnicodeEncodeError as error:
@@ -123,9 +123,9 @@ def _check_plain(value: Any, *, depth: int, **limits: Any) -> None:
     elif isinstance(value, float):
         is_missing = limits["may_lack"] and math.isnan(value)
         require(is_missing or math.isfinite(value), "a number is not finite")
-        require(is_missing or abs(value) <= LARGEST_NUMBER, "a number is too large")
+        require(is_missing or abs(value) <= MAX_NUMBER, "a number is too large")
     elif isinstance(value, int):
-        require(abs(value) <= LARGEST_WHOLE, "a number is too large")
+        require(abs(value) <= MAX_WHOLE, "a number is too large")
     elif isinstance(value, (list, dict)):
         require(len(value) <= limits["most_entries"], "it has too many entries")
         for name in value if isinstance(value, dict) else ():
@@ -175,7 +175,7 @@ def read_table(content: bytes, columns: Mapping[str, Column], *, most_rows: int)
             names = file.schema_arrow.names
             # Before anything is unpacked.
             require(file.metadata.num_rows <= most_rows, f"it has more than {most_rows:,} rows")
-            require(len(names) <= MOST_COLUMNS, "it has too many columns")
+            require(len(names) <= MAX_COLUMNS, "it has too many columns")
             require(len(set(names)) == len(names), "a column appears twice in it")
             require(columns.keys() >= set(names), "it has an unknown column")
             known = {name: columns[name] for name in names}
@@ -193,7 +193,7 @@ def read_table(content: bytes, columns: Mapping[str, Column], *, most_rows: int)
             require(table[name].null_count == 0, f"a cell of {name} is empty")
             for chunk in table[name].chunks:
                 lengths = pa.compute.utf8_length(chunk.dictionary) if len(chunk.dictionary) else pa.array([0])
-                require(pa.compute.max(lengths).as_py() <= MOST_CHARACTERS, f"a text of {name} is too long")
+                require(pa.compute.max(lengths).as_py() <= MAX_CHARACTERS, f"a text of {name} is too long")
         frame: pd.DataFrame = table.replace_schema_metadata(None).to_pandas()
     except SchemaError:
         raise

@@ -20,7 +20,7 @@ _LINKS, _MORE_LINKS, _UP_TO = 0.1, 2.5, 30.0
 #: must not shrink a premium whose averages still follow s.
 _SPREAD = 1 / 60
 #: Least variance that is a unit, in the loss's units: a hundredth of the mean premium, squared.
-_LEAST_UNIT = 1e-4
+_MIN_UNIT = 1e-4
 #: How much of the functions' covariance is their variance alone, so that columns that follow from one another
 #: don't make it singular.
 _RIDGE = 1e-4
@@ -70,7 +70,7 @@ class AveragesPenalty:
         every = np.arange(len(s))
         v = side_by_side([of_column(column, every, weight, scaled_functions) for column in s.T])[rows]
         share = weight[rows] / weight[rows].sum()
-        self._unit = max(float(share @ (premium - share @ premium) ** 2), _LEAST_UNIT)
+        self._unit = max(float(share @ (premium - share @ premium) ** 2), _MIN_UNIT)
         self._spread = _SPREAD if ends_flat else 0.0
         functions = v - share @ v
         among = functions.T @ (share[:, None] * functions)

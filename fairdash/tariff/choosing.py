@@ -40,7 +40,7 @@ from fairdash.utils.text import at_lines
 Array = NDArray[np.float64]
 
 #: More levels than this are no factor of a tariff, but names of the rows.
-MOST_LEVELS = 1000
+MAX_LEVELS = 1000
 
 #: What R calls the coefficients of an ordered factor.
 _CONTRASTS = frozenset((".L", ".Q", ".C", *(f"^{k}" for k in range(4, 20))))
@@ -287,9 +287,9 @@ def _check_levels(features: pd.DataFrame, options: TermOptions) -> None:
     checks = Checks(DataError)
     for name, column in features.items():
         checks.require(
-            _is_number(column, options) or name in options.fixed or column.nunique() <= MOST_LEVELS,
+            _is_number(column, options) or name in options.fixed or column.nunique() <= MAX_LEVELS,
             str(name),
-            f"The column has more than {MOST_LEVELS:,} levels",
+            f"The column has more than {MAX_LEVELS:,} levels",
             "Group them, or leave the column out.",
         )
     checks.finish()

@@ -19,7 +19,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairdash.data.readers.excel import MOST_EXCEL_CELLS, read_sheet, refuse_formulas
+from fairdash.data.readers.excel import MAX_EXCEL_CELLS, read_sheet, refuse_formulas
 from fairdash.data.readers.limits import check_file, too_large
 from fairdash.errors import DataError, FairdashError, OptionError, StorageError
 from fairdash.storage import write_whole
@@ -28,7 +28,7 @@ from fairdash.tariff.terms import level_text
 from fairdash.utils.text import few
 
 #: Characters that a cell of a workbook holds.
-_MOST_CHARACTERS = 32_767
+_MAX_CHARACTERS = 32_767
 #: What a spreadsheet takes for a formula (OWASP, "CSV Injection"), and what marks a text that is written so.
 _ACTIVE = ("=", "+", "-", "@", "\\")
 SHEET, WORDS = "Relativities", "How to rate"
@@ -74,7 +74,7 @@ def xlsx_of(table: pd.DataFrame) -> bytes:
     words = book.add_worksheet(WORDS)
     words.set_column(0, 0, 100, book.add_format({"text_wrap": True, "valign": "top"}))
     for row, sentence in enumerate(in_words(table).splitlines()):
-        words.write_string(row, 0, sentence[:_MOST_CHARACTERS])
+        words.write_string(row, 0, sentence[:_MAX_CHARACTERS])
     book.close()
     return content.getvalue()
 
@@ -155,8 +155,8 @@ def _ending(path: str | PathLike[str]) -> str:
 
 def cells_of_csv(content: bytes) -> list[list[Any]]:
     """Return the cells of a CSV as they are written; ReadingError if it is too large."""
-    if content.count(b",") + content.count(b"\n") > MOST_EXCEL_CELLS:
-        raise too_large(f"the table has more than {MOST_EXCEL_CELLS:,} cells")
+    if content.count(b",") + content.count(b"\n") > MAX_EXCEL_CELLS:
+        raise too_large(f"the table has more than {MAX_EXCEL_CELLS:,} cells")
     text = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="")
     return list(csv.reader(text, strict=True))
 
@@ -207,7 +207,7 @@ def _read(text: str) -> str:
 
 
 def _fitting(text: str) -> str:
-    if len(text) > _MOST_CHARACTERS:
+    if len(text) > _MAX_CHARACTERS:
         raise DataError.of(
             "a level's name is longer than a cell of a workbook", "Shorten it, or write a CSV."
         )

@@ -36,14 +36,14 @@ from fairdash.utils.seeds import Stream, rng_of
 Array = NDArray[np.float64]
 
 #: Training rows that shrinkages are compared on at most: where there are more, none needs to shrink much.
-MOST_ROWS = 30_000
+MAX_ROWS = 30_000
 #: The weights of a pilot: four decades, beyond which a premium is flat.
 PILOT_LAMS = tuple(float(f"{lam:.2g}") for lam in np.geomspace(1e-3, 10, 13))
 #: Rows that it is fitted to, at most.
-MOST_PILOT_ROWS = 20_000
+MAX_PILOT_ROWS = 20_000
 #: Training rows of a split that tariffs see at most: a hundred coefficients learn nothing from more, and each
 #: row takes memory for all of them.
-MOST_FITTED_ROWS = 1_000_000
+MAX_FITTED_ROWS = 1_000_000
 
 
 def fit_tariffs(
@@ -70,7 +70,7 @@ def fit_tariffs(
         the data set.
     random_state
         Seed of the rows that the penalty sees, of those held out, and of those drawn where a split has more
-        than MOST_FITTED_ROWS training rows.
+        than MAX_FITTED_ROWS training rows.
     shrink
         Whether each split chooses `alpha` on its validation rows, or on a fifth of its training rows if it
         has none, instead of that in `options`; see :func:`choose_alpha`.
@@ -121,7 +121,7 @@ def fit_tariffs(
                 inner = with_held_out(split, random_state=random_state, groups=dataset.groups)
                 given: dict[str, Any] = {"options": options, "terms": terms, "random_state": random_state}
                 own_options = replace(options, alpha=choose_alpha(features, y, weight, inner, **given))
-            train = at_most(train, MOST_FITTED_ROWS, rng_of(Stream.SHRINKAGE_ROWS, random_state))
+            train = at_most(train, MAX_FITTED_ROWS, rng_of(Stream.SHRINKAGE_ROWS, random_state))
             mass = None if weight is None else weight[train]
             own = features.iloc[train]
             found = choose_terms(own, mass, terms)
@@ -216,10 +216,10 @@ def choose_alpha(
         The fit's; its `alpha` is what is looked for. A `smooth` that is to be found is 0 here: it is found
         beside that α, where a tariff is fitted.
     random_state
-        Seed of the rows that are taken where there are more than MOST_ROWS.
+        Seed of the rows that are taken where there are more than MAX_ROWS.
     """
     train, held_out = split.train, split.validation
-    train = at_most(train, MOST_ROWS, rng_of(Stream.SHRINKAGE_ROWS, random_state))
+    train = at_most(train, MAX_ROWS, rng_of(Stream.SHRINKAGE_ROWS, random_state))
     mass = None if weight is None else weight[train]
     found = choose_terms(features.iloc[train], mass, terms)
     # Each table becomes a matrix once for all of them.
@@ -263,7 +263,7 @@ def find_lams(
     (count,) array, or None
         As :func:`fairdash.training.pilot.find_lams`.
     """
-    dataset, split = rows_of_pilot(dataset, split, random_state, most=MOST_PILOT_ROWS)
+    dataset, split = rows_of_pilot(dataset, split, random_state, most=MAX_PILOT_ROWS)
     lams = (0.0, *PILOT_LAMS)
     fitted = fit_tariffs(
         dataset, (split,), lams=lams, options=options, random_state=random_state, shrink=True

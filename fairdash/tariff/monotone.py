@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.tariff.fit import FitOptions, Fitted, fit_terms
-from fairdash.tariff.smoothing import FOLDS, LEAST_ROWS, drawn_rows
+from fairdash.tariff.smoothing import FOLDS, MIN_ROWS, drawn_rows
 from fairdash.tariff.terms import Term
 
 Array = NDArray[np.float64]
@@ -68,7 +68,7 @@ def monotone_cost(
     every = np.arange(len(y))
     both = np.stack([fitted.premiums(terms, table)[-1], premiums(every, free)])
     costs = {TRAINING: compared(both, every, every)}
-    if len(y) >= LEAST_ROWS:
+    if len(y) >= MIN_ROWS:
         rows = drawn_rows(len(y))
         held_out, train = rows[::FOLDS], np.delete(rows, np.s_[::FOLDS])
         both = np.stack([premiums(train, how) for how in (own, free)])

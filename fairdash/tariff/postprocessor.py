@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from fairdash.data.columns import as_pandas, clean_features, sensitive_table
 from fairdash.errors import Checks, DataError, OptionError
 from fairdash.tariff.model import FairTariff
-from fairdash.training.baselines import MOST_TREES
+from fairdash.training.baselines import MAX_TREES
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.losses import LOSSES
 from fairdash.training.methods import METHODS, STANDARD
@@ -46,7 +46,7 @@ Array = NDArray[np.float64]
 #: How a repaired price is made of x where s is not known.
 PROJECTIONS = ("trees", "factors")
 #: With fewer rows none are held out to say how many trees there are.
-_FEWEST_TO_STOP = 200
+_MIN_TO_STOP = 200
 
 
 class FairPostprocessor(RegressorMixin, BaseEstimator):
@@ -415,8 +415,8 @@ class _Trees:
 
 
 def _boosted(n_rows: int, seed: int, **options: Any) -> Any:
-    stops = n_rows >= _FEWEST_TO_STOP
-    return boosted_trees(max_iter=MOST_TREES, early_stopping=stops, random_state=seed, **options)
+    stops = n_rows >= _MIN_TO_STOP
+    return boosted_trees(max_iter=MAX_TREES, early_stopping=stops, random_state=seed, **options)
 
 
 def _share(left: float, change: float) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairdash.data.columns import clean_features
 from fairdash.data.dataset import Dataset
 from fairdash.jobs.steps import Found, Unit, at_once, independent, within
-from fairdash.training.baselines import MOST_TREES
+from fairdash.training.baselines import MAX_TREES
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.losses import Loss
 from fairdash.training.references import DEFAULT_STRENGTHS, REPAIR, REPAIR_PROJECTED
@@ -63,7 +63,7 @@ def repaired_prices(
         train, seed = split.train, random_state + number
         features = clean_features(dataset.features)
         x = FeatureEncoder.fit(features, rows=train).transform(features)
-        trees = boosted_trees(loss=loss.of_trees, max_iter=MOST_TREES, early_stopping=True, random_state=seed)
+        trees = boosted_trees(loss=loss.of_trees, max_iter=MAX_TREES, early_stopping=True, random_state=seed)
         repair = FairPostprocessor(trees, n_folds=N_FOLDS, random_state=seed).fit(
             x[train],
             dataset.target.to_numpy(dtype=float)[train],

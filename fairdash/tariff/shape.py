@@ -42,7 +42,7 @@ Index = NDArray[np.int64]
 #: Weight of the squares of what goes the wrong way: as large as leaves of it what does not count.
 _FORCE = 1e4
 #: Smaller steps of a monotone factor are none: exp() may round such steps the other way.
-LEAST_STEP = 1e-9
+MIN_STEP = 1e-9
 
 
 class Shape:
@@ -142,7 +142,7 @@ class Shape:
         """Remove the small remaining violations from β (..., P + 1), by making neighbours equal."""
         beta = beta.copy()
         rises = np.maximum(beta @ self.rises.T, 0.0)
-        rises[rises < LEAST_STEP] = 0.0
+        rises[rises < MIN_STEP] = 0.0
         for factor, block, sign, order in self.factors:
             steps, rises = np.split(rises, [factor.n_places - 1], axis=-1)
             if factor.kind == BREAKPOINT:

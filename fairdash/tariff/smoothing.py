@@ -23,7 +23,7 @@ AUTO: Final = "auto"
 SMOOTHS, _FIRST = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.0), 0.1
 #: Folds of the cross-validation, the rows that it takes at most and at least, and how often it goes over the
 #: factors.
-FOLDS, MOST_ROWS, LEAST_ROWS, _SWEEPS = 5, 30_000, 100, 2
+FOLDS, MAX_ROWS, MIN_ROWS, _SWEEPS = 5, 30_000, 100, 2
 #: Standard errors above the least deviance that are borne for a smoother curve.
 _TOLERANCE = 0.5
 
@@ -68,7 +68,7 @@ def choose_smooth(
     one of Newton's steps follows.
     """
     n, chosen = len(y), {term.column: _FIRST for term in terms if is_curve(term) and term.n_places > 2}
-    rows = drawn_rows(n)[:MOST_ROWS]
+    rows = drawn_rows(n)[:MAX_ROWS]
     weight = np.ones(n) if sample_weight is None else sample_weight / sample_weight.mean()
     target = TargetScale.of(y, loss, weight).apply(y)
     fixed = np.zeros(n) if offset is None else offset
@@ -78,7 +78,7 @@ def choose_smooth(
     held_out = [place[k::FOLDS] for k in range(FOLDS)]
     training = [np.delete(place, np.s_[k::FOLDS]) for k in range(FOLDS)]
     has_claims = not loss.has_log_link or all(target[train].any() for train in training)
-    if n < LEAST_ROWS or not chosen or not has_claims:
+    if n < MIN_ROWS or not chosen or not has_claims:
         return dict.fromkeys(chosen, 0.0)
     x = np.column_stack([x, np.ones(len(x))])
     fits: list[tuple[Array, Array, Array, float]] = []

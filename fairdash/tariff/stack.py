@@ -30,7 +30,7 @@ from scipy.special import logsumexp, softmax
 
 from fairdash.tariff.averages import AveragesPenalty
 from fairdash.tariff.glm import BLOCK, gram
-from fairdash.tariff.shape import LEAST_STEP, Shape
+from fairdash.tariff.shape import MIN_STEP, Shape
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.utils.seeds import Stream, rng_of
 
@@ -313,7 +313,7 @@ def minimise_monotone(
     the nearest point that holds it: in these coordinates that pools neighbours by their weight.
     """
     x, rises = stack.start.copy(), stack.rises
-    held = x @ rises.T < LEAST_STEP
+    held = x @ rises.T < MIN_STEP
     n_iter, converged = np.zeros(len(x), dtype=np.int64), np.ones(len(x), dtype=bool)
     open_ = np.arange(len(x))
     for round_ in range(_ROUNDS):
@@ -339,7 +339,7 @@ def minimise_monotone(
         for each, k in zip(slope, open_, strict=True):
             if round_ < _ROUNDS // 2:
                 held[k, held[k]] = np.linalg.lstsq(rises[held[k]].T, each)[0] > 0
-            held[k] |= rises @ x[k] < -LEAST_STEP
+            held[k] |= rises @ x[k] < -MIN_STEP
         open_ = open_[(held != before)[open_].any(axis=1)]
         if not len(open_):
             break

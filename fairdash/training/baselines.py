@@ -24,7 +24,7 @@ from fairdash.training.splits import Split, require_varied_target, with_held_out
 from fairdash.utils.trees import boosted_trees
 
 #: Trees at most; how many are kept is found on held-out rows.
-MOST_TREES = 150
+MAX_TREES = 150
 #: Weights of the squared coefficients that are compared, in units of a row: none to a constant.
 ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
@@ -167,7 +167,7 @@ def _trees(
         model = boosted_trees(loss=loss.of_trees, max_iter=count, random_state=random_state)
         return model.fit(rows.x[train], rows.y[train], sample_weight=weight[train])
 
-    held_out, longest = inner.validation, fitted(inner.train, MOST_TREES)
+    held_out, longest = inner.validation, fitted(inner.train, MAX_TREES)
     losses = [
         loss.mean_deviance(rows.y[held_out], y_pred, weight[held_out])
         for y_pred in longest.staged_predict(rows.x[held_out])

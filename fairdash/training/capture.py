@@ -23,7 +23,7 @@ Step: TypeAlias = Callable[[], object]
 #: Steps that run before one is recorded: libraries set themselves up in them.
 _RUNS_BEFORE = 1
 #: Replays that may wait on the GPU. A host that went further ahead would notice a cancellation late.
-_MOST_AHEAD = 32
+_MAX_AHEAD = 32
 #: What a user reads where a step could not be recorded.
 NOT_RECORDED = (
     "The GPU could not record the training steps, so it ran their operations one at a time, which is slower."
@@ -49,7 +49,7 @@ def cuda_graph(step: Step) -> Step:
         graph.replay()
         ahead.append(torch.cuda.Event())
         ahead[-1].record()
-        if len(ahead) > _MOST_AHEAD:
+        if len(ahead) > _MAX_AHEAD:
             ahead.popleft().synchronize()
 
     return replay

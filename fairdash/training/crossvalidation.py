@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY, independence_floor, measure_many
-from fairdash.dependence.grouping import FEWEST_GROUPS
+from fairdash.dependence.grouping import MIN_GROUPS
 from fairdash.errors import OptionError
 from fairdash.jobs.steps import Found, Unit, at_once
 from fairdash.training.device import Device, resolve_device
@@ -288,7 +288,7 @@ def dependence_out_of_fold(
 
 
 def _is_enough(dataset: Dataset, rows: NDArray[np.int64]) -> bool:
-    if dataset.group is not None and dataset.group.iloc[rows].nunique() < FEWEST_GROUPS:
+    if dataset.group is not None and dataset.group.iloc[rows].nunique() < MIN_GROUPS:
         return False
     return len(rows) >= ENOUGH_ROWS
 

@@ -41,9 +41,9 @@ MANY_ROWS, N_SPLITS_OF_MANY_ROWS = 100_000, 3
 VALIDATION_SHARE = 0.2
 #: Up to so many rows a preview of all of them takes seconds on two cores; of a larger table it sees so many,
 #: drawn at random.
-MOST_ROWS, ROWS_DRAWN = 12_000, 5_000
+MAX_ROWS, ROWS_DRAWN = 12_000, 5_000
 #: Numbers in a table up to which a preview by tariffs sees all rows: some 20 seconds.
-MOST_NUMBERS = 15_000_000
+MAX_NUMBERS = 15_000_000
 
 
 def default_methods(dataset: Dataset) -> tuple[str, ...]:
@@ -167,12 +167,12 @@ def share_of_rows(n_rows: int, *, tariff_columns: int = 0) -> float:
     It sees more of them where it fits tariffs to so many columns, and not networks.
     """
     if tariff_columns:
-        return min(1.0, MOST_NUMBERS / (n_rows * tariff_columns))
-    return 1.0 if n_rows <= MOST_ROWS else ROWS_DRAWN / n_rows
+        return min(1.0, MAX_NUMBERS / (n_rows * tariff_columns))
+    return 1.0 if n_rows <= MAX_ROWS else ROWS_DRAWN / n_rows
 
 
 #: Larger whole numbers are amounts without their cents.
-LARGEST_COUNT = 100
+MAX_COUNT = 100
 _FEW_ZEROS, _MANY_ZEROS = 0.2, 0.5
 #: An exponential law's standard deviation is its mean: amounts that spread as much are skewed.
 _SPREAD = 1.0
@@ -227,4 +227,4 @@ def suggested_loss(target: NDArray[np.float64], weight: NDArray[np.float64] | No
 
 
 def _counts(values: NDArray[np.float64]) -> bool:
-    return bool(values.max() <= LARGEST_COUNT and np.allclose(values, np.round(values), rtol=0, atol=1e-6))
+    return bool(values.max() <= MAX_COUNT and np.allclose(values, np.round(values), rtol=0, atol=1e-6))

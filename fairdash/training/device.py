@@ -48,7 +48,7 @@ class Device:
 
 #: Estimated seconds on one slow core from which ``"auto"`` trains on a GPU (benchmarks/gpu.py): less is done
 #: sooner on a CPU, because a GPU takes a second to start.
-LEAST_SECONDS_FOR_GPU = 5.0
+MIN_SECONDS_FOR_GPU = 5.0
 
 
 def resolve_device(name: str, *, seconds: float = math.inf) -> Device:
@@ -76,9 +76,9 @@ def resolve_device(name: str, *, seconds: float = math.inf) -> Device:
     }
     if name == "auto":
         best = next(device for device, available in there.items() if available())
-        if best == "cpu" or seconds >= LEAST_SECONDS_FOR_GPU:
+        if best == "cpu" or seconds >= MIN_SECONDS_FOR_GPU:
             return Device(best)
-        return Device("cpu", TOO_SMALL.format(gpu=TITLES[best], seconds=seconds, least=LEAST_SECONDS_FOR_GPU))
+        return Device("cpu", TOO_SMALL.format(gpu=TITLES[best], seconds=seconds, least=MIN_SECONDS_FOR_GPU))
     if name not in there:
         raise OptionError.of(
             "This device is not known", f"Choose one of: auto, {', '.join(there)}.", column="device"
@@ -93,7 +93,7 @@ def resolve_device(name: str, *, seconds: float = math.inf) -> Device:
 BYTES_PER_STACK_ON_CPU = 24 * 2**20
 #: Share of a GPU's free memory that one stack may take.
 SHARE_OF_GPU = 0.5
-MOST_MODELS_PER_STACK = 2000
+MAX_MODELS_PER_STACK = 2000
 _BYTES = 4
 #: A weight has a gradient and two moments beside it.
 _A_WEIGHT = 4
@@ -153,7 +153,7 @@ class StackMemory:
             most = room / max(self.training, self.predicting)
         else:
             most = BYTES_PER_STACK_ON_CPU / self.training
-        return int(np.clip(most, 1, MOST_MODELS_PER_STACK))
+        return int(np.clip(most, 1, MAX_MODELS_PER_STACK))
 
     def bytes_of(self, n_models: int, *, n_splits: int) -> float:
         """Return the peak memory of such a stack."""

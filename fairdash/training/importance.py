@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 #: Test rows looked at, at most. A permutation's noise falls with their root, its time rises with them.
-MOST_ROWS = 2_000
+MAX_ROWS = 2_000
 #: Permutations that a figure is the mean of.
 N_PERMUTATIONS = 3
 
@@ -47,7 +47,7 @@ class PermutationPlan:
     @classmethod
     def of(cls, splits: Sequence[Split], *, random_state: int) -> PermutationPlan:
         """Draw each split's test rows: all of them, or 2,000."""
-        n_rows = min(MOST_ROWS, *(len(split.test) for split in splits))
+        n_rows = min(MAX_ROWS, *(len(split.test) for split in splits))
         return cls(
             random_state,
             tuple(

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from fairdash.training.stack import StackData, State
 
 #: What a leg takes, about, on a slow core; and how many there are at most, each then a twentieth of a stack.
-SECONDS_A_LEG, MOST_LEGS = 5.0, 20
+SECONDS_A_LEG, MAX_LEGS = 5.0, 20
 #: Seconds that a slow core takes for a unit of :func:`work_of` and a training row.
 _SECONDS_A_ROW = 1e-6
 #: Those that a GPU takes for a mini-batch instead, however many models there are.
@@ -464,7 +464,7 @@ def _legs(trainer: StackTrainer, stack: Sequence[StackedModel]) -> int:
     seconds = seconds_of(stack, rows)
     if trainer.device != "cpu":
         seconds = work_of(stack[:1]) * rows / settings.batch_size * _SECONDS_A_BATCH
-    return max(1, min(MOST_LEGS, settings.n_epochs, math.ceil(seconds / SECONDS_A_LEG)))
+    return max(1, min(MAX_LEGS, settings.n_epochs, math.ceil(seconds / SECONDS_A_LEG)))
 
 
 def _leg(

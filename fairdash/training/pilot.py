@@ -26,7 +26,7 @@ from fairdash.utils.seeds import Stream, rng_of
 #: The weights of a pilot: four decades.
 PILOT_LAMS = tuple(float(f"{lam:.2g}") for lam in np.geomspace(3e-3, 30, 16))
 #: Rows that a pilot trains on and is measured on, at most.
-MOST_TRAINING_ROWS, MOST_MEASURED_ROWS = 60_000, 20_000
+MAX_TRAINING_ROWS, MAX_MEASURED_ROWS = 60_000, 20_000
 N_PERMUTATIONS = 39
 
 Array = NDArray[np.float64]
@@ -84,7 +84,7 @@ def find_lams(
 
 def seconds_of_pilot(settings: TrainingSettings, n_train: int, *, method: str) -> float:
     """Estimate a pilot's time on a slow core, where a split has so many training rows."""
-    n_train = min(n_train, MOST_TRAINING_ROWS)
+    n_train = min(n_train, MAX_TRAINING_ROWS)
     model = StackedModel(method, 0.0, _settings_of(settings, n_train), 0, 0)
     return (1 + len(PILOT_LAMS)) * seconds_of([model], n_train)
 
@@ -181,14 +181,14 @@ def _with_one_more(lams: Sequence[float]) -> list[float]:
 
 
 def rows_of_pilot(
-    dataset: Dataset, split: Split, random_state: int, *, most: int = MOST_TRAINING_ROWS
+    dataset: Dataset, split: Split, random_state: int, *, most: int = MAX_TRAINING_ROWS
 ) -> tuple[Dataset, Split]:
     """Return a pilot's rows, at most `most` to train on and then those that assess it, and their split."""
     split = with_held_out(split, random_state=random_state, groups=dataset.groups)
     rng = rng_of(Stream.PILOT_ROWS, random_state)
     train, validation = (
         at_most(rows, limit, rng)
-        for rows, limit in ((split.train, most), (split.validation, MOST_MEASURED_ROWS))
+        for rows, limit in ((split.train, most), (split.validation, MAX_MEASURED_ROWS))
     )
     own = dataset.take(np.concatenate([train, validation]))
     place, n_train = np.arange(own.n_rows), len(train)

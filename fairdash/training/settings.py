@@ -145,14 +145,14 @@ class TrainingSettings:
 
 #: Steps of the predictor in a training: more rows make larger batches, not more steps.
 STEPS = 720
-_SMALLEST_BATCH, _LARGEST_BATCH = 256, 2048
+_MIN_BATCH, _MAX_BATCH = 256, 2048
 #: Rows of a batch that an adversary sees at each step of catching up, others at the next.
 ROWS_TO_CATCH_UP = 256
-_FEWEST_EPOCHS, _MOST_EPOCHS = 4, 60
+_MIN_EPOCHS, _MAX_EPOCHS = 4, 60
 #: Of the epochs of a training, one in so many is warm-up.
 _EPOCHS_A_WARM_UP = 6
 #: A weight decay counts beside the mean loss of a row, and so for less the more rows there are.
-_WEIGHT_DECAY_OF_ALL_ROWS, _LARGEST_WEIGHT_DECAY = 40.0, 3e-2
+_WEIGHT_DECAY_OF_ALL_ROWS, _MAX_WEIGHT_DECAY = 40.0, 3e-2
 #: What :func:`budget_of` gives, and an estimator may have as ``"auto"``.
 BUDGETED = ("batch_size", "n_epochs", "warm_up_epochs", "weight_decay")
 
@@ -187,11 +187,11 @@ def budget_of(
     {'batch_size': 2048, 'n_epochs': 4, 'warm_up_epochs': 1, 'weight_decay': 9.216589861751152e-05}
     """
     if batch_size is None:
-        grown = min(max(_power_of_2(n_rows / 16), _SMALLEST_BATCH), _LARGEST_BATCH)
+        grown = min(max(_power_of_2(n_rows / 16), _MIN_BATCH), _MAX_BATCH)
         batch_size = max(grown, _power_of_2(n_rows / 180))
     if n_epochs is None:
         wanted = round(STEPS / batches_an_epoch(n_rows, batch_size))
-        n_epochs = min(max(wanted, _FEWEST_EPOCHS), _MOST_EPOCHS)
+        n_epochs = min(max(wanted, _MIN_EPOCHS), _MAX_EPOCHS)
     return {
         "batch_size": batch_size,
         "n_epochs": n_epochs,
@@ -202,7 +202,7 @@ def budget_of(
 
 def weight_decay_of(n_rows: int) -> float:
     """Return the default weight decay for so many training rows, before any tuning."""
-    return min(_LARGEST_WEIGHT_DECAY, _WEIGHT_DECAY_OF_ALL_ROWS / n_rows)
+    return min(_MAX_WEIGHT_DECAY, _WEIGHT_DECAY_OF_ALL_ROWS / n_rows)
 
 
 def _power_of_2(value: float) -> int:

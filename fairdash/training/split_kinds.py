@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from fairdash.data.building import FEWEST_ROWS
+from fairdash.data.building import MIN_ROWS
 from fairdash.data.dataset import Dataset
 from fairdash.dependence.grouping import Blocks, as_groups
 from fairdash.errors import OptionError
@@ -27,7 +27,7 @@ RANDOM, GROUP, TIME = "random", "group", "time"
 #: Each split by time is tested on a window that begins this share of the rows before the last one's.
 _STEP = 0.05
 #: Share of the rows that lie before the earliest window, at least.
-_LEAST_BEFORE = 0.2
+_MIN_BEFORE = 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,7 +175,7 @@ def _by_time(dataset: Dataset, n_splits: int, _: int, validation_share: float) -
     assert dataset.time is not None
     time = dataset.time.to_numpy()
     splits: list[Split] = []
-    for j in range(round((1 - TEST_SHARE - _LEAST_BEFORE) / _STEP) + 1):
+    for j in range(round((1 - TEST_SHARE - _MIN_BEFORE) / _STEP) + 1):
         split = _window(time, 1 - TEST_SHARE - j * _STEP, validation_share)
         # Rows of one time are never parted, so that windows on few times may be the same.
         if split is not None and not any(np.array_equal(split.test, each.test) for each in splits):
@@ -249,7 +249,7 @@ SPLITS: Mapping[str, SplitKind] = by_id(
 
 #: Share of the rows, from how many rows on by default, and never more than so many: a test on these leaves
 #: little in doubt, and training has better uses for the others.
-SHARE, FROM_ROWS, MOST_ROWS = 0.2, 5_000, 10_000
+SHARE, FROM_ROWS, MAX_ROWS = 0.2, 5_000, 10_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -304,7 +304,7 @@ class SetAside:
 
 
 def default_share(n_rows: int) -> float:
-    """Return the default holdout share for so many rows: 0 for small tables."""
+    """Return the default holdout share of a table with this many rows: 0 for small tables."""
     return SHARE if n_rows >= FROM_ROWS else 0.0
 
 
@@ -317,7 +317,7 @@ def draw_set_aside(dataset: Dataset, share: float, *, latest: bool) -> Rows:
     Parameters
     ----------
     share
-        Of the rows, 0 to below 1; at most :data:`MOST_ROWS` rows, whatever the share.
+        Of the rows, 0 to below 1; at most :data:`MAX_ROWS` rows, whatever the share.
     latest
         Whether the latest rows are set aside, for splits by time: what is asked there is whether a model of
         the past holds later, and models trained on other rows of the last years would know them already. Rows
@@ -332,7 +332,7 @@ def draw_set_aside(dataset: Dataset, share: float, *, latest: bool) -> Rows:
     n = dataset.n_rows
     if share == 0:
         return np.empty(0, dtype=np.int64)
-    wanted = min(round(share * n), MOST_ROWS)
+    wanted = min(round(share * n), MAX_ROWS)
     rng = rng_of(Stream.CONFIRMATION_ROWS, 0)
     if latest:
         assert dataset.time is not None
@@ -347,10 +347,10 @@ def draw_set_aside(dataset: Dataset, share: float, *, latest: bool) -> Rows:
         rows = np.flatnonzero(np.isin(codes, order[within]))
     else:
         rows = np.sort(rng.permutation(n)[:wanted])
-    if len(rows) < FEWEST_ROWS or n - len(rows) < FEWEST_ROWS:
+    if len(rows) < MIN_ROWS or n - len(rows) < MIN_ROWS:
         raise OptionError.of(
             f"{len(rows):,} of {n:,} rows would be set aside to confirm a choice",
-            f"Choose a share that leaves at least {FEWEST_ROWS} rows on either side, or 0 for none.",
+            f"Choose a share that leaves at least {MIN_ROWS} rows on either side, or 0 for none.",
             column="confirmation_share",
         )
     return rows.astype(np.int64)

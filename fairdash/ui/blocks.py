@@ -6,15 +6,16 @@ The stage receives data, draws frames in the browser, and sends one event back o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
-from fairdash.figures.blocks import Block, Picture, Table
+from fairdash.figures.blocks import MAX_ROWS, Block, Chart, Picture, Table, Text
 from fairdash.figures.stage import stage_script, stage_style
 from fairdash.ui.files import download
-from fairdash.ui.frame import ENLARGED, chart, picture_format, presented
+from fairdash.ui.frame import ENLARGED, chart, picture_format, presented, theme
 from fairdash.ui.keys import Keys, name_in
 from fairdash.ui.text import safe
 from fairdash.utils.text import unbroken, visible
@@ -29,13 +30,17 @@ def show_blocks(blocks: Iterable[Block], keys: Keys) -> None:
         Of the file that shows them: each picture and download has a key there by its name.
     """
     for block in blocks:
-        if isinstance(block, str):
+        if isinstance(block, Chart):
+            show_blocks(filter(None, [block.drawn(theme())]), keys)
+        elif isinstance(block, Text) and block.part == "small":
+            st.caption(unbroken(safe(block)))
+        elif isinstance(block, str):
             st.markdown(unbroken(safe(block)))
         elif isinstance(block, list):
-            st.markdown("\n".join(f"- {safe(each)}" for each in block))
+            st.markdown(unbroken("\n".join(f"- {safe(each)}" for each in block)))
         elif isinstance(block, dict):
             for name, text in block.items():
-                st.markdown(f"**{safe(name)}** · {safe(text)}")
+                st.markdown(unbroken(f"**{safe(name)}** · {safe(text)}"))
         elif isinstance(block, Picture):
             chart(block.figure, key=keys(block.id), alt=block.alt)
         else:
@@ -46,22 +51,25 @@ def show_table(table: Table, keys: Keys) -> None:
     """Show a table below its title, with its note."""
     if not table.file:
         st.markdown(f"**{safe(table.title)}**")
-    share = st.column_config.NumberColumn(format="percent", help="Of the mean price.")
     # A grid takes no two columns of one name, and shows headers as they are.
-    frame = table.frame.loc[:, ~table.frame.columns.duplicated()]
-    st.dataframe(
-        frame.rename(columns=lambda name: visible(str(name), keep="")),
-        hide_index=True,
-        alt=table.title.capitalize(),
-        column_config=dict.fromkeys(table.shares, share),
-    )
+    kept, names = ~table.frame.columns.duplicated(), [visible(name, keep="") for name in table.columns]
+    shown: Any
+    if table.file and len(table.frame) <= MAX_ROWS:
+        shown = pd.DataFrame(table.rows, columns=names).loc[:, kept]
+    else:
+        # It can be sorted by its numbers, which takes Streamlit ten times as long as texts.
+        write: dict[Any, Any] = {
+            name: partial(table.written, str(own)) for name, own in zip(names, table.frame, strict=True)
+        }
+        shown = table.frame.set_axis(names, axis=1).loc[:, kept].reset_index(drop=True).style.format(write)
+    st.dataframe(shown, hide_index=True, alt=table.title.capitalize())
     if table.note:
         st.caption(safe(table.note))
     if table.file:
         download(
             table.frame,
             label=f"{table.title.capitalize()} (CSV)",
-            name=f"audit-{table.file.removesuffix('.csv')}",
+            name=table.name,
             key=keys("csv", table.file),
         )
 

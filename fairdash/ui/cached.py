@@ -34,6 +34,7 @@ from fairdash.dependence.grouping import as_groups
 from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS
 from fairdash.errors import Problem
 from fairdash.evaluation import DEFAULT_MEASURE, cap_cost
+from fairdash.evaluation.crossing import TOGETHER
 from fairdash.evaluation.result import SweepResult
 from fairdash.reports import fronts
 from fairdash.reports.comparison import Comparison
@@ -196,7 +197,7 @@ def _cap_cost(
         objective=comparison.objective,
         loss=comparison.plan.settings.loss_function,
         measure=comparison.measure,
-        sensitive=comparison.result.views[comparison.sensitive],
+        sensitive="" if comparison.sensitive == TOGETHER else comparison.sensitive,
         random_state=comparison.plan.random_state,
     )
 

@@ -96,14 +96,14 @@ def _is_nobody(scope: Scope) -> str | None:
 
 
 def _is_off(path: str) -> str | None:
-    """Reason to refuse an address that would answer anyone, signed in or not."""
+    """Return the reason to refuse an address that would serve anyone, signed in or not."""
     if path.rstrip("/").endswith(_METRICS) and not os.environ.get(METRICS):
         return f"Metrics are off. Set {METRICS}=1 in the server's environment to switch them on."
     return None
 
 
 def _split(address: str) -> tuple[str, int] | None:
-    """Name and port of an address that consists of them alone; None of any other text."""
+    """Return the host and port of an address that has nothing else; None for any other text."""
     try:
         parts = urlsplit(address)
         port = parts.port

@@ -91,7 +91,7 @@ class Keys:
             raise ValueError(f"Two files want the keys of {self.prefix}: {_TAKEN[self.prefix]} and {path}")
 
     def __call__(self, name: str, *parts: object) -> str:
-        """Return the key of the file's widget `name`, once for each different `parts`."""
+        """Return the key of the file's widget `name`; each combination of `parts` has a key of its own."""
         # As JSON: ("a", "b c") and ("a b", "c") stay apart.
         return " ".join(
             [self.prefix, name, *(json.dumps(part, ensure_ascii=False, default=str) for part in parts)]

@@ -202,7 +202,7 @@ def _play(
     lab: Lab,
     columns: Sequence[DeltaGenerator] = (),
 ) -> None:
-    """A scene that plays: its pictures, which know of the guess, and beside them guess and sentence."""
+    """Show a scene that plays: pictures that show the guess, with the guess and a sentence beside them."""
     left, right = columns or st.columns([3, 1])
     with right:
         if answered := guessed(scene):

@@ -210,12 +210,12 @@ def _write(name: str, key: str) -> None:
 
 #: Points to begin with: a curve that rises, falls and rises.
 _POINTS = ((-10.0, 0.0), (-5.0, 6.0), (0.0, -4.0), (5.0, 6.0), (10.0, 0.0))
-_MOST_POINTS = 40
+_MAX_POINTS = 40
 
 
 def points_from_address() -> tuple[tuple[float, float], ...]:
     """Return the points in the address, as ``points=-10:0,-5:6``; the default ones if there are none."""
-    pairs = [pair.split(":") for pair in st.query_params.get(Address.POINTS, "").split(",")[:_MOST_POINTS]]
+    pairs = [pair.split(":") for pair in st.query_params.get(Address.POINTS, "").split(",")[:_MAX_POINTS]]
     try:
         points = tuple((float(u), float(f)) for u, f in pairs)
     except ValueError:

@@ -26,9 +26,9 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 #: A class of fewer rows is taken together with others: no figure of so few people is shown or trusted.
-FEWEST_ROWS = 20
+MIN_ROWS = 20
 #: With more classes every figure is a table that nobody reads, and most have too few rows.
-MOST_CLASSES = 25
+MAX_CLASSES = 25
 #: What rare classes are called together.
 OTHERS = "all others"
 
@@ -79,12 +79,12 @@ class Classes(NamedTuple):
             return []
         return [
             f"“{name}”: {few(self.merged)} are merged into “{self.names[-1]}” "
-            f"({counted(sum(self.merged.values()), 'row')}): classes with fewer than {FEWEST_ROWS} rows, "
+            f"({counted(sum(self.merged.values()), 'row')}): classes with fewer than {MIN_ROWS} rows, "
             "and the next rarest if these have too few."
         ]
 
 
-def classes_of(values: ArrayLike | pd.Series, *, fewest: int = FEWEST_ROWS) -> Classes:
+def classes_of(values: ArrayLike | pd.Series, *, fewest: int = MIN_ROWS) -> Classes:
     """Return the class of each value.
 
     Parameters
@@ -153,10 +153,10 @@ def holds_text(values: Any) -> bool:
 def why_no_classes(classes: Classes) -> str | None:
     """Explain why there are too many classes, or too small ones, to compare; None if they are usable."""
     n_known, n_merged = int((classes.codes >= 0).sum()), sum(classes.merged.values())
-    if len(classes.names) > MOST_CLASSES:
-        return f"it has more than {MOST_CLASSES} classes of {FEWEST_ROWS} rows and more"
+    if len(classes.names) > MAX_CLASSES:
+        return f"it has more than {MAX_CLASSES} classes of {MIN_ROWS} rows and more"
     if 2 * n_merged > n_known:
-        return f"most of its rows are in classes of fewer than {FEWEST_ROWS} rows"
+        return f"most of its rows are in classes of fewer than {MIN_ROWS} rows"
     return None
 
 

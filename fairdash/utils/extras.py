@@ -30,6 +30,7 @@ EXTRA_OF: Mapping[str, str] = MappingProxyType(
         "plotly": "plot",
         "matplotlib": "report",
         "yaml": "report",
+        "weasyprint": "report",
         "dbos": "jobs",
         "sqlalchemy": "jobs",
         "streamlit": "app",

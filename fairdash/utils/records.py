@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Record = TypeVar("Record")
 
 #: Whole numbers beyond this are none that fairdash has written; arrays can't hold them either.
-LARGEST_WHOLE = 2**63 - 1
+MAX_WHOLE = 2**63 - 1
 
 
 def to_plain(record: object, *, own_way: bool = True) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def _any_of_several(value: object, kind: Any) -> object:
 
 def _exactly(value: object, kind: type) -> object:
     """Refuse what is of another type: cattrs would make a text of a number, and a number of a text."""
-    if type(value) is not kind or (type(value) is int and abs(value) > LARGEST_WHOLE):
+    if type(value) is not kind or (type(value) is int and abs(value) > MAX_WHOLE):
         raise TypeError(f"not a {kind.__name__}")
     return value
 

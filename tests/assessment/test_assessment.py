@@ -74,7 +74,7 @@ def test_weights_count_in_errors_and_dependence():
 
 def test_large_parts_are_measured_on_a_sample(monkeypatch):
     dataset, splits, members, predictions, plain = _assessed()
-    monkeypatch.setattr("fairdash.evaluation.assess.MOST_ROWS", 30)
+    monkeypatch.setattr("fairdash.evaluation.assess.MAX_ROWS", 30)
     sampled = _frame(dataset, predictions, members, splits)
     pd.testing.assert_frame_equal(sampled[["n", "mse"]], plain[["n", "mse"]])
     assert not np.allclose(sampled["hgr_kde"], plain["hgr_kde"], atol=1e-3)

@@ -197,7 +197,7 @@ def test_the_verdict_of_a_split_is_that_of_its_table():
 def test_tables_of_many_rows_have_signs_instead_of_shuffles(monkeypatch):
     data, predictions, members, splits = several((0.0, 0.4), n=600)
     shuffled = frame_of(data, predictions, members, splits, n_permutations=19)
-    monkeypatch.setattr("fairdash.evaluation.assess.MOST_PERMUTED_ROWS", 500)
+    monkeypatch.setattr("fairdash.evaluation.assess.MAX_PERMUTED_ROWS", 500)
     signed = frame_of(data, predictions, members, splits, n_permutations=19)
     for frame in (shuffled, signed):
         found = frame.query("part == 'test'").groupby("lam")["verdict[s]_p"].first()

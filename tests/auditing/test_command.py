@@ -38,7 +38,7 @@ def test_the_exit_status_is_the_verdict(slope, noise, rows, status, verdict, tab
     command = ["audit", str(table), *COLUMNS, "--max-gap", "5%", "--question", "1", "--json"]
     assert main([*command, "--out", str(tmp_path / "out.zip")]) == status
     said = json.loads(capsys.readouterr().out)
-    assert said["verdict"] == said["verdicts"][0]["verdict"] == verdict
+    assert said["verdict"] == said["figures"][0]["verdict"] == verdict
     assert (tmp_path / "out.zip").stat().st_size > 0
 
 

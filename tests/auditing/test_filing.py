@@ -67,7 +67,7 @@ def test_every_heading_is_there_in_print_filled_or_marked(template, browser, tmp
         for blank in each.blanks:
             assert (squeezed(FIELDS[blank]) in below) == (blank != first)
         # Without what is the same in every filing something is left: what the audit has filled in.
-        same = [f"{each.title}{each.asks}", *(f"Yours to write{FIELDS[blank]}" for blank in each.blanks)]
+        same = [f"{each.title}{each.asks}", *(f"Yours to write: {FIELDS[blank]}" for blank in each.blanks)]
         for part in map(squeezed, same):
             below = below.replace(part, "")
         assert len(below) > 10 or not each.shows

@@ -171,7 +171,7 @@ def test_the_order_of_rows_makes_no_difference():
 
 
 def test_both_questions_are_answered_with_tables_and_fits(monkeypatch):
-    monkeypatch.setattr("fairdash.training.settings._MOST_EPOCHS", 60)
+    monkeypatch.setattr("fairdash.training.settings._MAX_EPOCHS", 60)
     plan = AuditPlan(columns=columns_of("p", "s", exposure="w", outcome="y"), questions=(6, 8))
     shares = []
     result = carry_out(policies(1000), plan, progress=lambda doing, share: shares.append(share))

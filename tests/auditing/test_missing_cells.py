@@ -101,7 +101,7 @@ def test_of_many_rows_a_sample_of_whole_policies_is_audited_and_said(monkeypatch
     options = {"price": "premium", "sensitive": "age", "questions": [1], "features": []}
     whole = fd.audit(table, **options)
     assert not [note for note in whole.notes if "drawn at random" in note]
-    monkeypatch.setattr(audit, "MOST_ROWS", 1_000)
+    monkeypatch.setattr(audit, "MAX_ROWS", 1_000)
     some = fd.audit(table, **options, groups="policy")
     assert "1,000 of 3,000 rows are audited, drawn at random." in some.notes
     assert some.verdict == whole.verdict == "above"

@@ -61,6 +61,7 @@ def test_the_command_line_takes_a_file(rows, tmp_path, monkeypatch, capsys):
     said = capsys.readouterr().out
     assert "11. What does the model do?" in said
     assert "The customer in row 7 pays" in said
+    assert "in row 7" in Path("evidence-customer.html").read_text("utf-8")
     assert "flips.csv" in zipfile.ZipFile("evidence.zip").namelist()
     # The evidence names the model and its options: the same file gives the same bytes.
     again = json.loads(zipfile.ZipFile("evidence.zip").read("plan.json"))["command"]

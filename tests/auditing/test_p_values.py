@@ -8,7 +8,7 @@ import pytest
 
 import fairdash as fd
 from fairdash.auditing.curve import basis_of, fit_curve
-from fairdash.auditing.filing.report import verdicts_of
+from fairdash.auditing.filing.view import verdicts_of
 from fairdash.auditing.gaps import p_of_flat
 from fairdash.auditing.plan import columns_of
 from fairdash.auditing.table import AuditTable

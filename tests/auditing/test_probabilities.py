@@ -10,11 +10,11 @@ from scipy.optimize import linprog
 import fairdash as fd
 from benchmarks.class_probabilities import NAMES, sample
 from fairdash.auditing.evidence import AuditResult
-from fairdash.auditing.filing.report import blocks_of
+from fairdash.auditing.filing.view import tables_of
 from fairdash.errors import DataError
 from fairdash.evaluation.class_probabilities import by_probability
 from fairdash.evaluation.classes import by_group
-from fairdash.figures.theme import LIGHT
+from fairdash.figures.blocks import document
 
 COLUMNS = [f"p_{name}" for name in NAMES]
 
@@ -69,7 +69,7 @@ def test_an_audit_says_what_holds_and_what_does_not(tmp_path) -> None:
                  "the frequency of each class agrees with its probabilities"):  # fmt: skip
         assert part in result.answers[0].text
     assert set(result.tables["class_probabilities"]["class"]) == set(NAMES)
-    assert list(blocks_of(result.tables, result, theme=LIGHT))
+    assert document("", list(tables_of(result.tables, result)))
     assert AuditResult.load(result.save(tmp_path / "evidence.zip")).to_dict() == result.to_dict()
     shuffled = audited(table().sample(frac=1, random_state=1), known_class="truth")
     columns = result.tables["class_probabilities"].select_dtypes("number")

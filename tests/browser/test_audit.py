@@ -66,7 +66,7 @@ def test_a_table_of_one_s_own_from_the_file_to_the_evidence(
     with zipfile.ZipFile(download.value.path()) as archive:
         archive.extractall(folder)
     names = {each.name for each in folder.iterdir()}
-    assert {"audit.json", "plan.json", "curve.csv", "verdicts.csv"} <= names
+    assert {"audit.json", "plan.json", "curve.csv", "figures.csv"} <= names
     assert "Written down" in (folder / "report.html").read_text(encoding="utf-8")
     opens_offline(folder / "report.html", browser, title="Does “premium” follow “age”?")
     page.reload()

@@ -69,7 +69,7 @@ def test_a_server_that_breaks_off_or_refuses(server: Server, tmp_path: Path) -> 
 def test_a_server_that_sends_without_end(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetch, "LARGEST_ARCHIVE", 1000)
+    monkeypatch.setattr(fetch, "MAX_ARCHIVE", 1000)
     server.body = b"x" * 20_000
     with pytest.raises(DownloadError, match="far more"):
         fetch_test(server, tmp_path)

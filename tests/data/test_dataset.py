@@ -12,7 +12,7 @@ import fairdash as fd
 from fairdash.data import Dataset, Roles
 from fairdash.data import dataset as dataset_module
 from fairdash.data.catalogue import load_dataset
-from fairdash.data.dataset import FEWEST_GROUPS, draw_rows
+from fairdash.data.dataset import MIN_GROUPS, draw_rows
 from fairdash.errors import DataError, Problem
 
 
@@ -172,10 +172,10 @@ def test_rows_of_a_policy_come_together():
 
 
 def test_of_a_few_large_groups_rows_are_drawn():
-    few = np.arange(DATASET.n_rows) % (FEWEST_GROUPS // 4)
+    few = np.arange(DATASET.n_rows) % (MIN_GROUPS // 4)
     rows = draw_rows(replace(DATASET, group=pd.Series(few, name="region")), 800, random_state=0)
     assert len(rows) == 800
-    assert len(np.unique(few[rows])) == FEWEST_GROUPS // 4
+    assert len(np.unique(few[rows])) == MIN_GROUPS // 4
 
 
 def test_the_modules_example_holds():

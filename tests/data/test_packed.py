@@ -89,7 +89,7 @@ def test_a_locked_archive() -> None:
 def test_a_bomb_is_given_up_at_the_limit(pack: object, monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = pack(b"1" * 40_000_000)
     assert len(bomb) < 200_000
-    monkeypatch.setattr(limits, "LARGEST_FILE", 10**6)
+    monkeypatch.setattr(limits, "MAX_FILE", 10**6)
     tracemalloc.start()
     try:
         assert "The file has more than 1 MB when it is unpacked" in str(refused(bomb))
@@ -107,7 +107,7 @@ def test_the_archives_own_word_on_its_size_does_not_count(monkeypatch: pytest.Mo
     # The unpacked size as the archive's list has it.
     place = packed.index(b"PK\x01\x02") + 24
     packed[place : place + 4] = (10).to_bytes(4, "little")
-    monkeypatch.setattr(limits, "LARGEST_FILE", 10**6)
+    monkeypatch.setattr(limits, "MAX_FILE", 10**6)
     assert "a zip archive that is incomplete or damaged" in str(refused(bytes(packed)))
 
 

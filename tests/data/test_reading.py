@@ -198,11 +198,11 @@ def test_other_files_are_refused_by_content(
 def test_limits_hold_before_anything_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "131,072 characters" in str(refused('a,b\n1,"' + "x" * 200_000 + '"\n'))
     monkeypatch.setattr(delimited, "cut", lambda *_, **__: pytest.fail("the cells were cut"))
-    monkeypatch.setattr(limits, "MOST_CELLS", 1000)
+    monkeypatch.setattr(limits, "MAX_CELLS", 1000)
     assert "about 1,002 cells" in str(refused("a,b\n" + "1,2\n" * 500))
-    monkeypatch.setattr(limits, "MOST_COLUMNS", 10)
+    monkeypatch.setattr(limits, "MAX_COLUMNS", 10)
     assert "about 11 columns" in str(refused(",".join("abcdefghijk") + "\n" + ",".join("1" * 11) + "\n"))
-    monkeypatch.setattr(limits, "LARGEST_FILE", 10**6)
+    monkeypatch.setattr(limits, "MAX_FILE", 10**6)
     path = tmp_path / "large.csv"
     path.write_bytes(b"a,b\n" + b"1,2\n" * 500_000)
     for source in (path, path.read_bytes()):

@@ -119,18 +119,18 @@ def test_names_of_a_typed_table_are_numbered_when_the_user_agrees_and_blank_ones
 def test_a_parquet_bomb_is_refused_by_its_footer(monkeypatch: pytest.MonkeyPatch) -> None:
     content = parquet(pa.table({f"c{k}": pa.array(np.zeros(2_000_000)) for k in range(4)}))
     assert len(content) < 100_000
-    monkeypatch.setattr(limits, "MOST_PARQUET_CELLS", 7_999_999)
+    monkeypatch.setattr(limits, "MAX_PARQUET_CELLS", 7_999_999)
     monkeypatch.setattr(pq.ParquetFile, "read", lambda *a, **o: pytest.fail("a column was read"))
     before = pa.total_allocated_bytes()
     assert "8,000,000 cells, more than 7,999,999" in refused(content)
     assert pa.total_allocated_bytes() - before < 1e6
-    monkeypatch.setattr(limits, "MOST_COLUMNS", 3)
+    monkeypatch.setattr(limits, "MAX_COLUMNS", 3)
     assert "4 columns, more than 3" in refused(content)
 
 
 @pytest.mark.bad_input(20)
 def test_a_long_text_in_each_row_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(typed, "MOST_BYTES", 10**7)
+    monkeypatch.setattr(typed, "MAX_BYTES", 10**7)
     content = parquet(pa.table({"text": ["x" * 10_000] * 2_000, "n": range(2_000)}))
     assert len(content) < 100_000
     before = pa.total_allocated_bytes()
@@ -233,19 +233,19 @@ def test_a_stray_cell_in_the_last_corner_is_refused_before_the_cells_are_read(
 
 @pytest.mark.bad_input(20, 21)
 def test_many_cells_long_texts_and_bombs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(excel, "MOST_CHARACTERS", 10**5)
+    monkeypatch.setattr(excel, "MAX_CHARACTERS", 10**5)
     cells = '<row><c t="s"><v>0</v></c></row>' * 200
     text = f'{HEAD}<sst xmlns="{MAIN}"><si><t>{"x" * 1000}</t></si></sst>'
     sheet = f'{HEAD}<worksheet xmlns="{MAIN}"><sheetData>{cells}</sheetData></worksheet>'
     assert "characters, more than 100,000" in refused(
         workbook({"Tab": sheet}, **{"xl/sharedStrings.xml": text})
     )
-    monkeypatch.setattr(excel, "MOST_EXCEL_CELLS", 11)
+    monkeypatch.setattr(excel, "MAX_EXCEL_CELLS", 11)
     rows = [["a", "b"]] + [[1, 2]] * 5
     assert "more than 11" in refused(workbook({"Tab": rows}))
     without_places = re.sub(r' r="[A-Z]*\d+"', "", sheet_xml(rows))
     assert "more than 11" in refused(workbook({"Tab": without_places}))
-    monkeypatch.setattr(excel, "MOST_BYTES", 10**6)
+    monkeypatch.setattr(excel, "MAX_BYTES", 10**6)
     content = workbook({"Tab": ROWS}, **{"xl/theme/theme1.xml": "<x>" + " " * 5_000_000 + "</x>"})
     assert len(content) < 20_000
     assert "more than 1 MB unpacked" in refused(content)

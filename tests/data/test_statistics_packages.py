@@ -33,7 +33,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The parser in this process: files that can't crash it need none of their own, which loads pandas again."""
 
     def child(parser: str, source: Path, target: Path) -> object:
-        bounds = (limits.MOST_COLUMNS, limits.MOST_CELLS, statistics_packages.MOST_CHILD_MEMORY)
+        bounds = (limits.MAX_COLUMNS, limits.MAX_CELLS, statistics_packages.MAX_CHILD_MEMORY)
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
             statistics_child.main(parser, str(source), str(target), *bounds)
@@ -156,14 +156,14 @@ def test_a_header_that_claims_a_thousand_million_rows() -> None:
 @pytest.mark.usefixtures("at_once")
 def test_a_table_beyond_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     content = stata(pd.DataFrame(np.zeros((20, 6))).add_prefix("c"))
-    monkeypatch.setattr(limits, "MOST_CELLS", 100)
+    monkeypatch.setattr(limits, "MAX_CELLS", 100)
     assert "he table has 120 cells, more than 100" in str(refused(content))
-    monkeypatch.setattr(limits, "MOST_COLUMNS", 5)
+    monkeypatch.setattr(limits, "MAX_COLUMNS", 5)
     assert "he table has 6 columns, more than 5" in str(refused(content))
 
 
 def test_memory_is_limited_in_the_process_that_parses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statistics_packages, "MOST_CHILD_MEMORY", 600 * 10**6)
+    monkeypatch.setattr(statistics_packages, "MAX_CHILD_MEMORY", 600 * 10**6)
     content = stata(pd.DataFrame({f"t{k}": ["x" * 500] * 600 for k in range(300)}), version=117)
     assert "GB of memory" in str(refused(content))
 
@@ -174,7 +174,7 @@ def test_a_crash_of_the_parser_is_a_damaged_file(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(statistics_packages, "CHILD", crashing)
     assert "damaged" in str(refused(content_of("sample.sav")))
     crashing.write_text("import time; time.sleep(60)")
-    monkeypatch.setattr(statistics_packages, "MOST_SECONDS", 1)
+    monkeypatch.setattr(statistics_packages, "MAX_SECONDS", 1)
     assert "takes more than" in str(refused(content_of("sample.sav")))
 
 

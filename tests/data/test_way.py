@@ -23,9 +23,9 @@ from fairdash.data.uploads import forget_tables
 
 ROOT = Path(__file__).parents[2]
 #: The way of the library, from an upload's hash on. One file looks for amounts that add up to the target.
-MOST_FILES = 13
+MAX_FILES = 13
 #: Everything that is called on the library's way; one file looks for codes such as 999.
-MOST_CALLED = 28
+MAX_CALLED = 28
 
 
 @dataclass
@@ -89,5 +89,5 @@ def test_from_an_upload_to_a_data_set() -> None:
     source.load()
     with traced(content) as way:
         source.load()
-    assert len(way.carrying) <= MOST_FILES, sorted(way.carrying)
-    assert len(way.called) <= MOST_CALLED, sorted(way.called)
+    assert len(way.carrying) <= MAX_FILES, sorted(way.carrying)
+    assert len(way.called) <= MAX_CALLED, sorted(way.called)

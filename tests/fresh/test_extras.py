@@ -17,7 +17,7 @@ from tests.serving import ROOT
 pytestmark = [pytest.mark.slow, pytest.mark.fresh]
 
 #: Megabytes that the core may take, with all that it needs.
-MOST_OF_CORE = 450
+MAX_OF_CORE = 450
 HEAVY = ("torch", "shap", "pyarrow", "dbos", "plotly", "streamlit", "requests")
 AUDIT = ("audit", "prices.csv", "--price", "price", "--sensitive", "age")
 
@@ -121,7 +121,7 @@ def test_it_is_installed_by_itself_and_works(extra: str, wheel: Path, tmp_path: 
     assert installed.returncode == 0, installed.stderr
     if not extra:
         size = sum(path.stat().st_size for path in environment.rglob("*") if path.is_file()) / 1e6
-        assert size <= MOST_OF_CORE
+        assert size <= MAX_OF_CORE
     if extra in ("", "all"):
         first_audit(environment / "bin", tmp_path)
     rng, n = np.random.default_rng(0), 600

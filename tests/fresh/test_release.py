@@ -2,23 +2,60 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
+import pandas as pd
 import pytest
+import yaml
 
-from docs.making.release import check, install_and_ask
+from docs.making.release import check, main, recipe
 from fairdash import __version__
+from tests.core import core_requirements
 from tests.serving import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.fresh]
 
 
-def test_what_would_be_uploaded_is_built_checked_and_installed(tmp_path: Path) -> None:
-    build = [sys.executable, "-m", "hatchling", "build", "-d", tmp_path]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    assert install_and_ask(check(tmp_path)) == f"fairdash {__version__}"
+def build(place: Path, *, repository: str = "") -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "-d", place]
+    own = os.environ | {"FAIRDASH_REPOSITORY": repository}
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, env=own)
+
+
+def test_what_would_be_uploaded_is_built_checked_installed_and_listed(tmp_path: Path, capsys) -> None:
+    build(tmp_path)
+    main(tmp_path)
+    assert f"fairdash {__version__}: fit for a release" in capsys.readouterr().out
+    listed = pd.read_csv(tmp_path / "licences.csv").set_index("name")
+    assert listed.loc[["numpy", "streamlit"], "core"].tolist() == [True, False]
+    assert (tmp_path / "sbom.cdx.json").is_file()
+    assert (tmp_path / "recipe.yaml").read_text("utf-8").startswith("# Not built")
+
+
+def test_addresses_are_a_setting_of_the_release(tmp_path: Path) -> None:
+    about = []
+    for repository in ("", "https://example.org/f"):
+        place = tmp_path / f"at{len(about)}"
+        build(place, repository=repository)
+        wheel, _ = check(place)
+        with zipfile.ZipFile(wheel) as archive:
+            about.append(archive.read(f"fairdash-{__version__}.dist-info/METADATA").decode())
+    assert "Project-URL" not in about[0]
+    assert "](docs/" not in about[0]
+    assert "Project-URL: Issues, https://example.org/f/issues" in about[1]
+    assert "](https://example.org/f/blob/main/docs/guide.md)" in about[1]
+    assert "](https://example.org/f/raw/main/docs/audit.svg)" in about[1]
+
+
+def test_the_recipe_asks_for_what_the_core_needs(tmp_path: Path) -> None:
+    source = tmp_path / "fairdash.tar.gz"
+    source.write_bytes(b"")
+    run = yaml.safe_load(recipe(source))["requirements"]["run"]
+    assert [each.replace(" ", "") for each in run[1:]] == core_requirements()
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from fairdash.runs.status import DONE, RunStatus
 from fairdash.runs.store import create_run
 from fairdash.storage.bundle import sealed_text
 from fairdash.training.search import GRIDS, SettingsSearch
-from fairdash.training.split_kinds import FROM_ROWS, MOST_ROWS, default_share, draw_set_aside
+from fairdash.training.split_kinds import FROM_ROWS, MAX_ROWS, default_share, draw_set_aside
 from fairdash.training.sweep import Sweep, default_plan, preview_of, train_sweep, trains_for_set_aside
 from fairdash.utils.records import from_plain, to_plain
 from tests.runs.finished import PLAN, SOURCE, finished
@@ -64,7 +64,7 @@ def test_rows_are_set_aside_by_default_from_five_thousand_on():
     few, many = (default_plan(fd.load_dataset("household", n=n)) for n in (500, FROM_ROWS))
     assert many.confirmation_share == 0.2
     assert preview_of(few).confirmation_share == few.confirmation_share == 0
-    assert len(draw(n=60_000)) == MOST_ROWS
+    assert len(draw(n=60_000)) == MAX_ROWS
 
 
 def test_they_follow_from_the_data_alone_and_no_split_has_them():

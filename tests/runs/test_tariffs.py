@@ -58,7 +58,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         home = tmp_path_factory.mktemp("tariffs")
         patch.setenv("FAIRDASH_HOME", str(home))
         patch.setattr("fairdash.evaluation.execute_sweep._has_references", lambda _: False)
-        patch.setattr("fairdash.training.baselines.MOST_TREES", 3)
+        patch.setattr("fairdash.training.baselines.MAX_TREES", 3)
         run = create_run(source(), PLAN)
         asked = {"run": run.id, "method": FAIR_TARIFF, "lam": 3.0, "figures": {"mse": 1.0}}
         for job in (run, create_model(run.spec.source, PLAN, **asked)):

@@ -85,7 +85,7 @@ def test_the_way_of_lam_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launch, "enqueue", lambda job: None)
     # Not the length of the way, but how often it is gone.
     monkeypatch.setattr("fairdash.evaluation.execute_sweep.N_PERMUTATIONS", 39)
-    monkeypatch.setattr("fairdash.training.baselines.MOST_TREES", 2)
+    monkeypatch.setattr("fairdash.training.baselines.MAX_TREES", 2)
     assert stack.train_stack, "torch is loaded before anything is traced"
     way, quick = Way(), {"settings": QUICK, "lams": (1.0,), "n_splits": 1, "tune": True}
     with traced(way.watch):

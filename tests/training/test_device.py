@@ -13,7 +13,7 @@ from torch.utils._pytree import tree_leaves
 
 import fairdash as fd
 from fairdash.training.defaults import LAMS
-from fairdash.training.device import LEAST_SECONDS_FOR_GPU, SHARE_OF_GPU, Device, StackMemory, resolve_device
+from fairdash.training.device import MIN_SECONDS_FOR_GPU, SHARE_OF_GPU, Device, StackMemory, resolve_device
 from fairdash.training.methods import METHODS
 from fairdash.training.models import StackTrainer
 from fairdash.training.objectives import OBJECTIVES
@@ -78,7 +78,7 @@ def test_a_stack_is_cut_to_what_a_gpu_has_left(monkeypatch: pytest.MonkeyPatch) 
 
 def test_auto_leaves_a_gpu_alone_where_the_training_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    small, large = (resolve_device("auto", seconds=factor * LEAST_SECONDS_FOR_GPU) for factor in (0.9, 1.0))
+    small, large = (resolve_device("auto", seconds=factor * MIN_SECONDS_FOR_GPU) for factor in (0.9, 1.0))
     assert (small.name, large.name, large.note) == ("cpu", "cuda", "")
     assert "4.5 s" in small.note
     assert "the GPU (CUDA)" in small.note

@@ -95,7 +95,7 @@ def test_it_is_what_a_loop_over_the_raw_cells_gives(monkeypatch, loss):
 
 def test_other_models_change_nothing_and_another_seed_does(found, monkeypatch):
     # Alone in its stack, and with no other split; float32 sums in another order.
-    monkeypatch.setattr(device, "MOST_MODELS_PER_STACK", 1)
+    monkeypatch.setattr(device, "MAX_MODELS_PER_STACK", 1)
     alone = train_sweep(table(), replace(PLAN, methods=("hgr_spline",), lams=(1.0,)), importance=True)
     there = found[(found["method"] == "hgr_spline") & (found["lam"] == 1.0)].reset_index(drop=True)
     pd.testing.assert_frame_equal(alone.importance, there, rtol=1e-3, atol=1e-5)
@@ -109,7 +109,7 @@ def test_test_rows_alone_are_drawn_and_of_many_some():
     splits = random_splits(15_000, n_splits=2, random_state=0)
     draws = PermutationPlan.of(splits, random_state=4)
     for split, rows in zip(splits, draws.rows, strict=True):
-        assert len(np.unique(rows)) == importance.MOST_ROWS == len(rows)
+        assert len(np.unique(rows)) == importance.MAX_ROWS == len(rows)
         assert np.isin(rows, split.test).all()
     few = PermutationPlan.of(random_splits(100, n_splits=1, random_state=0), random_state=4)
     assert len(few.rows[0]) == 20

@@ -152,7 +152,7 @@ def test_a_tariff_of_a_large_table_sees_some_of_its_rows(monkeypatch):
     (split,) = replace(default_plan(dataset, device="cpu"), n_splits=1).splits(dataset)
     given = {"lams": [0.0, 0.3], "options": FitOptions(loss=LOSSES["squared_error"])}
     whole = many.fit_tariffs(dataset, (split,), **given).predictions
-    monkeypatch.setattr(many, "MOST_FITTED_ROWS", 500)
+    monkeypatch.setattr(many, "MAX_FITTED_ROWS", 500)
     some, again = (many.fit_tariffs(dataset, (split,), **given).predictions for _ in range(2))
     assert np.array_equal(some, again)
     assert not np.array_equal(some, whole)

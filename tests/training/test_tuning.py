@@ -55,7 +55,7 @@ def test_each_split_has_the_decay_that_predicts_its_own_validation_rows_best():
 
 @pytest.mark.parametrize("validation_share", [0.0, 0.2])
 def test_test_rows_take_no_part_in_tuning_nor_in_the_baselines(validation_share, monkeypatch):
-    monkeypatch.setattr("fairdash.training.baselines.MOST_TREES", 5)
+    monkeypatch.setattr("fairdash.training.baselines.MAX_TREES", 5)
     dataset = claims(400)
     splits = random_splits(400, n_splits=1, random_state=0, validation_share=validation_share)
     other = dataset.target.copy()

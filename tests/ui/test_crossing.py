@@ -11,7 +11,7 @@ import pytest
 from fairdash.data.roles import Roles
 from fairdash.data.source import UploadSource
 from fairdash.data.uploads import keep_upload
-from fairdash.evaluation.crossing import TOGETHER
+from fairdash.evaluation.crossing import TOGETHER, views_of
 from fairdash.reports.comparison import parse_comparison
 from fairdash.runs import worker
 from fairdash.runs.store import Run, RunSpec
@@ -40,7 +40,7 @@ def run():
 def test_dependence_on_each_on_the_crossing_and_on_all_together_and_the_chosen_one_opens_the_slider(run):
     result = run.read_result()
     views = ["age", "sex", "age × sex", TOGETHER]
-    assert list(result.views) == views
+    assert list(views_of(result.sensitive, result.frames[result.objective])) == views
     seen = {each: parse_comparison(run, sensitive=each) for each in views}
     of = {each: one.mean("hgr_spline", one.a) for each, one in seen.items()}
     # The spread of the price follows the age, its mean only the crossing.

@@ -316,9 +316,9 @@ def test_files_beyond_the_limits_are_refused(monkeypatch: pytest.MonkeyPatch) ->
     uploads.forget_tables()
     sheet = workbook({"Tab": [list(policies()), *policies().to_numpy().tolist()]})
     for limit, most, content, name, told in (
-        ("limits.MOST_CELLS", 300, SOUND, "policies.csv", "more than 300"),
-        ("limits.LARGEST_FILE", 3000, gzip.compress(SOUND * 9), "policies.csv.gz", "when it is unpacked"),
-        ("excel.MOST_EXCEL_CELLS", 100, sheet, "policies.xlsx", "more than 100"),
+        ("limits.MAX_CELLS", 300, SOUND, "policies.csv", "more than 300"),
+        ("limits.MAX_FILE", 3000, gzip.compress(SOUND * 9), "policies.csv.gz", "when it is unpacked"),
+        ("excel.MAX_EXCEL_CELLS", 100, sheet, "policies.xlsx", "more than 100"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(f"fairdash.data.readers.{limit}", most)

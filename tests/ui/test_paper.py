@@ -6,6 +6,7 @@ import pytest
 
 from fairdash.reports.paper import FAIRNESS, OBJECTIVES, committed, read_result, row_of
 from fairdash.reports.paper.judging import count, summary
+from tests.serving import ROOT
 from tests.ui.conftest import calm, charts, open_page, words
 
 
@@ -17,8 +18,14 @@ def open_part(part):
 
 def test_the_answer_is_counted_from_the_committed_cells():
     found = count(read_result("table1_crime"), "crime")
-    said = words(open_page("paper"))
-    assert f"{found.reached} of {found.total} fairness values" in said
+    at = open_page("paper")
+    said = words(at)
+    assert f"at its error** ({found.reached} of {found.total}, scored as in the paper)" in said
+    # The first sentences have no count, and the page of the documentation begins with them.
+    first = at.markdown[0].value.replace("**", "")
+    assert "Crime we reach" in first
+    assert not set("0123456789") & set(first)
+    assert first in " ".join((ROOT / "docs" / "paper.md").read_text("utf-8").split())
     assert found.total == len(FAIRNESS) * len(OBJECTIVES)
     # The same, counted by hand.
     table = summary(read_result("table1_crime")).set_index(["method", "objective"])

@@ -38,7 +38,7 @@ NUMBER = 11
 TITLE = "What does the model do?"
 MODEL_PRICE = "model price"
 #: Rows that are priced again for each value of each column, at most; and rows that count as the same s.
-MOST_ROWS, END = 2_000, 0.1
+MAX_ROWS, END = 2_000, 0.1
 #: Levels of a number's quantiles that stand for its values.
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -205,7 +205,7 @@ def ask_model(
             "fairdash can't audit a model along probabilities of classes", hint, column="model"
         )
     whole = frame[frame[name].notna()]
-    drawn = rng_of(Stream.AUDIT_ROWS, result.plan.random_state).permutation(len(whole))[:MOST_ROWS]
+    drawn = rng_of(Stream.AUDIT_ROWS, result.plan.random_state).permutation(len(whole))[:MAX_ROWS]
     rows = whole.iloc[np.sort(drawn)]
     ends = _ends(whole, name, price)
     base = model(rows)

@@ -1,7 +1,7 @@
 """Models of price or cost for an audit: boosted trees, evaluated on held-out rows, and networks, which check
 that results do not depend on the kind of model.
 
-Models are fitted on at most :data:`MOST_ROWS` rows of randomly drawn units; folds use the same draw, so the
+Models are fitted on at most :data:`MAX_ROWS` rows of randomly drawn units; folds use the same draw, so the
 rows of one policy are in one fold.
 
 Five premiums are derived from a policy's expected cost, μ(x, s) = E[Y|x, s]. Best estimate: μ(x, s). Unaware:
@@ -61,7 +61,7 @@ N_NODES = 30
 #: The kernel of :func:`corrective_of` is narrower than the rule's for a smooth curve by this factor.
 _NEARER = 0.25
 #: Rows that models are learned and judged on, at most, and folds.
-MOST_ROWS = 30_000
+MAX_ROWS = 30_000
 N_FOLDS = 3
 
 
@@ -145,7 +145,7 @@ NO_NETWORKS = (
     f'Install it: pip install "fairdash[{EXTRA_OF[OF_NETWORKS]}]".'
 )
 #: Mini-batches of a network: steps cost about the same whatever their rows.
-_FEWEST_ROWS_A_STEP, _STEPS_AN_EPOCH = 256, 40
+_MIN_ROWS_A_STEP, _STEPS_AN_EPOCH = 256, 40
 
 
 def out_of_fold(
@@ -175,7 +175,7 @@ def networks_out_of_fold(
 
     folds = folds_of(table)
     n_learned = min(int((~fold).sum()) for fold in folds)
-    batch = max(_FEWEST_ROWS_A_STEP, n_learned // _STEPS_AN_EPOCH)
+    batch = max(_MIN_ROWS_A_STEP, n_learned // _STEPS_AN_EPOCH)
     budget: dict[str, Any] = budget_of(n_learned, batch_size=batch)
     settings = TrainingSettings(loss=loss, **budget)
     seed = seed_of(Stream.AUDIT_MODELS, 0 if random_state is None else random_state)
@@ -329,7 +329,7 @@ def learn_costs(
 
     Learned is the user's own expected cost, or else the outcome; its mean is above 0.
     """
-    part = table.sampled(MOST_ROWS)
+    part = table.sampled(MAX_ROWS)
     learned = part.outcome if part.expected_cost is None else part.expected_cost
     assert learned is not None
     cost = at_level_of_price(learned, part)

@@ -39,6 +39,7 @@ from fairdash.auditing.plan import CRITERIA
 from fairdash.auditing.questions.decomposition import HIGH_POINT, LESS_PENALTY, LOW_POINT
 from fairdash.auditing.questions.money import above_base, along_s, other_columns, segments
 from fairdash.auditing.questions.sufficiency import bias_surface
+from fairdash.auditing.result import SHARE
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.classical import Z
 from fairdash.dependence.ranks import quantiles
@@ -213,8 +214,10 @@ def side_by_side(first: Answered, other: Answered) -> pd.DataFrame:
     number is not one that is compared.
     """
     numbers = [
-        pd.concat([_gaps(each), each.measures[["question", "measure", "value"]]]) for each in (first, other)
+        pd.DataFrame([*_gaps(each), *(row for row in each.measures if row["unit"] == SHARE)])
+        for each in (first, other)
     ]
+    numbers = [each[["question", "measure", "value"]] for each in numbers]
     made = numbers[0].merge(numbers[1], on=["question", "measure"], suffixes=("", "_other"), sort=False)
     made = made.rename(columns={"value": "price", "value_other": "candidate"})
     made["difference"] = made["candidate"] - made["price"]
@@ -224,13 +227,11 @@ def side_by_side(first: Answered, other: Answered) -> pd.DataFrame:
     return made.sort_values("question", kind="stable").reset_index(drop=True)
 
 
-def _gaps(of: Answered) -> pd.DataFrame:
+def _gaps(of: Answered) -> Iterator[dict[str, object]]:
     """Measurements to compare with the threshold, by criterion."""
-    rows = [
-        {"question": CRITERIA[name].question, "measure": name, "value": each.found.value / each.mean_price}
-        for name, each in of.criteria.items()
-    ]
-    return pd.DataFrame(rows)
+    for name, each in of.criteria.items():
+        value = each.found.value / each.mean_price
+        yield {"question": CRITERIA[name].question, "measure": name, "value": value}
 
 
 def _of_curves(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:

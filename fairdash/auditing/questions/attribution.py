@@ -20,7 +20,7 @@ from fairdash.auditing.curve import basis_of, fit_curve, predicted_out_of_fold
 from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.gaps import Estimate, typical_gap, within
 from fairdash.auditing.models.premiums import (
-    MOST_ROWS,
+    MAX_ROWS,
     NO_NETWORKS,
     OF_A_PRICE,
     OF_NETWORKS,
@@ -46,7 +46,7 @@ from fairdash.utils.text import percent
 Array = NDArray[np.float64]
 
 #: Rows whose Shapley values are taken, at most.
-MOST_EXPLAINED = 2_000
+MAX_EXPLAINED = 2_000
 #: A price uses s itself where s makes the surrogate better by more than this share of the price's variance:
 #: trees are never exact, and s may mend a little of what they miss.
 USES_ITSELF = 0.005
@@ -60,9 +60,9 @@ _NO_SHARES = (
 )
 _NO_FEATURES = "The table has no further informative columns, so the columns behind the link are unknown."
 #: Features that a sentence names.
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 #: A feature that carries less than this of what s explains is not named.
-_LEAST_NAMED = 0.02
+_MIN_NAMED = 0.02
 #: Rows and permutations behind the proxies that stand beside.
 _PROXY_ROWS, _PERMUTATIONS = 2_000, 39
 
@@ -119,7 +119,7 @@ def _parts_in_words(shares: pd.DataFrame, whole: Estimate, uf: Estimate) -> str:
     """Through which features, by the surrogate."""
     if shares.empty:
         return _NO_SHARES
-    named = shares[(shares["ci_low"] > 0) & (shares["share"] >= _LEAST_NAMED * whole.value)].head(_MOST_NAMED)
+    named = shares[(shares["ci_low"] > 0) & (shares["share"] >= _MIN_NAMED * whole.value)].head(_MAX_NAMED)
     if uf.ci_low <= 0 or whole.ci_low <= 0 or named.empty:
         return "No column contributes detectably."
     pairs = zip(named["feature"].tolist(), named["share"].tolist(), strict=True)
@@ -235,7 +235,7 @@ def drivers_of(
     DataFrame
         A row a feature, the largest first: feature, share (UFⱼ; they add up to UF), ci_low, ci_high.
     """
-    part = table.sampled(MOST_ROWS)
+    part = table.sampled(MAX_ROWS)
     without = out_of_fold(part, part.price, OF_A_PRICE, random_state=random_state)
     with_s = out_of_fold(part, part.price, OF_A_PRICE, part.sensitive, random_state=random_state)
     itself = gained(part.price, without, with_s, part)
@@ -252,7 +252,7 @@ def drivers_of(
             for model, told in models.items()
         ]
     )
-    few = part.sampled(MOST_EXPLAINED)
+    few = part.sampled(MAX_EXPLAINED)
     given = (few.features, *((few.sensitive,) if uses else ()))
     if not has("shap"):
         (whole, _) = shares_of_link(fitted.predict(*given)[:, None], few)

@@ -40,7 +40,7 @@ Array = NDArray[np.float64]
 LESS_PENALTY = 0.1
 LOW_POINT, HIGH_POINT = 0.10, 0.90
 #: Rows that one factor is looked at on; several jointly, by trees, on :data:`TREE_ROWS`.
-_MOST_ROWS = 100_000
+_MAX_ROWS = 100_000
 _TREES = 60
 #: Rows of average weight in a leaf of a tree, at least.
 _LEAF = 10
@@ -247,7 +247,7 @@ def left_among_equals(
     DeterminedError
         Rows that are equal in the factors do not differ in s.
     """
-    part = table.sampled(_MOST_ROWS if len(factors) == 1 else TREE_ROWS)
+    part = table.sampled(_MAX_ROWS if len(factors) == 1 else TREE_ROWS)
     if varied := _varied(part, factors):
         given = as_given(part.controls[varied], part.n)
         require_differences(given, np.column_stack(part.s_columns), part.units)

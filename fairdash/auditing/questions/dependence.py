@@ -13,10 +13,10 @@ from fairdash.auditing.gaps import LEVEL, Gap, largest_gap, noise_in_words, of_m
 from fairdash.auditing.questions.decomposition import fixed_decomposition
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.ranks import quantiles
-from fairdash.evaluation.class_probabilities import FEWEST_KNOWN, by_probability, calibration
+from fairdash.evaluation.class_probabilities import MIN_KNOWN, by_probability, calibration
 from fairdash.evaluation.classes import by_group, pairs_of_groups
-from fairdash.evaluation.insurance import FEWEST_SHOWN
-from fairdash.utils.classes import FEWEST_ROWS
+from fairdash.evaluation.insurance import MIN_SHOWN
+from fairdash.utils.classes import MIN_ROWS
 from fairdash.utils.text import counted, few, percent
 
 #: The share of the exposure that pays the top prices.
@@ -86,7 +86,7 @@ def tables_of_classes(table: AuditTable) -> dict[str, pd.DataFrame]:
     median = float(quantiles(table.price[order], table.weight[order], np.array([0.5]))[0])
     each = by_group(table.price, codes, table.classes, table.weight, table.units, cut_off=median)
     pairs = pairs_of_groups(table.price, codes, table.classes, table.weight, table.units)
-    shown = each["class"][each["rows"] >= FEWEST_SHOWN]
+    shown = each["class"][each["rows"] >= MIN_SHOWN]
     return {
         "classes": each,
         "class_pairs": pairs[pairs["class"].isin(shown) & pairs["other"].isin(shown)],
@@ -208,10 +208,10 @@ def along_probabilities(
     p, names = table.probabilities.to_numpy(), tuple(map(str, table.probabilities))
     tables: dict[str, pd.DataFrame] = {}
     n_known, known = int((table.known >= 0).sum()), None
-    if n_known < FEWEST_KNOWN:
+    if n_known < MIN_KNOWN:
         said = (
             f"The class is known in {counted(n_known, 'row')}. Testing whether the probabilities are "
-            f"calibrated takes {FEWEST_KNOWN}. If they are not calibrated, the intervals and the bounds are "
+            f"calibrated takes {MIN_KNOWN}. If they are not calibrated, the intervals and the bounds are "
             "wrong."
         )
     else:
@@ -232,10 +232,10 @@ def along_probabilities(
     every = by_probability(
         table.price, p, names, table.weight, table.units, known=known, random_state=random_state
     )
-    is_large = every["expected_rows"] >= FEWEST_ROWS
+    is_large = every["expected_rows"] >= MIN_ROWS
     tables["class_probabilities"] = shown = every[is_large].reset_index(drop=True)
     small = every["class"][~is_large].tolist()
-    fewer = f"We left out {few(small)}, with fewer than {FEWEST_ROWS} expected rows."
+    fewer = f"We left out {few(small)}, with fewer than {MIN_ROWS} expected rows."
     notes = (fewer,) if small else ()
     if shown.empty:
         return tables, (said,), notes

@@ -22,15 +22,15 @@ from fairdash.auditing.curve import Basis, fit_curve, predicted_out_of_fold
 from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.gaps import Estimate, reach_of_sums
 from fairdash.auditing.table import AuditTable, as_feature
-from fairdash.evaluation.insurance import FEWEST_SHOWN, bands_of
+from fairdash.evaluation.insurance import MIN_SHOWN, bands_of
 from fairdash.utils.text import counted, percent
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 #: Segments that are shown; bands of s and of a number in them; levels of a column, the most frequent ones.
-MOST_SEGMENTS = 20
-_BANDS, _MOST_LEVELS = 5, 30
+MAX_SEGMENTS = 20
+_BANDS, _MAX_LEVELS = 5, 30
 #: Each half's sum has the sign that the other's noise says; without a link both agree more often than sums
 #: that have nothing to do with each other: Var(|a| + |b|) about 0, of independent normal a and b.
 _TWO_HALVES = float(np.sqrt(1 + 2 / np.pi))
@@ -170,7 +170,7 @@ def amounts(
         spread[starts[k] : starts[k + 1]] = ratio**2
     least = spread * np.asarray(of_units.multiply(of_units).sum(axis=0)).ravel()
     error = np.sqrt(np.maximum(variance, least)) / exposure
-    kept = members >= FEWEST_SHOWN
+    kept = members >= MIN_SHOWN
     off = reach_of_sums(own[:, kept], random_state) * error
     for name, times in (("per_head", np.ones(count)), ("total", exposure)):
         frame[name] = frame["per_head"] * times if name == "total" else frame["per_head"]
@@ -263,7 +263,7 @@ def segments(
     frame.insert(0, "s_high", [high[each[2]] for each in named])
     frame.insert(0, "s_low", [low[each[2]] for each in named])
     errors = (frame["per_head"] / (frame["per_head_high"] - frame["per_head"])).abs().fillna(0)
-    order = np.lexsort((-errors, -frame["shown"]))[:MOST_SEGMENTS]
+    order = np.lexsort((-errors, -frame["shown"]))[:MAX_SEGMENTS]
     return frame.iloc[order].drop(columns=["grouping", "code"]).reset_index(drop=True), len(frame)
 
 
@@ -280,8 +280,8 @@ def levels_of(columns: pd.DataFrame, weight: Array) -> Iterator[tuple[str, Index
             labels = [f"{low:,.4g} to {high:,.4g}" if low < high else f"{low:,.4g}" for low, high in ends]
         else:
             counts = column.value_counts()
-            held = counts.index[counts >= FEWEST_SHOWN]
-            often = sorted(held, key=lambda each: (-counts[each], str(each)))[:_MOST_LEVELS]
+            held = counts.index[counts >= MIN_SHOWN]
+            often = sorted(held, key=lambda each: (-counts[each], str(each)))[:_MAX_LEVELS]
             level = pd.Index(often).get_indexer(column) if often else np.full(len(column), -1)
             labels = [f"{each:,.4g}" if is_numeric_dtype(column) else str(each) for each in often]
         if labels and (level >= 0).any():

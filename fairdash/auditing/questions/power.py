@@ -20,14 +20,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.auditing.curve import MOST_LEVELS, Basis, basis_of, fit_curve
+from fairdash.auditing.curve import MAX_LEVELS, Basis, basis_of, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.gaps import Estimate, within
 from fairdash.auditing.plan import CRITERIA, Columns
 from fairdash.auditing.questions.decomposition import HIGH_POINT, LESS_PENALTY, LOW_POINT
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.classical import Z
-from fairdash.evaluation.insurance import FEWEST_SHOWN, bands_of
+from fairdash.evaluation.insurance import MIN_SHOWN, bands_of
 from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import counted, few, percent
 
@@ -40,8 +40,8 @@ _ADDED = np.array([0.25, 0.5, 1.0, 2.0])
 #: Shares of the exposure at or below which the curve is read.
 SHARES = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
 #: Rows, of units drawn by the seed, that it is worked out on; and how often errors are drawn.
-MOST_ROWS = 100_000
-_MOST_DRAWS, _FEWEST_DRAWS, _ROWS_DRAWN = 40, 5, 400_000
+MAX_ROWS = 100_000
+_MAX_DRAWS, _MIN_DRAWS, _ROWS_DRAWN = 40, 5, 400_000
 _NO_ORDER = (
     "The classes of “{name}” have no order. The audit therefore omits percentiles, direction and reliability."
 )
@@ -164,7 +164,7 @@ def without_sensitive(frame: pd.DataFrame, columns: Columns) -> tuple[Estimate, 
         known &= frame[columns.groups].notna().to_numpy()
     price, weight = price[known], weight[known]
     gone = frame[columns.sensitive].isna().to_numpy()[known]
-    if min(gone.sum(), (~gone).sum()) < FEWEST_SHOWN:
+    if min(gone.sum(), (~gone).sum()) < MIN_SHOWN:
         return None
     units = np.arange(len(price))
     if columns.groups is not None:
@@ -199,15 +199,15 @@ def corrected(
     None
         s has but levels, which have no such error.
     """
-    if len(np.unique(table.sensitive)) <= MOST_LEVELS:
+    if len(np.unique(table.sensitive)) <= MAX_LEVELS:
         return None
-    table = table.take(table.deal < MOST_ROWS / table.n)
+    table = table.take(table.deal < MAX_ROWS / table.n)
     basis = basis_of(table)
     lam = fit_curve(table.price, table, basis).lam * LESS_PENALTY
     at, value, influence, edf = _read(table, basis, lam)
     mean = table.mean(table.sensitive)
     spread = float(np.sqrt(table.mean((table.sensitive - mean) ** 2)))
-    draws = int(np.clip(_ROWS_DRAWN // table.n, _FEWEST_DRAWS, _MOST_DRAWS))
+    draws = int(np.clip(_ROWS_DRAWN // table.n, _MIN_DRAWS, _MAX_DRAWS))
     rng = rng_of(Stream.AUDIT_ERRORS, random_state)
     values = np.empty((len(_ADDED), draws, len(SHARES)))
     influences = np.zeros((len(_ADDED), *influence.shape))

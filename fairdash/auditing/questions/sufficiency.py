@@ -36,7 +36,7 @@ from fairdash.auditing.table import FEWEST, AuditTable
 from fairdash.dependence.classical import Z
 from fairdash.dependence.ranks import quantiles
 from fairdash.evaluation.insurance import (
-    FEWEST_SHOWN,
+    MIN_SHOWN,
     N_BANDS,
     bands_of,
     deviances,
@@ -52,11 +52,11 @@ Index = NDArray[np.intp]
 
 _DRAWS = 2000
 #: Bands of the price, and of s within each: at most so many, and so many rows in a cell as the aim.
-_MOST_BANDS, _ROWS_A_CELL = 8, 100
+_MAX_BANDS, _ROWS_A_CELL = 8, 100
 #: Straight lines that b(p) is made of in a band.
 _LINES_A_BAND = 3
 #: Columns with a one-way table, the first ones.
-_MOST_COLUMNS = 20
+_MAX_COLUMNS = 20
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -198,8 +198,8 @@ def _price_bands(table: AuditTable, classes: int = 0) -> tuple[Index, int]:
     """
     bands, fewest = np.sqrt(table.n / _ROWS_A_CELL), 2
     if classes > 2:
-        bands, fewest = min(bands, table.n / (2 * FEWEST_SHOWN * classes)), 1
-    bands = int(np.clip(bands, fewest, _MOST_BANDS))
+        bands, fewest = min(bands, table.n / (2 * MIN_SHOWN * classes)), 1
+    bands = int(np.clip(bands, fewest, _MAX_BANDS))
     return _bands(table.price, table.weight, bands), bands
 
 
@@ -246,7 +246,7 @@ def _surface(
     covariance = (of_units.T @ of_units).toarray()
     covariance = covariance * np.sqrt(np.outer(*[rows / np.maximum(rows - 1, 1)] * 2))
     frame = frame.assign(b=b, standard_error=np.sqrt(np.diag(covariance)))
-    shown = rows >= FEWEST_SHOWN
+    shown = rows >= MIN_SHOWN
     share = frame["share"].to_numpy()[shown]
     found = _of_means(
         b[shown], covariance[np.ix_(shown, shown)], share / share.sum(), delta, random_state=random_state
@@ -332,7 +332,7 @@ def one_way(table: AuditTable) -> pd.DataFrame:
         (actual ÷ expected: Σ w Y over Σ w times the user's expected cost, or else over the price times the
         portfolio's loss ratio), ci_low and ci_high (95 %).
     """
-    columns = other_columns(table).iloc[:, :_MOST_COLUMNS]
+    columns = other_columns(table).iloc[:, :_MAX_COLUMNS]
     parts = [
         _ratios(table, level, _expected(table), level=labels).assign(column=name)
         for name, level, labels in levels_of(columns, table.weight)

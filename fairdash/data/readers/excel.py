@@ -40,11 +40,11 @@ from fairdash.errors import OptionError, Problem, ReadingError
 from fairdash.utils.text import at_lines, counted, few
 
 #: More cells than this take a spreadsheet's readers minutes and gigabytes.
-MOST_EXCEL_CELLS = 5 * 10**6
+MAX_EXCEL_CELLS = 5 * 10**6
 #: Bytes of all parts together, unpacked.
-MOST_BYTES = 600 * 10**6
+MAX_BYTES = 600 * 10**6
 #: Characters of all cells together.
-MOST_CHARACTERS = 500 * 10**6
+MAX_CHARACTERS = 500 * 10**6
 
 _WORKBOOK = "xl/workbook.xml"
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -175,7 +175,7 @@ def _parts(content: bytes) -> dict[str, bytes]:
 
 def _unpacked(archive: zipfile.ZipFile) -> dict[str, bytes]:
     parts: dict[str, bytes] = {}
-    left = MOST_BYTES
+    left = MAX_BYTES
     for member in archive.infolist():
         name = member.filename.lstrip("/")
         if member.is_dir() or not name.lower().endswith((".xml", ".rels")):
@@ -190,7 +190,7 @@ def _unpacked(archive: zipfile.ZipFile) -> dict[str, bytes]:
             parts[name] = packed.read(left + 1)
         left -= len(parts[name])
         if left < 0:
-            raise too_large(f"the workbook has more than {MOST_BYTES // 10**6:,} MB unpacked")
+            raise too_large(f"the workbook has more than {MAX_BYTES // 10**6:,} MB unpacked")
     return parts
 
 
@@ -239,23 +239,23 @@ def _check_cells(cells: bytes, parts: dict[str, bytes]) -> None:
             widest[column] = _column_number(column) if column else 0
         if row:
             rows = max(rows, int(row))
-        if count > MOST_EXCEL_CELLS:
+        if count > MAX_EXCEL_CELLS:
             break
     rows = max(rows, max((int(row) for row in _ROW.findall(cells)), default=0))
     width = max(widest.values(), default=0)
     # Cells that don't say where they are follow one another.
     area = max(rows * width, count)
-    if area > MOST_EXCEL_CELLS:
+    if area > MAX_EXCEL_CELLS:
         raise ReadingError.of(
-            f"the sheet reaches over {area:,} cells, more than {MOST_EXCEL_CELLS:,}",
+            f"the sheet reaches over {area:,} cells, more than {MAX_EXCEL_CELLS:,}",
             "Delete stray cells far from the table, or save the sheet as CSV or Parquet.",
         )
     texts = next((part for name, part in parts.items() if name.lower() == "xl/sharedstrings.xml"), b"")
     lengths = np.array([len(text) for text in _TEXT.findall(texts)] or [0])
     used = np.array([int(place) for place in _TEXT_CELL.findall(cells)], dtype=np.int64)
     total = int(lengths[used[used < len(lengths)]].sum())
-    if total > MOST_CHARACTERS:
-        raise too_large(f"the sheet's texts have {total:,} characters, more than {MOST_CHARACTERS:,}")
+    if total > MAX_CHARACTERS:
+        raise too_large(f"the sheet's texts have {total:,} characters, more than {MAX_CHARACTERS:,}")
 
 
 def _column_number(letters: bytes) -> int:

@@ -6,15 +6,15 @@ from fairdash.errors import ReadingError
 from fairdash.utils.memory import most_memory
 from fairdash.utils.text import megabytes
 
-LARGEST_FILE = 200 * 10**6
+MAX_FILE = 200 * 10**6
 #: A Parquet file on this machine: its columns are read one by one, and only those that are wanted.
-LARGEST_PARQUET = 2_000 * 10**6
-MOST_CELLS = 50 * 10**6
-MOST_PARQUET_CELLS = 100 * 10**6
-MOST_COLUMNS = 10_000
+MAX_PARQUET = 2_000 * 10**6
+MAX_CELLS = 50 * 10**6
+MAX_PARQUET_CELLS = 100 * 10**6
+MAX_COLUMNS = 10_000
 PARQUET_MARK = b"PAR1"
 #: Bytes of memory that the reading of a typed table may take, at least; more on a large machine.
-MOST_MEMORY = 1_500 * 10**6
+MAX_MEMORY = 1_500 * 10**6
 #: Of them a cell takes its own, those of the number that it becomes and those of the table, and a row its
 #: number and its line: at the least, which texts and missing cells exceed.
 _PER_CELL, _PER_ROW = 24, 16
@@ -36,9 +36,9 @@ def check_file(size: int, begins: bytes) -> None:
     Raises
     ------
     ReadingError
-        More than LARGEST_FILE, or more than LARGEST_PARQUET for a Parquet file.
+        More than MAX_FILE, or more than MAX_PARQUET for a Parquet file.
     """
-    largest = LARGEST_PARQUET if begins.startswith(PARQUET_MARK) else LARGEST_FILE
+    largest = MAX_PARQUET if begins.startswith(PARQUET_MARK) else MAX_FILE
     if size > largest:
         raise too_large(f"the file has {megabytes(size, decimals=0)}, more than {largest // 10**6:,}")
 
@@ -51,16 +51,16 @@ def check_shape(rows: int, columns: int, *, about: str = "", most: int | None = 
     about
         Put before the counts where they are an estimate.
     most
-        Most cells; MOST_CELLS by default.
+        Most cells; MAX_CELLS by default.
 
     Raises
     ------
     ReadingError
-        More than MOST_COLUMNS, or too many cells.
+        More than MAX_COLUMNS, or too many cells.
     """
-    most = MOST_CELLS if most is None else most
-    if columns > MOST_COLUMNS:
-        raise too_large(f"the table has {about}{columns:,} columns, more than {MOST_COLUMNS:,}")
+    most = MAX_CELLS if most is None else most
+    if columns > MAX_COLUMNS:
+        raise too_large(f"the table has {about}{columns:,} columns, more than {MAX_COLUMNS:,}")
     if not 0 <= rows * columns <= most:
         raise too_large(f"the table has {about}{rows * columns:,} cells, more than {most:,}")
 
@@ -71,9 +71,9 @@ def check_memory(rows: int, columns: int) -> None:
     Raises
     ------
     ReadingError
-        More than MOST_MEMORY, and than a quarter of what a run may take.
+        More than MAX_MEMORY, and than a quarter of what a run may take.
     """
-    needed, most = rows * (_PER_ROW + _PER_CELL * columns), max(MOST_MEMORY, most_memory() // 4)
+    needed, most = rows * (_PER_ROW + _PER_CELL * columns), max(MAX_MEMORY, most_memory() // 4)
     if needed > most:
         raise too_large(
             f"reading the table takes about {needed / 1e9:,.1f} GB of memory, more than {most / 1e9:,.1f}"

@@ -110,8 +110,8 @@ def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
     def limited(constructor: Any) -> Any:
         # R keeps 1:n as three numbers, from which a few bytes could fill the memory.
         def expand(state: Any) -> Any:
-            if not 0 <= float(state.value[0]) <= limits.MOST_CELLS:
-                raise too_large(f"a column has more than {limits.MOST_CELLS:,} cells")
+            if not 0 <= float(state.value[0]) <= limits.MAX_CELLS:
+                raise too_large(f"a column has more than {limits.MAX_CELLS:,} cells")
             return constructor(state)
 
         return expand

@@ -63,7 +63,7 @@ _FIRST_BYTES = ((limits.PARQUET_MARK, PARQUET),)
 _GZIP, _ZIP, _BZIP2, _XZ = b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ\x00"
 _ZIP_ENTRY = b"PK\x01\x02"
 #: Parts of a gzip file, entries of a zip archive: each takes time or memory, even an empty one.
-MOST_PARTS = 20_000
+MAX_PARTS = 20_000
 _AT_ONCE = 2**16
 #: An xz file says itself how much memory its unpacking takes.
 _XZ_MEMORY = 256 * 2**20
@@ -166,7 +166,7 @@ def read_content(
 ) -> tuple[pd.DataFrame, ReadingReport]:
     """Read the bytes of a file; as :func:`read_table`."""
     check_file(len(content), content[: len(limits.PARQUET_MARK)])
-    content, packed = unpack(content, largest=limits.LARGEST_FILE)
+    content, packed = unpack(content, largest=limits.MAX_FILE)
     if not content.strip():
         raise empty_file()
     if content.startswith(b"ARROW1"):
@@ -209,7 +209,7 @@ def file_contents(content: bytes) -> tuple[str, tuple[str, ...]]:
     ReadingError
         The file can't be unpacked, or is a workbook that can't be read.
     """
-    content, _ = unpack(content, largest=limits.LARGEST_FILE)
+    content, _ = unpack(content, largest=limits.MAX_FILE)
     kind = _kind_of(content)
     if kind == EXCEL:
         return kind, sheet_names(content)
@@ -296,7 +296,7 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
             raise _damaged(what) from error
     elif content.startswith(_ZIP):
         what = "a zip archive"
-        if content.count(_ZIP_ENTRY) > MOST_PARTS:
+        if content.count(_ZIP_ENTRY) > MAX_PARTS:
             raise _too_many(what)
         try:
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -355,7 +355,7 @@ def _gunzip(content: bytes, largest: int) -> bytes:
                 if not block:
                     break
                 parts, begun, unpacker = parts + 1, True, zlib.decompressobj(wbits=31)
-                if parts > MOST_PARTS:
+                if parts > MAX_PARTS:
                     raise _too_many("a gzip file")
             found.append(unpacker.decompress(block, largest + 1 - size))
             size += len(found[-1])
@@ -367,7 +367,7 @@ def _gunzip(content: bytes, largest: int) -> bytes:
 
 def _too_many(what: str) -> ReadingError:
     return ReadingError.of(
-        f"this is {what} of more than {MOST_PARTS:,} parts",
+        f"this is {what} of more than {MAX_PARTS:,} parts",
         "Unpack it and pack the table once more, or open the table itself.",
     )
 

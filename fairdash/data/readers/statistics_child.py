@@ -34,7 +34,7 @@ _EPOCHS = {
     "read_xport": np.datetime64("1960-01-01"),
 }
 #: Seconds that a 64-bit count of microseconds holds on either side of 1970, and more.
-_MOST_SECONDS = 9e12
+_MAX_SECONDS = 9e12
 
 _SAVE_AGAIN = "Save the file again, or export it as CSV."
 
@@ -188,7 +188,7 @@ def _as_dates(values: pd.Series, form: str, parser: str, notes: list[str]) -> pd
         unit = "?"
     per_year = _PERIODS.get(unit)
     size = np.abs(cells[known]).max(initial=0.0) * (365.25 * 86_400 / per_year if per_year else seconds)
-    if unit == "?" or size > _MOST_SECONDS or (per_year and (cells[known] % 1 != 0).any()):
+    if unit == "?" or size > _MAX_SECONDS or (per_year and (cells[known] % 1 != 0).any()):
         notes.append(f"“{values.name}” has the format {form}, which is not read as dates: numbers are kept.")
         return values
     cells = np.where(known, cells, 0.0)

@@ -19,9 +19,9 @@ from fairdash.data.readers.typed import read_parquet
 from fairdash.errors import ReadingError
 
 #: Seconds that a file may take; one of the largest that are read takes a minute.
-MOST_SECONDS = 300
+MAX_SECONDS = 300
 #: The child's memory: that of the table, twice, and of the libraries it loads.
-MOST_CHILD_MEMORY = 3 * limits.MOST_MEMORY + 1_500 * 10**6
+MAX_CHILD_MEMORY = 3 * limits.MAX_MEMORY + 1_500 * 10**6
 
 #: What runs there.
 CHILD = Path(__file__).with_name("statistics_child.py")
@@ -79,7 +79,7 @@ def read_statistics(content: bytes, options: ReadingOptions) -> tuple[pd.DataFra
 
 def _child(parser: str, source: Path, target: Path) -> dict[str, Any]:
     """Report of the process that converts a file; an error if it crashed or took too long."""
-    bounds = (limits.MOST_COLUMNS, limits.MOST_CELLS, MOST_CHILD_MEMORY)
+    bounds = (limits.MAX_COLUMNS, limits.MAX_CELLS, MAX_CHILD_MEMORY)
     try:
         done = subprocess.run(  # noqa: S603 (our own script, no shell)
             # -P: its folder is no place to import from.
@@ -87,12 +87,12 @@ def _child(parser: str, source: Path, target: Path) -> dict[str, Any]:
             capture_output=True,
             # A thread each core would take address space, which is limited.
             env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONUTF8": "1"},
-            timeout=MOST_SECONDS,
+            timeout=MAX_SECONDS,
             check=False,
         )
     except subprocess.TimeoutExpired:
         raise ReadingError.of(
-            f"reading the file takes more than {MOST_SECONDS // 60} minutes",
+            f"reading the file takes more than {MAX_SECONDS // 60} minutes",
             "Take a sample of the rows, or export it as Parquet or CSV.",
         ) from None
     if done.returncode == 0:

@@ -34,7 +34,7 @@ _NOTES = frozenset(
 )
 #: Words that may stand before that of a total.
 _GRAND = frozenset({"grand", "general", "sub"})
-_FEWEST_FOR_NOTE = 3
+_MIN_FOR_NOTE = 3
 
 
 class TableBuilder:
@@ -366,7 +366,7 @@ def _is_total(cells: Sequence[str], above: Sequence[str]) -> bool:
     words = folded(cells[place]).replace(":", " ").replace("-", " ").split()
     while words and words[0] in _GRAND:
         words = words[1:]
-    if not words or words[0] not in TOTALS or len(words) > _FEWEST_FOR_NOTE:
+    if not words or words[0] not in TOTALS or len(words) > _MIN_FOR_NOTE:
         return False
     same = above[place] if place < len(above) else ""
     return not all(cells) or len(cells) < len(above) or not same or bool(LIKE_NUMBER.fullmatch(same))
@@ -375,7 +375,7 @@ def _is_total(cells: Sequence[str], above: Sequence[str]) -> bool:
 def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -> bool:
     """Return whether a row is one text alone, set off by an empty line or by the word that it begins with."""
     filled = [cell for cell in cells if cell]
-    if width < _FEWEST_FOR_NOTE or len(filled) > 1 or LIKE_NUMBER.fullmatch(filled[0]):
+    if width < _MIN_FOR_NOTE or len(filled) > 1 or LIKE_NUMBER.fullmatch(filled[0]):
         return False
     words = folded(filled[0]).replace(":", " ").split()
     if words and (words[0] in _NOTES or words[0].startswith("*")):

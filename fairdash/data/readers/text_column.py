@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from fairdash.data import grammar
-from fairdash.data.grammar import MOST_BANDS, bands_in_order
+from fairdash.data.grammar import MAX_BANDS, bands_in_order
 from fairdash.data.readers.table import FIRST_INEXACT, TableBuilder
 from fairdash.data.readers.texts import Texts, distinct
 from fairdash.errors import Problem
@@ -310,7 +310,7 @@ class TextColumn:
 
     def _add_text(self, notes: list[str]) -> None:
         """Put the column in as it stands, and say why if most of its cells are numbers."""
-        first = np.flatnonzero(~self.is_missing)[: MOST_BANDS + 1]
+        first = np.flatnonzero(~self.is_missing)[: MAX_BANDS + 1]
         if bands_in_order([self._trimmed[int(place)] for place in first]):
             notes = [f"“{self.name}” holds bands, used as ordered categories."]
             self._table.add(self.name, self._as_text(), *notes)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 #: Bytes that the decoded columns may have: 50 million cells of 16 bytes.
-MOST_BYTES = 800 * 10**6
+MAX_BYTES = 800 * 10**6
 #: pandas writes the numbers of the rows under such names.
 _ROW_NUMBERS = "__index_level_"
 
@@ -69,10 +69,10 @@ def _parquet(
     footer, schema = file.metadata, file.schema_arrow
     wanted = [k for k, name in enumerate(schema.names) if columns is None or name in columns]
     schema = pa.schema([schema.field(k) for k in wanted])
-    check_shape(footer.num_rows, len(schema), most=limits.MOST_PARQUET_CELLS)
+    check_shape(footer.num_rows, len(schema), most=limits.MAX_PARQUET_CELLS)
     check_memory(footer.num_rows, len(schema))
     size = _unpacked_size(footer, columns)
-    if size > MOST_BYTES:
+    if size > MAX_BYTES:
         raise too_large(f"the table has {size / 1e6:,.0f} MB when it is unpacked")
     named(schema.names, number=options.number_names)
     plain = _plain(schema)
@@ -209,8 +209,8 @@ def _text(name: str, cells: pa.ChunkedArray, marks: Sequence[str]) -> pd.Series:
     # Codes may be unsigned, as polars writes them, and have no place for -1.
     codes = pc.cast(coded.indices, pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     lengths = np.array([*(len(level or "") for level in levels), 0])
-    if lengths[codes].sum() > MOST_BYTES:
-        raise too_large(f"the texts of column “{name}” have over {MOST_BYTES // 10**6:,} million characters")
+    if lengths[codes].sum() > MAX_BYTES:
+        raise too_large(f"the texts of column “{name}” have over {MAX_BYTES // 10**6:,} million characters")
     texts = np.array([*levels, None], dtype=object)[codes]
     return as_text(pd.Series(texts))
 

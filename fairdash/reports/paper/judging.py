@@ -26,7 +26,7 @@ QUICK = ("hgr_kde", "hgr_rdc", "chi2_kde", "fairquant")
 #: Splits behind one figure of the paper.
 PAPER_SPLITS = 5
 #: With fewer splits of ours their spread is too uncertain to draw from.
-LEAST_SPLITS = 20
+MIN_SPLITS = 20
 #: Share of the means that count as ordinary, in the middle.
 CENTRAL = 0.9
 _DRAWS = 20_000
@@ -255,9 +255,9 @@ def central_range(values: Array, *, random_state: int = 0) -> tuple[float, float
     Returns
     -------
     tuple of float or None
-        None with fewer than :data:`LEAST_SPLITS` values.
+        None with fewer than :data:`MIN_SPLITS` values.
     """
-    if len(values) < LEAST_SPLITS:
+    if len(values) < MIN_SPLITS:
         return None
     rng = np.random.default_rng(random_state)
     means = rng.choice(values, (_DRAWS, PAPER_SPLITS)).mean(axis=1)
@@ -287,7 +287,7 @@ def of_equivalence(result: StudyResult, dataset: str, found: Count) -> str:
     )
     if reached is None:
         return (
-            f"{n_splits} splits can't decide how many are equivalent ({meaning}). At least {LEAST_SPLITS} "
+            f"{n_splits} splits can't decide how many are equivalent ({meaning}). At least {MIN_SPLITS} "
             "are needed."
         )
     return f"Equivalent ({meaning}; {n_splits} splits): {reached} of {found.total}."

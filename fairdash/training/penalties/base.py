@@ -130,7 +130,18 @@ def of_ranks(
 
 def normal_scores(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
     """Return normal quantiles of every column's mid-ranks, (S, N, d), invariant to increasing maps of s."""
+    # A constant column has the mid-rank ½, and so scores 0 everywhere.
+    return of_ranks(s, train, lambda mass: scores(mass)[:, None], weight)
+
+
+def scores(mass: Array) -> Array:
+    """Return normal scores of distinct values with these masses, (m,)."""
     from scipy.special import ndtri
 
-    # A constant column has the mid-rank ½, and so scores 0 everywhere.
-    return of_ranks(s, train, lambda mass: ndtri(np.cumsum(mass) - mass / 2)[:, None], weight)
+    found: Array = ndtri(np.cumsum(mass) - mass / 2)
+    return found
+
+
+def shares_of_rows(u: Tensor, share: Tensor | None) -> Tensor:
+    """Return each row's share of the batch of u (K, batch, 1): the given ones, or equal ones for None."""
+    return torch.full_like(u, 1 / u.shape[1]) if share is None else share

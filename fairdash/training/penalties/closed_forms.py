@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from fairdash.dependence.hgr_nn import shares, standardise
-from fairdash.training.penalties.base import BasePenalty, normal_scores, of_ranks
+from fairdash.training.penalties.base import BasePenalty, normal_scores, of_ranks, shares_of_rows
 from fairdash.training.penalties.rank_functions import RIDGE, scaled_functions, smooth_functions
 
 #: How much of the sensitive features' correlation matrix gives way to the identity, so that columns that
@@ -36,7 +36,7 @@ class PearsonPenalty(BasePenalty):
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Return Ψ of shape (K,), from 0 to 1."""
         share = shares(sample_weight)
-        part = torch.full_like(u, 1 / u.shape[1]) if share is None else share
+        part = shares_of_rows(u, share)
         columns = standardise(v, share).transpose(1, 2)
         among = torch.bmm(columns * part.transpose(1, 2), columns.transpose(1, 2))
         one = torch.eye(v.shape[2], dtype=v.dtype, device=v.device)
@@ -241,8 +241,8 @@ _SQUARINGS, _SQUARINGS_AT_ONCE = 15, 3
 def leading_pair(square: Tensor) -> tuple[Tensor, Tensor]:
     """Return the largest eigenvalue, (K,), and its vector, (K, P, 1), of symmetric matrices (K, P, P) ≥ 0.
 
-    Of a matrix of zeros both are 0 on a GPU. There LAPACK's counterpart reports to the host, so the vector is
-    a column of the matrix's 2¹⁵th power instead.
+    Of a matrix of zeros both are 0 on a GPU. There the eigensolver makes the GPU wait for the CPU, so the
+    vector is a column of the matrix's 2¹⁵th power instead.
     """
     if square.is_cpu:
         values, vectors = torch.linalg.eigh(square)

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from fairdash.dependence.hgr_nn import shares, standardise
 from fairdash.dependence.joint import distances, scaled
-from fairdash.training.penalties.base import BasePenalty
+from fairdash.training.penalties.base import BasePenalty, shares_of_rows
 from fairdash.training.settings import TrainingSettings
 from fairdash.utils.rounding import precision
 
@@ -55,7 +55,7 @@ class JointDistancePenalty(BasePenalty):
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Return Ψ of shape (K,)."""
         share = shares(sample_weight)
-        part = torch.full_like(u, 1 / u.shape[1]) if share is None else share
+        part = shares_of_rows(u, share)
         # Between two neighbouring values of U, |x − y| counts the pairs that lie on either side.
         ordered, order = standardise(u, share).sort(dim=1)
         with torch.no_grad():

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairdash.dependence.hgr_nn import shares, standardise
-from fairdash.training.penalties.base import BasePenalty, normal_scores, of_ranks
+from fairdash.training.penalties.base import BasePenalty, normal_scores, of_ranks, scores, shares_of_rows
 from fairdash.training.settings import TrainingSettings
 
 Array = NDArray[np.float64]
@@ -33,14 +33,6 @@ _NODES = 24
 _TINY = 1e-12
 
 
-def _scores(mass: Array) -> Array:
-    """Normal scores of distinct values with these masses, (m,)."""
-    from scipy.special import ndtri
-
-    scores: Array = ndtri(np.cumsum(mass) - mass / 2)
-    return scores
-
-
 def _frequencies() -> tuple[Array, Array]:
     """Frequencies ω (Q,) and weights: exp(−d² / 2) is the sum of weight · cos(ω d) for |d| up to about 8."""
     nodes, weights = np.polynomial.hermite.hermgauss(_NODES)
@@ -53,7 +45,7 @@ def _powers(mass: Array) -> Array:
 
     Powers that nearly follow from others, as of a binary S or of one that is mostly 0, share the coefficient.
     """
-    powers = _scores(mass)[:, None] ** np.arange(1, _DEGREE + 1)
+    powers = scores(mass)[:, None] ** np.arange(1, _DEGREE + 1)
     powers -= mass @ powers
     found: Array = powers @ np.linalg.pinv(powers.T @ (mass[:, None] * powers), rcond=_LEAST, hermitian=True)
     return found
@@ -62,7 +54,7 @@ def _powers(mass: Array) -> Array:
 def _waves(mass: Array) -> Array:
     """Functions of S whose inner product is a Gaussian kernel, scaled so that its HSIC with itself is 1."""
     omega, weight = _frequencies()
-    angle = _scores(mass)[:, None] * omega
+    angle = scores(mass)[:, None] * omega
     waves = np.sqrt(weight) * np.stack([np.cos(angle), np.sin(angle)])
     functions = np.concatenate(list(waves), axis=1)
     functions -= mass @ functions
@@ -108,7 +100,7 @@ class HSICPenalty(BasePenalty):
 def _means(u: Tensor, v: Tensor, sample_weight: Tensor | None) -> Tensor:
     """Means of the products of standardised U with each column of v, (K, q)."""
     share = shares(sample_weight)
-    part = torch.full_like(u, 1 / u.shape[1]) if share is None else share
+    part = shares_of_rows(u, share)
     return torch.bmm(v.transpose(1, 2), part * standardise(u, share))[:, :, 0]
 
 

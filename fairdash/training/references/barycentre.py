@@ -89,9 +89,9 @@ _OF_CLASSES = 0.1
 #: Ridge of the local slope, as a share of the kernel's mass: decides where all neighbours share one rank.
 _SLOPE_RIDGE = 1e-6
 #: The spread is fitted as a logarithm: deviations below this share of their mean count as that much.
-_SMALLEST_DEVIATION = 1e-3
+_MIN_DEVIATION = 1e-3
 #: Ranks further out share one score: lines are not carried to where no row has weight.
-_SMALLEST_RANK = 1e-4
+_MIN_RANK = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,7 +284,7 @@ def fit_barycentre(
     typical = float(weight @ size)
     spreads = np.full(len(nodes), 1.0)
     if typical > 0:
-        spreads = np.exp(around.lines(np.log(np.maximum(size, _SMALLEST_DEVIATION * typical))))
+        spreads = np.exp(around.lines(np.log(np.maximum(size, _MIN_DEVIATION * typical))))
     shapes = around.quantiles(deviation / interpolated(spreads, where))
     # Between two nodes the law is all but linear in theirs, so an average over rows is one over nodes. What
     # this and the smoothing move the mean by is taken off below.
@@ -403,7 +403,7 @@ def _node_ranks(rank: Array, weight: Array, bandwidth: float) -> Array:
 
 def _scores(rank: Array) -> Array:
     """Normal scores, within ±3.7."""
-    return np.asarray(ndtri(np.clip(rank, _SMALLEST_RANK, 1 - _SMALLEST_RANK)))
+    return np.asarray(ndtri(np.clip(rank, _MIN_RANK, 1 - _MIN_RANK)))
 
 
 def _count(quantile: Callable[[Index], Array], shape: Array, *, up_to: bool) -> Index:

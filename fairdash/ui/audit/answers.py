@@ -8,13 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from fairdash.auditing.evidence import AuditResult
-from fairdash.auditing.filing.report import (
-    attributes_of,
-    blocks_of,
-    first_picture,
-    moved_tables,
-    verdicts_of,
-)
+from fairdash.auditing.filing.view import answers_of, changes_of, first_chart, notes_of, verdict_tables
 from fairdash.auditing.models.repaired import SHARES as REPAIR_SHARES
 from fairdash.auditing.models.repaired import reach_in_words
 from fairdash.auditing.plan import CRITERIA, Columns
@@ -25,7 +19,7 @@ from fairdash.data.roles import Roles
 from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource
 from fairdash.dependence.registry import REGISTRY
 from fairdash.errors import Fix, RunError
-from fairdash.figures.blocks import Picture, Table
+from fairdash.figures.blocks import Block, Chart, Table, Text
 from fairdash.reports.fronts import Front, nearest_points
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.launch import start_repair
@@ -39,7 +33,7 @@ from fairdash.ui.audit.filing import show_filing
 from fairdash.ui.blocks import show_blocks, show_table
 from fairdash.ui.cached import fronts_of, result_of, roles_of
 from fairdash.ui.files import download_file
-from fairdash.ui.frame import PICTURES, theme
+from fairdash.ui.frame import PICTURES
 from fairdash.ui.jobs import follow_job, show_go_on, show_or_start, show_status
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.owner import current_owner
@@ -99,17 +93,15 @@ def show_result(
     """
     _show_first_screen(result, whole, title)
     st.subheader("All answers", anchor=False)
-    for answer, tables in result.sections():
-        with st.expander(f"**{answer.question}.** {safe(answer.title)}"):
-            st.markdown(unbroken(safe(" ".join((answer.sentence, *answer.more)))))
-            _show_tables(tables, result)
+    for question, title, blocks in answers_of(result):
+        with st.expander(safe(title)):
+            _show_answer(blocks, result)
             # A front is trained beside a price that is a column.
-            if audit is not None and audit.spec.model is None and answer.question == 8:
+            if audit is not None and audit.spec.model is None and question == 8:
                 _show_alternatives(audit, result.plan.columns)
     if result.since is not None:
         with st.expander("What has changed since the last audit?", expanded=True):
-            st.markdown(unbroken(safe(result.since.sentence)))
-            _show_tables(moved_tables(result), result)
+            _show_answer(changes_of(result), result)
     show_filing(whole, audit)
 
 
@@ -170,22 +162,18 @@ def _show_first_screen(result: AuditResult, whole: AuditResult, title: str) -> N
             mime="application/zip",
             key=KEY("zip"),
         )
-        for note in whole.every_note:
-            if note != result.units_remark:
-                st.caption(safe(note))
+        show_blocks((Text(note, "small") for note in notes_of(whole)), KEY)
     with picture:
-        first = first_picture(result, theme=theme())
-        show_blocks([first] if first is not None else [], KEY)
+        show_blocks([first_chart(result)], KEY)
     with st.expander("All four criteria"):
-        show_table(verdicts_of(result), KEY)
+        show_blocks(verdict_tables(result), KEY)
         st.caption("The audit reports measurements. It does not certify compliance with any rule.")
 
 
-def _show_tables(tables: dict[str, pd.DataFrame], result: AuditResult) -> None:
+def _show_answer(blocks: list[Block], result: AuditResult) -> None:
     # The picture of the first screen is not drawn twice.
-    first = f"picture-{CRITERIA[result.plan.criterion].picture}"
-    blocks = blocks_of(tables, result, theme=theme())
-    show_blocks((each for each in blocks if not (isinstance(each, Picture) and each.id == first)), KEY)
+    first = CRITERIA[result.plan.criterion].picture
+    show_blocks((each for each in blocks if not (isinstance(each, Chart) and each.name == first)), KEY)
 
 
 def choose_attribute(result: AuditResult) -> AuditResult:
@@ -197,7 +185,7 @@ def choose_attribute(result: AuditResult) -> AuditResult:
     if len(along) == 1:
         return result
     _show_verdict(result, result.headline)
-    show_table(attributes_of(result), KEY)
+    show_blocks([next(verdict_tables(result))], KEY)
     chosen = st.selectbox(
         "Answers for",
         range(len(along)),
@@ -282,27 +270,13 @@ def _show_alternatives(audit: AuditJob, columns: Columns) -> None:
     front = fronts_of(run, sensitive=columns.sensitive)[run.available_plan.objective]
     table = nearest_points(front)
     st.markdown(_nearest_in_words(table, front, run))
-    measure = f"dependence, {REGISTRY[front.default_measure].symbol}"
-    st.dataframe(
-        pd.DataFrame(
-            {
-                "price": [
-                    "the audited price" if method == PRICE else ModelKey(method, lam).title
-                    for method, lam in zip(table["method"], table["lam"], strict=True)
-                ],
-                front.error_title: table["error"],
-                "± error": table["error_se"],
-                measure: table["dependence"],
-                "± dependence": table["dependence_se"],
-            }
-        ),
-        hide_index=True,
-        alt="Error and dependence of the audited price and of points on a front.",
-        column_config=dict.fromkeys(
-            (front.error_title, "± error", measure, "± dependence"),
-            st.column_config.NumberColumn(format="%.3f"),
-        ),
-    )
+    keys = zip(table["method"], table["lam"], strict=True)
+    prices = ["the audited price" if key[0] == PRICE else ModelKey(*key).title for key in keys]
+    names = {"error": front.error_title, "error_se": "± error", "dependence_se": "± dependence"}
+    names |= {"dependence": f"dependence, {REGISTRY[front.default_measure].symbol}"}
+    shown = table.drop(columns=["method", "lam", "floor"]).rename(columns=names)
+    shown.insert(0, "price", prices)
+    show_table(Table("Error and dependence of the audited price and of points on a front", shown), KEY)
     if st.button("See this front", key=KEY("front"), icon=":material/balance:"):
         go_to("tradeoff", address={Address.RUN.value: run.id})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
@@ -10,6 +11,7 @@ from fairdash.auditing.evidence import AuditResult, command_of
 from fairdash.auditing.filing.governance import FIELDS, FILE, governance_yaml
 from fairdash.auditing.filing.rules import TEMPLATES
 from fairdash.errors import FairdashError
+from fairdash.reports.pdf import as_pdf
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.listing import kept_answers
 from fairdash.storage import write_whole
@@ -22,7 +24,8 @@ KEY = Keys(__file__)
 
 
 def show_filing(result: AuditResult, audit: AuditJob | None) -> None:
-    """Select a template, fill in the blanks and download the document; a stored audit keeps the texts."""
+    """Select a template, fill in the blanks and download the documents; a stored audit keeps the texts."""
+    row = result.origin.get("model", {}).get("customer")
     with st.expander("Document to file, with a rule’s headings"):
         rule = TEMPLATES[
             st.selectbox(
@@ -50,14 +53,11 @@ def show_filing(result: AuditResult, audit: AuditJob | None) -> None:
                 write_whole(audit.folder / FILE, governance_yaml(answers))
         left, right = st.columns(2)
         with left:
-            download_file(
-                partial(_made, result, rule.id, answers),
-                label="Document (HTML, to print)",
-                name=f"audit-{rule.id}.html",
-                mime="text/html",
-                key=KEY("html"),
-            )
+            _offer(result, partial(_made, result, rule.id, answers), "Document", f"audit-{rule.id}")
         with right:
+            if row is not None:
+                page = partial(_page, result, answers, row)
+                _offer(result, page, f"Answer to the customer in row {row}", f"customer-{row}")
             download_file(
                 lambda: governance_yaml(answers),
                 label="Your texts (YAML)",
@@ -67,6 +67,24 @@ def show_filing(result: AuditResult, audit: AuditJob | None) -> None:
             )
 
 
+def _offer(result: AuditResult, make: Callable[[], bytes], label: str, name: str) -> None:
+    """Offer a document as HTML and as PDF."""
+    download_file(make, label=f"{label} (HTML)", name=f"{name}.html", mime="text/html", key=KEY("html", name))
+    download_file(
+        lambda: as_pdf(make(), result.origin),
+        label=f"{label} (PDF)",
+        name=f"{name}.pdf",
+        mime="application/pdf",
+        key=KEY("pdf", name),
+    )
+
+
+def _page(result: AuditResult, answers: dict[str, str], row: int | str) -> bytes:
+    from fairdash.reports.customer import render_customer
+
+    return render_customer(result, answers, row=row)
+
+
 def _made(result: AuditResult, template: str, answers: dict[str, str]) -> bytes:
     from fairdash.auditing.filing.document import render_filing
 
@@ -74,7 +92,7 @@ def _made(result: AuditResult, template: str, answers: dict[str, str]) -> bytes:
 
 
 def _earlier_answers(audit: AuditJob | None) -> dict[str, str]:
-    """Return the texts of this audit, or else those of the owner's last audit that has some."""
+    """Return the texts of this audit; if it has none, those of the owner's latest audit that has any."""
     if audit is None:
         return {}
     try:

@@ -218,7 +218,7 @@ def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> 
         0,
         len(frame) - 1,
         None,
-        help="The first row is 0. The audit compares its price with those of similar rows.",
+        help="Rows are numbered from 0. The audit compares its price with those of similar rows.",
         key=KEY("customer", source.id),
     )
     if file is None:

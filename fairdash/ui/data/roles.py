@@ -56,9 +56,9 @@ PARTS = (
     ),
 )
 #: So many columns that give the target away have a sentence and a button each.
-MOST_SAID = 8
+MAX_SAID = 8
 #: Letters of a name that people give a column.
-MOST_CHARACTERS = 60
+MAX_CHARACTERS = 60
 
 
 def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: str) -> Roles | None:
@@ -265,12 +265,12 @@ def say_what_tells_the_target(
         for used in (True, False)
         for names, why in by_sentence({c: why for c, why in told.items() if (c in chosen) == used})
     ]
-    for names, why, used in lines[:MOST_SAID]:
+    for names, why, used in lines[:MAX_SAID]:
         is_so = of.get(names[0], "is used as a number") if used else "is left out"
         _say(names, f"{is_so}: {safe(why)}", used=used, key=key)
-    for column, why in list(suspect.items())[:MOST_SAID]:
+    for column, why in list(suspect.items())[:MAX_SAID]:
         _say([column], f"looks too good to be true: {why}", used=True, key=key)
-    unsaid = max(len(lines) - MOST_SAID, 0) + max(len(suspect) - MOST_SAID, 0)
+    unsaid = max(len(lines) - MAX_SAID, 0) + max(len(suspect) - MAX_SAID, 0)
     if unsaid:
         more = counted(unsaid, "more column")
         st.caption(f"{more} may give the target away or hold codes. They are listed among the features.")
@@ -353,7 +353,7 @@ def ask_for_names(
                 f"Display name of “{safe(column)}”",
                 known.get(column, ""),
                 placeholder=preset.get(column, column),
-                max_chars=MOST_CHARACTERS,
+                max_chars=MAX_CHARACTERS,
                 key=KEY("name", key, column),
                 help="For example: claims per year, or driver's age.",
             )

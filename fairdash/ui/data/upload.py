@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from fairdash.data.readers.limits import LARGEST_FILE, MOST_CELLS, MOST_COLUMNS, MOST_PARQUET_CELLS
+from fairdash.data.readers.limits import MAX_CELLS, MAX_COLUMNS, MAX_FILE, MAX_PARQUET_CELLS
 from fairdash.data.readers.report import EXCEL, TEXT, ReadingOptions, ReadingReport, heard_by
 from fairdash.data.readers.text_column import MISSING_MARKS
 from fairdash.data.source import UploadSource
@@ -36,9 +36,9 @@ UPLOADS, DELETED = KEY("uploads"), KEY("deleted")
 #: Days to keep a file; None: until it is deleted.
 TERMS = [1, 7, 30, 365, None]
 LIMITS = (
-    f"The file stays on this machine. Limits: {LARGEST_FILE // 10**6} MB, packed and unpacked, "
-    f"{MOST_CELLS // 10**6} million cells ({MOST_PARQUET_CELLS // 10**6} million in a Parquet file) and "
-    f"{MOST_COLUMNS:,} columns."
+    f"The file stays on this machine. Limits: {MAX_FILE // 10**6} MB, packed and unpacked, "
+    f"{MAX_CELLS // 10**6} million cells ({MAX_PARQUET_CELLS // 10**6} million in a Parquet file) and "
+    f"{MAX_COLUMNS:,} columns."
 )
 if can_limit():
     LIMITS += (

@@ -62,10 +62,14 @@ def show_in_short() -> None:
     both = [each for strict, share, _ in found.values() for each in (strict, share)]
     reached, total = [each.reached for each in both], [each.total for each in both]
     verdict = "Yes" if reached == total else "In part" if any(reached) else "No"
-    text = f"**{verdict}.** fairdash is compared with the paper's Fair HGR NN, scored as in the paper."
+    said = [
+        f"On {title_of(name)} we reach {_in_words(strict)} of the paper's fairness values at its error, and "
+        f"{_in_words(share)} if errors are shares of a constant prediction's, which we added afterwards."
+        for name, (strict, share, _) in found.items()
+    ]
     if left_out:
-        text += f" Not comparable, and not counted: {', '.join(map(title_of, left_out))}."
-    st.markdown(text)
+        said.append(f"Not comparable, because the data differ: {', '.join(map(title_of, left_out))}.")
+    st.markdown(" ".join([f"**{verdict}.**", *said]))
     for name, (strict, share, equal) in found.items():
         rows = {
             "in standardised units": strict,
@@ -74,6 +78,12 @@ def show_in_short() -> None:
         head = f"| {title_of(name)}: fairness values and error at or below the paper's | |\n|---|---|\n"
         st.markdown(head + "\n".join(f"| {way} | **{n.reached} of {n.total}** |" for way, n in rows.items()))
         st.caption(equal)
+
+
+def _in_words(found: Count) -> str:
+    if found.reached in (0, found.total):
+        return "all" if found.reached else "none"
+    return "most" if 2 * found.reached > found.total else "some"
 
 
 def answer(name: str) -> str:
@@ -91,8 +101,8 @@ def answer(name: str) -> str:
     constant = constant_error(result)
     harder = "harder" if constant > 1 else "easier"
     return (
-        f"**{title_of(name)}{stand_in}: {strict.reached} of {strict.total} fairness values are at or below "
-        "those of the paper's Fair HGR NN, and so is the error** (scored as in the paper). "
+        f"**{title_of(name)}{stand_in}: we reach {_in_words(strict)} of the fairness values of the paper's "
+        f"Fair HGR NN at its error** ({strict.reached} of {strict.total}, scored as in the paper). "
         f"Cross-validation within the training rows chose method and λ: {chosen}. The test rows of these "
         f"{result.options['splits']} splits are {harder} to predict than the training rows. A constant "
         f"prediction has an error of 1 on the training rows and of {constant:.3f} on the test rows. **If we "

@@ -17,7 +17,7 @@ from fairdash.runs.deletion import delete_run, made_in, what_goes
 from fairdash.runs.launch import start_again
 from fairdash.runs.listing import list_runs
 from fairdash.runs.status import CANCELLED, FAILED, RunStatus
-from fairdash.runs.store import LONGEST_NAME, Run
+from fairdash.runs.store import MAX_NAME, Run
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.ui.cached import forget_what_was_deleted, fronts_of, result_of
 from fairdash.ui.files import download, download_of
@@ -187,7 +187,7 @@ def _show_one(run: Run) -> None:
     st.text_input(
         "Name",
         value=run.name,
-        max_chars=LONGEST_NAME,
+        max_chars=MAX_NAME,
         placeholder="For example: without the postcode",
         key=name,
         on_change=_rename,

@@ -13,6 +13,7 @@ import streamlit as st
 from fairdash.dependence import REGISTRY, learned_functions
 from fairdash.errors import OptionError
 from fairdash.evaluation import knee, least_dependence, least_error, points_of_plan
+from fairdash.evaluation.crossing import cells_of, views_of
 from fairdash.figures.blocks import Table
 from fairdash.figures.comparison import transformation_figure
 from fairdash.reports import content, pictures, stage, tables, words
@@ -37,12 +38,13 @@ def choose(run: Run) -> Comparison:
     """Show the controls above the stage; return the comparison that they and the address select."""
     result = result_of(run)
     plan = result.sweep
-    sensitive, *others = result.views
+    views = views_of(result.sensitive, result.paths[plan.objective])
+    sensitive, *others = views
     first = sensitive
     if others:
         sensitive = st.segmented_control(
             "Dependence on",
-            list(result.views),
+            list(views),
             default=sensitive,
             required=True,
             # Labels of these are Markdown.
@@ -188,8 +190,6 @@ def _show_notes(comparison: Comparison) -> None:
         st.warning(safe(note))
     if apart := apart_in_words(comparison.b.method, len(attributes_of(comparison.result.sensitive))):
         st.info(safe(apart))
-    for sentence in words.of_older_values(comparison):
-        st.info(safe(sentence))
 
 
 def show_comparison(comparison: Comparison, run: Run) -> None:
@@ -216,7 +216,7 @@ def show_pictures(comparison: Comparison, run: Run) -> None:
 
 def _show_place(comparison: Comparison) -> None:
     """Description of the chosen point, if it is not a trained model, and of a crossing's cells."""
-    if (cells := comparison.result.cells(comparison.sensitive)) is not None:
+    if (cells := cells_of(comparison.result.sensitive, comparison.sensitive)) is not None:
         named = "; ".join(f"{k}: {name}" for k, name in enumerate(cells.names))
         st.caption(safe(f"Cells of {comparison.sensitive_called}, by their number: {named}."))
     if not comparison.curve_point(comparison.b).is_trained:

@@ -38,7 +38,7 @@ from fairdash.auditing.models.files.model_file import (
 from fairdash.jobs.process import environment
 
 #: Bytes of an answer that is no array.
-_MOST_WORDS = 10**8
+_MAX_WORDS = 10**8
 
 
 def read_model(
@@ -185,7 +185,7 @@ def _receive(pipe: IO[bytes], *, most: int) -> tuple[dict[str, Any], bytes]:
     if len(head) < 16:
         raise EOFError
     words, size = struct.unpack("<QQ", head)
-    if words > _MOST_WORDS or size > most:
+    if words > _MAX_WORDS or size > most:
         raise ValueError("the answer is too long")
     said, body = json.loads(pipe.read(words)), pipe.read(size)
     if len(body) < size:

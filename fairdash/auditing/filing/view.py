@@ -1,0 +1,252 @@
+"""Views of an audit in blocks, made once for page, report, filing, command and CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.auditing.models.premiums import PREMIUMS
+from fairdash.auditing.plan import CRITERIA
+from fairdash.auditing.result import IN_SHORT, MOVED, MOVED_CURVE, Findings
+from fairdash.auditing.schema import SHARES
+from fairdash.figures.blocks import Block, Chart, Table, Text, chapter
+from fairdash.utils.extras import has
+from fairdash.utils.text import amount, few, utc_time
+
+_ROLES = {
+    "Price": "price",
+    "Sensitive attribute": "sensitive",
+    "Further sensitive attributes": "also",
+    "Exposure": "exposure",
+    "Outcome": "outcome",
+    "Expected cost": "expected_cost",
+    "A second price": "candidate",
+    "Legitimate factors": "controls",
+    "Probabilities of classes": "probabilities",
+    "Class, where it is known": "known_class",
+    "Rows that belong together": "groups",
+    "Sums, divided by the exposure": "totals",
+}
+_ORIGIN = {
+    "sha256": "SHA-256 of the input file",
+    "dataset": "Built-in data set",
+    "options": "Its options",
+    "rows_sha256": "SHA-256 of the cells used",
+    "reading": "Reading of the file",
+    "model": "Model of the price",
+}
+#: Titles of a gap and its interval, shares of the mean price, to columns of the verdicts.
+_GAP = {"largest gap": "value", "95 % from": "ci_low", "to": "ci_high"}
+#: Columns of ids to their words.
+_WORDS = {
+    "premium": {**PREMIUMS, "price": "Today’s price"},
+    "criterion": {name: each.title for name, each in CRITERIA.items()},
+}
+NO_RULE = (
+    "This report states what was measured on these rows. It does not certify compliance with any rule, and "
+    "does not decide whether a difference is lawful."
+)
+#: Criterion to its meaning and its gap.
+CRITERIA_IN_WORDS = {each.title: f"{each.meaning} Measured: {each.gap}." for each in CRITERIA.values()}
+
+
+def report_of(result: Findings, *, hashes: Mapping[str, str], command: str) -> list[Block]:
+    """Return the report in the evidence: a page for a committee, then the technical part.
+
+    Parameters
+    ----------
+    hashes
+        File to SHA-256, of what lies beside the report.
+    command
+        Command that reproduces the evidence.
+    """
+    columns = result.plan.columns
+    rows = f"{result.n:,} rows" + (f" of {result.n_units:,} policies" if result.n_units != result.n else "")
+    short = {f"{each.question}. {each.title}": each.sentence for each in result.answers}
+    no_figures = [
+        "This report has no figures. The tables contain their numbers. To add figures, run pip install "
+        '"fairdash[plot]" and then the command at the end of this report.'
+    ]
+    return [
+        Text(f"Does “{columns.price}” follow {few((columns.sensitive, *columns.also))}?", "title"),
+        Text(
+            f"Audit of an existing price: {rows}, mean price {amount(result.mean_price)}. Computed by "
+            f"fairdash {result.made_with.get('fairdash', 'of an unknown version')}.",
+            "small",
+        ),
+        *verdict_of(result),
+        first_chart(result.decisive),
+        *([] if has("plotly") else no_figures),
+        *chapter("The answers in short", short),
+        *chapter("Decided before any result", decided_of(result), Text(NO_RULE, "small")),
+        *(f"Note: {note}" for note in notes_of(result)),
+        Text("The technical part", "page"),
+        "This part covers all four criteria. No price can meet all of them, unless nothing depends on the "
+        "attribute.",
+        *verdict_tables(result),
+        *map(_details, result.along),
+        CRITERIA_IN_WORDS,
+        *(block for _, title, blocks in answers_of(result) for block in chapter(title, *blocks)),
+        *chapter("What has changed since", *changes_of(result)),
+        Text("How to reproduce this report", "chapter"),
+        "The same plan on the same rows gives the same bytes, with the same versions, processor and number "
+        "of threads:",
+        Text(command, "command"),
+        Text("Input", "heading"),
+        origin_of(result),
+        Text("Versions, processor and threads", "heading"),
+        dict(result.made_with),
+        Text("SHA-256 of the other files", "heading"),
+        dict(hashes),
+        *chapter("How to read this report", _READING),
+    ]
+
+
+_READING = [
+    "Shares refer to the mean price, weighted by exposure. The largest gap is the highest minus the lowest "
+    "point of a curve. Noise alone makes it larger than 0, so each gap comes with its noise floor.",
+    "“Shown below” and “shown above” are wrong in at most 5 % of samples. If the rows support neither, the "
+    "result is undecided, and the report gives the smallest detectable gap.",
+    "Continuous attributes are measured without bands. Every group shown has at least 20 rows.",
+    "Results for groups say nothing about single persons. A difference may be unlawful even if expected cost "
+    "explains it.",
+]
+
+
+def summary_of(result: Findings) -> list[Block]:
+    """Return what a command prints: verdict, notes, every answer, and the verdicts in a table."""
+    answers = {title: str(blocks[0]) for _, title, blocks in answers_of(result)}
+    return [*verdict_of(result), *notes_of(result), "", answers, *verdict_tables(result)]
+
+
+def verdict_of(result: Findings) -> list[Block]:
+    """Return the primary verdict: a remark on units, the headline, its words, and what has changed."""
+    since = "" if result.since is None else f"Since the earlier audit: {result.since.sentence}"
+    said = (result.units_remark, result.headline, result.in_words, since)
+    return [Text(each, "answer") for each in said if each]
+
+
+def notes_of(result: Findings) -> list[str]:
+    """Return all notes besides the remark on units."""
+    return [note for note in result.every_note if note != result.units_remark]
+
+
+def answers_of(result: Findings) -> Iterator[tuple[int, str, list[Block]]]:
+    """Return each question's number, its heading, and its answer with figures and tables."""
+    for k, each in enumerate(result.along, start=1):
+        along, prefix = (f"Along “{each.plan.columns.sensitive}”: ", f"{k}_") if k > 1 else ("", "")
+        for answer, tables in each.sections():
+            blocks = [answer.text, *tables_of(tables, each, prefix=prefix)]
+            yield answer.question, f"{along}{answer.question}. {answer.title}", blocks
+
+
+def changes_of(result: Findings) -> list[Block]:
+    """Return what has changed since another audit; nothing without one."""
+    if result.since is None:
+        return []
+    tables = {name: result.tables[name] for name in (MOVED_CURVE, MOVED)}
+    return [result.since.sentence, *tables_of(tables, result)]
+
+
+def tables_of(tables: Mapping[str, pd.DataFrame], result: Findings, *, prefix: str = "") -> Iterator[Block]:
+    """Return each table after its figure; `prefix` begins ids and files."""
+    for name, frame in tables.items():
+        yield _chart(name, frame, result, id=f"{prefix}{name}")
+        title = name.replace("_", " ")
+        yield Table(title, frame, file=f"{prefix}{name}.csv", shares=SHARES.get(name, ()), words=_WORDS)
+
+
+def first_chart(result: Findings) -> Chart:
+    """Return the figure of the primary criterion, for the first screen."""
+    name = CRITERIA[result.plan.criterion].picture
+    return _chart(name, result.tables.get(name, pd.DataFrame()), result, id="first")
+
+
+def _chart(name: str, table: pd.DataFrame, result: Findings, *, id: str) -> Chart:
+    columns = result.plan.columns
+    names = {role: ", ".join(columns.of(role)) for role in ("price", "sensitive", "outcome", "candidate")}
+    mean = 1.0 if name == MOVED_CURVE else result.mean_price
+    return Chart(f"picture-{id}", name, table, names, mean, result.plan.gap_allowed(mean))
+
+
+def verdict_tables(result: Findings) -> Iterator[Block]:
+    """Return the verdicts: for each sensitive attribute and crossing, and on every criterion."""
+    if result.others:
+        first = pd.DataFrame([each.verdicts.iloc[0] for each in result.along])
+        names = {"sensitive attribute": [each.plan.columns.sensitive for each in result.along]}
+        verdicts = {CRITERIA[result.plan.criterion].title: [IN_SHORT[each] for each in first["verdict"]]}
+        note = "Holm's method corrects the verdicts for the number of attributes and crossings."
+        title, frame = "Verdict for each sensitive attribute and crossing", pd.DataFrame(names | verdicts)
+        yield Table(title, frame.assign(**_gaps_of(first)), note, shares=tuple(_GAP))
+    for each in result.along:
+        if result.others:
+            yield each.in_words
+        yield verdicts_of(each)
+
+
+def verdicts_of(result: Findings) -> Table:
+    """Return one row per criterion, the primary one first; gaps are shares of the mean price."""
+    table = result.verdicts
+    first = (table["criterion"] != result.plan.criterion).to_numpy()
+    table = table.iloc[first.argsort(kind="stable")]
+    frame = pd.DataFrame(
+        {
+            "criterion": table["criterion"].to_numpy(),
+            "verdict": [IN_SHORT[each] for each in table["verdict"]],
+            **_gaps_of(table),
+            "p-value of no gap": table["p_value"].to_numpy(),
+            "p-value of no link of any kind": table["p_any_link"].to_numpy(),
+        }
+    )
+    note = (
+        "Values are shares of the mean price. The primary criterion is tested at 5 % in each direction, "
+        "and the others are tested with Holm's correction. The p-value of no gap tests that averages are "
+        "equal, whatever their spread. The other p-value counts the spread, too, and among equals a link "
+        "that varies with the factors. These p-values are not corrected."
+    )
+    title = f"The criteria along “{result.plan.columns.sensitive}”, the primary one first"
+    return Table(title, frame, note, shares=tuple(_GAP), words=_WORDS)
+
+
+def _gaps_of(verdicts: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
+    """Return the largest gap and its interval, by the titles of :data:`_GAP`."""
+    return {title: verdicts[name].to_numpy() for title, name in _GAP.items()}
+
+
+def _details(result: Findings) -> Table:
+    frame = pd.DataFrame([{"criterion": name, **each} for name, each in result.details.items()])
+    frame.columns = frame.columns.str.replace("_", " ")
+    note = (
+        "p below and p above are of the claims that the gap is below and above the threshold. The verdicts "
+        "correct them by Holm's method."
+    )
+    title = f"Details of the verdicts along “{result.plan.columns.sensitive}”, as shares of the mean price"
+    return Table(title, frame, note, shares=("lower", "upper", "smallest", "floor"), words=_WORDS)
+
+
+def decided_of(result: Findings) -> dict[str, str]:
+    """Return the plan fixed before any result."""
+    plan = result.plan
+    primary = CRITERIA[plan.criterion]
+    unseeded, unwritten = "none; the audit can't be reproduced", "with the request; the time was not recorded"
+    return {
+        "Primary criterion": f"{primary.title}. {primary.meaning}",
+        "Largest gap allowed": f"{plan.gap_in_words} of the mean price",
+        "Written down": utc_time(plan.written) if plan.written else unwritten,
+        **{title: ", ".join(plan.columns.of(role)) or "none named" for title, role in _ROLES.items()},
+        "Seed": unseeded if plan.random_state is None else str(plan.random_state),
+    }
+
+
+def origin_of(result: Findings) -> dict[str, str]:
+    """Return the origin and number of the rows."""
+    facts = {}
+    for key, value in result.origin.items():
+        if isinstance(value, Mapping):
+            chosen = [f"{name}: {each}" for name, each in value.items() if each not in (None, False, "", [])]
+            value = ", ".join(chosen) or "nothing was chosen"
+        facts[_ORIGIN.get(key, key)] = str(value)
+    return facts | {"Rows": f"{result.n:,}", "Independent units": f"{result.n_units:,}"}

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Package: charset-normalizer 3.5.2.
+# Seen: short tables in Windows-1252, as Excel saves them in western Europe, are taken for other code pages. A Spanish one
+#   comes back as cp1250, so that its column año is named ańo; one with euro signs comes back as cp864, with a degree
+#   sign for each €. Nothing says that several code pages fit.
+# Expected: Windows-1252, or no answer where the bytes fit several code pages.
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+"${PYTHON:-python3}" -m venv env
+env/bin/python -m pip install -q --disable-pip-version-check charset-normalizer==3.5.2
+env/bin/python > seen.txt <<'PY'
+from charset_normalizer import from_bytes
+
+spanish = "edad;año;ocupación\n" + "".join(
+    f"{20 + i};{2000 + i};{word}\n" for i, word in enumerate(["médico", "peón", "señal"] * 8)
+)
+euro = "age;premium €\n" + "".join(f"{20 + i};{300 + i} €\n" for i in range(20))
+for text in (spanish, euro):
+    best = from_bytes(text.encode("cp1252")).best()
+    print(best.encoding, str(best) == text, ascii(str(best).split("\n")[0]))
+PY
+diff - seen.txt <<'SEEN'
+cp1250 False 'edad;a\u0144o;ocupaci\xf3n'
+cp864 False 'age;premium \xb0'
+SEEN

@@ -1,0 +1,106 @@
+"""A sentence, a number and a table of an audit and of a front: the same text wherever they are read."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from fairdash.__main__ import main
+from fairdash.auditing.filing.document import render_filing
+from fairdash.auditing.filing.view import verdicts_of
+from fairdash.figures.blocks import Table
+from fairdash.reports import content, tables
+from fairdash.reports.comparison import parse_comparison
+from fairdash.runs.store import Run
+from fairdash.utils.safe_csv import safe_csv
+from tests.reports.test_report import Reader
+from tests.ui.conftest import calm, open_page, words
+from tests.ui.test_audit_page import asked, policies, uploaded
+from tests.ui.test_tradeoff import look
+
+
+def plainly(text: str) -> str:
+    return " ".join(text.replace("\N{NO-BREAK SPACE}", " ").split())
+
+
+def on_page(at: AppTest, table: Table) -> tuple[tuple[str, ...], ...]:
+    """The cells of a table as the page shows them."""
+    (element,) = (each for each in at.dataframe if each.proto.alt == table.title.capitalize())
+    with pa.ipc.open_stream(
+        element.proto.arrow_data.styler.display_values or element.proto.arrow_data.data
+    ) as shown:
+        return tuple(shown.read_pandas().itertuples(index=False, name=None))
+
+
+def in_lines(printed: str, table: Table) -> bool:
+    """Whether every row of a table is a line."""
+    lines = {plainly(line) for line in printed.splitlines()}
+    return {plainly(" ".join(row)) for row in (table.columns, *table.rows)} <= lines
+
+
+def in_document(document: bytes, table: Table) -> bool:
+    """Whether every row of a table follows the others."""
+    texts = [plainly(each) for each in Reader(document).texts if each.strip()]
+    cells = [plainly(cell) for row in (table.columns, *table.rows) for cell in row]
+    return any(texts[k : k + len(cells)] == cells for k in range(len(texts)))
+
+
+def test_an_audit_says_the_same_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    audit = asked(uploaded(policies()), 1, 5)
+    result = audit.read_result()
+    sentence, table = result.answers[0].text, verdicts_of(result)
+    number = table.rows[0][2]
+    assert number.endswith(" %")
+    assert number in result.in_words
+
+    at = calm(open_page("audit", audit=audit.id))
+    page = plainly(words(at).replace("\\", ""))
+    policies().to_csv(tmp_path / "policies.csv", index=False)
+    columns = ["--price", "<b>premium</b>", "--sensitive", "age", "--outcome", "claims"]
+    command = ["audit", str(tmp_path / "policies.csv"), *columns, "--question", "1", "--question", "5"]
+    assert main(command) == 1
+    printed = capsys.readouterr().out
+    with zipfile.ZipFile(io.BytesIO(result.to_zip())) as archive:
+        report = archive.read("report.html")
+        csv = {name: pd.read_csv(archive.open(f"{name}.csv")) for name in ("answers", "figures")}
+    filing = render_filing(result, "general", {})
+    for text in (page, Reader(report).text, Reader(filing).text, printed):
+        assert plainly(sentence) in plainly(text)
+        assert number in plainly(text)
+    assert csv["answers"]["answer"][0] == sentence
+    assert verdicts_of(replace(result, figures=csv["figures"])).rows == table.rows
+    assert on_page(at, table) == table.rows
+    assert in_lines(printed, table)
+    assert [in_document(each, table) for each in (report, filing)] == [True, True]
+
+
+def test_a_front_says_the_same_everywhere(
+    finished_run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = parse_comparison(finished_run)
+    sentence, table = content.summary(found)[0], tables.measures(found)
+    number = table.rows[0][-2]
+    place = tmp_path / "report.html"
+    at = calm(look(open_page("tradeoff", run=finished_run.id), "All numbers"))
+    assert main(["report", finished_run.id, "--out", str(place)]) == 0
+    printed, report = capsys.readouterr().out, place.read_bytes()
+    for text in (words(at).replace("\\", ""), printed, Reader(report).text):
+        assert plainly(sentence) in plainly(text)
+    assert on_page(at, table) == table.rows
+    assert in_lines(printed, table)
+    assert in_document(report, table)
+    assert rows_of(safe_csv(table.frame)) == [list(row) for row in table.rows]
+    assert number in printed
+
+
+def rows_of(csv: bytes) -> Sequence[Any]:
+    return pd.read_csv(io.BytesIO(csv), dtype=str, keep_default_na=False).to_numpy().tolist()
