@@ -142,7 +142,7 @@ def test_every_table_and_picture_is_in_the_report(whole, tmp_path):
     with zipfile.ZipFile(whole.save(tmp_path / "evidence.zip")) as archive:
         report = archive.read("report.html").decode()
     for name in whole.tables:
-        assert f"Table: {name.replace('_', ' ')}" in report
+        assert f"Table: {caption_of(name)}" in report
     assert report.count('class="plot"') >= 7
     assert "does not certify compliance" in report
 
