@@ -23,7 +23,7 @@ import pytest
 import fairdash as fd
 from fairdash.__main__ import main
 from fairdash.auditing.evidence import read_plan
-from fairdash.auditing.filing.view import tables_of
+from fairdash.auditing.filing.view import caption_of, tables_of
 from fairdash.auditing.plan import QUESTIONS
 from fairdash.auditing.schema import TABLES
 from fairdash.cli.repeated import compare_repeated
