@@ -48,7 +48,7 @@ _WORDS = {
 #: Table to its caption; others are called as their file.
 _TITLES = {
     **{f"measures_{number}": "Results with their intervals" for number in QUESTIONS},
-    "curve": "Average price along the attribute, with its 95 % band",
+    "curve": "Average price along the attribute",
     "dearest_curve": "Share of the highest prices along the attribute",
     "classes": "Average price of each class, and its difference from all others",
     "class_pairs": "Differences between two classes",
@@ -64,7 +64,7 @@ _TITLES = {
     "actual_to_expected": "Actual ÷ expected along the attribute",
     "one_way": "Actual ÷ expected by the levels of each column",
     "by_coverage": "Results by coverage",
-    "murphy": "Scores, and their parts by Murphy's decomposition",
+    "murphy": "Scores, and their parts (Murphy)",
     "lorenz": "Concentration of cost where the price is high",
     "deviances": "Deviance of each price",
     "drivers": "Columns through which the price follows the attribute",
