@@ -62,7 +62,12 @@ def show_table(table: Table, keys: Keys) -> None:
             name: partial(table.written, str(own)) for name, own in zip(names, table.frame, strict=True)
         }
         shown = table.frame.set_axis(names, axis=1).loc[:, kept].reset_index(drop=True).style.format(write)
-    st.dataframe(shown, hide_index=True, alt=table.title)
+    if presented() and len(table.frame) <= MAX_ROWS:
+        # The text of a grid stays small, and nobody reads it in a hall. Cells of this table are Markdown.
+        large = pd.DataFrame(table.rows, columns=[safe(each) for each in names]).loc[:, kept].map(safe)
+        st.table(large, hide_index=True, alt=table.title)
+    else:
+        st.dataframe(shown, hide_index=True, alt=table.title)
     if table.note:
         st.caption(safe(table.note))
     if table.file:
