@@ -26,7 +26,8 @@ from fairdash.nets import StackedMLP
 
 Array = NDArray[np.float64]
 Evaluation = Literal["cross_fit", "in_sample"]
-#: From h on scored and learned samples, of the joint law and of the product each, to (M,).
+#: A function of h on scored and on learned samples, of the joint law and of the product each, with a result
+#: of shape (M,).
 Value = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 #: Steps by default.
@@ -192,8 +193,7 @@ def _estimate(
     settings = Settings.of(evaluation, hidden, n_steps, random_state, _STEPS)
     a, b, weight, _ = neural.in_order(u, v, None)
     n = u.shape[1]
-    # From sorted to random order: a row's neighbours must not be like it, since they stand in for the
-    # margins.
+    # Sorted rows are shuffled, because neighbours stand in for the margins and must not resemble a row.
     shuffled = np.random.default_rng([settings.seed, n]).permutation(n)
     rows = neural.as_rows(a[:, shuffled], b[:, shuffled], weight, normal_scores)
     folds = min(neural.FOLDS, n) if settings.cross_fit else 1

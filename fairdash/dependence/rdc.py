@@ -70,7 +70,7 @@ def hgr_rdc(
     rng = np.random.default_rng(random_state)
     draws = []
     for _ in range(repeats):
-        # Two columns, the rank and a constant: the source divides the scale by their number.
+        # The two columns are the rank and a constant: the source divides the scale by their number.
         slopes, shifts = scale / 2 * rng.normal(size=(2, n_projections))
         directions = partial(_directions, slopes=slopes, shifts=shifts)
         if permutations is not None and sample_weight is not None:
@@ -130,7 +130,7 @@ def _values(f: Basis, g: Basis, weight: Array | None, permutations: Index | None
             products = weighed @ right
         else:
             products = np.stack([weighed @ right.take(order, axis=0) for order in permutations])
-        # The largest singular value is as exact from the Gram matrix, and takes a third of the time.
+        # The Gram matrix gives the largest singular value as exactly, in a third of the time.
         squares = np.linalg.eigvalsh(products @ products.swapaxes(-2, -1))[..., -1]
         values.append(np.sqrt(np.clip(squares, 0.0, 1.0)))
     return np.array(values)

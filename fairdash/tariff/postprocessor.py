@@ -43,9 +43,9 @@ from fairdash.utils.trees import boosted_trees
 
 Array = NDArray[np.float64]
 
-#: How a repaired price is made of x where s is not known.
+#: Ways to compute a repaired price from x if s is unknown.
 PROJECTIONS = ("trees", "factors")
-#: With fewer rows none are held out to say how many trees there are.
+#: With fewer rows, none are held out to choose the number of trees.
 _MIN_TO_STOP = 200
 
 
@@ -204,7 +204,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
             ],
             sample_weight=weight,
         )
-        # The price enters once, and rises where it is to.
+        # The price enters once, and the repaired price rises with it.
         features = features[[name for name in features.columns if name != self._price_column]]
         self.columns_ = list(features.columns)
         self._fit_projection(features, price, self.repair_.predict(price, s), weight, seed)
@@ -344,7 +344,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
                 made.append(sensitive_table(column, name=str(column.name), fewest=0)[:, 0])
                 continue
             place = {name: code for code, name in enumerate(levels)}
-            # Rare classes are the last one, “all others”, and so is a class that is new.
+            # Rare classes are merged into the last one, “all others”; a new class also belongs there.
             codes = column.astype(str).map(place).fillna(len(levels) - 1)
             made.append(np.asarray(codes, dtype=np.float64))
         return np.column_stack(made)
@@ -370,7 +370,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         self.projection_ = _boosted(len(price), seed, monotonic_cst=monotone)
         self.projection_.fit(table, full if self.monotone else full - price, sample_weight=weight)
         self.offset_ = float(np.average(full - self._projected(table), weights=mass))
-        # Of early stopping: half the mean square of what is left on a tenth of the rows, with a minus.
+        # Score for early stopping: minus half the mean square of the residuals on a tenth of the rows.
         stopped = self.projection_.do_early_stopping_
         left = -2 * self.projection_.validation_score_.max() if stopped else np.nan
         self.share_without_s_ = _share(left, np.average((full - price) ** 2, weights=mass))

@@ -20,7 +20,7 @@ from fairdash.training.splits import Split
 from fairdash.utils.classes import one_column_each
 from fairdash.utils.trees import boosted_trees
 
-#: Folds, and so models, whose mean is the price.
+#: Number of folds, and so of models; the price is their mean.
 N_FOLDS = 5
 
 
