@@ -17,7 +17,7 @@ from fairdash.errors import Checks, OptionError
 from fairdash.utils.registry import get_entry
 from fairdash.utils.text import CROSS
 
-#: Of more sensitive attributes than this, only the crossings with the first are judged.
+#: With more sensitive attributes than this, only the crossings with the first are judged.
 MAX_CROSSED = 3
 
 

@@ -36,7 +36,7 @@ from fairdash.utils.trees import boosted_trees
 Array = NDArray[np.float64]
 Rows = NDArray[np.bool_]
 
-#: Rows that a level counts the mean of all rows for, when levels are put in order of their means.
+#: Weight, in rows, of the overall mean in a level's mean when levels are ordered.
 _SHRINK = 20
 #: The premiums by id, in the order from all of s to nothing of it.
 PREMIUMS: Mapping[str, str] = MappingProxyType(
@@ -48,7 +48,7 @@ PREMIUMS: Mapping[str, str] = MappingProxyType(
         "corrective": "Corrective",
     }
 )
-#: What is compared of each policy: id to what it is called.
+#: Comparisons of each policy: id to name.
 DIFFERENCES: Mapping[str, str] = MappingProxyType(
     {
         "proxy_effect": "unaware less aware",
@@ -56,7 +56,7 @@ DIFFERENCES: Mapping[str, str] = MappingProxyType(
         "cost_of_parity": "corrective less best estimate",
     }
 )
-#: Values of s that stand for all of them, at most.
+#: Values of s that represent all of them, at most.
 N_NODES = 30
 #: The kernel of :func:`corrective_of` is narrower than the rule's for a smooth curve by this factor.
 _NEARER = 0.25
@@ -133,12 +133,12 @@ class Learner:
         return Fitted.of(boosted_trees(**self.options, random_state=seed), features, y, weight, *more)
 
 
-#: A price follows its features closely, even in a class of 20 rows; costs are mostly chance; a mean given the
+#: A price follows its features closely, even in a class of 20 rows; costs are mostly noise; a mean given the
 #: features is smooth.
 OF_A_PRICE = Learner(options={"max_leaf_nodes": 31, "min_samples_leaf": 10})
 OF_A_COST = Learner(options={"loss": "poisson", "max_iter": 60, "max_leaf_nodes": 8, "min_samples_leaf": 50})
 OF_A_MEAN = Learner(options={"max_iter": 60})
-#: The package of networks. Trees give every answer; without it, nothing checks them.
+#: The package of networks. Trees give every answer, and without the package nothing checks them.
 OF_NETWORKS = "torch"
 NO_NETWORKS = (
     "The second kind of model, networks, was left out, because it needs the package torch. "
@@ -179,7 +179,7 @@ def networks_out_of_fold(
     budget: dict[str, Any] = budget_of(n_learned, batch_size=batch)
     settings = TrainingSettings(loss=loss, **budget)
     seed = seed_of(Stream.AUDIT_MODELS, 0 if random_state is None else random_state)
-    # Names of its own, since a column may be called anything.
+    # Generated names, because a user's column may have any name.
     features = pd.concat([table.features.reset_index(drop=True), *map(pd.Series, more)], axis=1).set_axis(
         [f"x{k}" for k in range(table.features.shape[1] + len(more))], axis=1
     )
@@ -266,7 +266,7 @@ class Costs:
         told = networks_out_of_fold(
             self.table, self.cost, *self.table.s_columns, loss=loss, random_state=self.random_state
         )
-        # Where one loss can judge the trees it can judge these, too.
+        # If one loss can compare the trees, it can also compare these.
         best = self.premiums["best_estimate"]
         return np.clip(told, best.min(), best.max())
 
@@ -350,7 +350,7 @@ def learn_costs(
             mean: Fitted = _trees_for(values).fit(
                 part.features[~out], values[~out], part.weight[~out], random_state=random_state
             )
-            # Trees go a little beyond what they have seen.
+            # Trees extrapolate slightly beyond the values seen.
             return np.clip(mean.predict(part.features[out]), values.min(), values.max())
 
         best = fitted.predict(part.features, part.sensitive)
@@ -412,7 +412,7 @@ def loss_in_words(costs: Costs) -> str:
 
 def points(each: Estimate) -> str:
     """Return the difference of two shares with its interval."""
-    # Adding 0 makes a negative nought a plain one.
+    # Adding 0 turns −0 into 0.
     value, low, high = (f"{round(100 * part, 1) + 0.0:.1f}".replace("-", "−") for part in vars(each).values())
     return f"{value} percentage points ({low} to {high})"
 
