@@ -32,14 +32,14 @@ from fairdash.utils.registry import get_entry
 from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
-#: Called with λ: an estimator with ``fit(X, y, sensitive_features=…)`` and ``predict(X)``.
+#: A function of λ that returns an estimator with ``fit(X, y, sensitive_features=…)`` and ``predict(X)``.
 Factory = Callable[[float], Any]
 
 #: Shares of the standard network's dependence at which errors are compared.
 LEVELS = (0.75, 0.5, 0.25)
-#: No penalty is one of these two, or nearly one.
+#: Weights that mean no penalty, or nearly none.
 MEASURES = ("hgr_rdc", "mi_ksg")
-#: The largest less the smallest average prediction of tenths by s.
+#: Largest minus smallest average prediction over tenths of s.
 GAP = "gap"
 READINGS = (*MEASURES, GAP)
 #: Weights of a method that names none in an attribute ``lams``.
@@ -197,7 +197,7 @@ class _Judge:
                 rng = rng_of(Stream.MEASURED_ROWS, self.seed, j)
                 sample = at_most(split.parts[part], MAX_ROWS, rng)
                 for reading in READINGS:
-                    # Of several columns the one that a model follows most.
+                    # Among several columns, the one that a model follows most.
                     by_column = [
                         self._above_floor(u[:, sample], k, sample, reading, (j, part))
                         for k in range(len(self._s))
@@ -215,7 +215,7 @@ class _Judge:
         measure, key = REGISTRY[reading], (reading, column, *place)
         used = weight if self._has_weight and measure.accepts_weights else None
         if key not in self._floors:
-            # The standard network's, once: the law of ranks is the same for all models.
+            # Computed once for the standard network: the law of ranks is the same for all models.
             options: dict[str, Any] = {"n_permutations": _PERMUTATIONS, "random_state": self.seed}
             base = self.standard[place[0], rows][None]
             floor = independence_floor(reading, base, s, sample_weight=used, **options)
@@ -291,7 +291,7 @@ def _equal(rows: pd.DataFrame, method: str) -> Iterator[tuple[tuple[str, str, fl
             for j, path in enumerate(paths):
                 place = 0.0
                 if method != STANDARD:
-                    # Without a dependence there is nothing to come down from.
+                    # Without a dependence there is nothing to reduce.
                     wanted = level * on_validation if on_validation > 0 else -np.inf
                     place = place_below(path[f"{reading}_validation"].to_numpy(), wanted)
                 if np.isfinite(place):

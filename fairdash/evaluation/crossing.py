@@ -15,9 +15,9 @@ from fairdash.evaluation.insurance import bands_of
 from fairdash.utils.classes import Classes, attributes_of, classes_of, one_column_each
 from fairdash.utils.text import CROSS
 
-#: All sensitive columns at once, where a page or a command names one; tables leave the column empty.
+#: Name of all sensitive columns together on pages and in commands; tables leave the column empty.
 TOGETHER = "all together"
-#: Attributes beyond which crossings would be many.
+#: Attributes, at most, whose crossings are formed; more would give too many.
 _MAX_ATTRIBUTES = 3
 #: Bands of a number.
 _BANDS = 4
@@ -75,7 +75,7 @@ def _groups(column: pd.Series, *, is_set: bool) -> pd.Categorical[Any]:
 
 
 def _cells(one: pd.Categorical[Any], other: pd.Categorical[Any]) -> Classes:
-    # Neighbouring cells, which a figure may merge, differ in the first attribute alone.
+    # Neighbouring cells, which a figure may merge, differ only in the first attribute.
     names = [f"{a} · {b}" for b, a in itertools.product(other.categories, one.categories)]
     code = other.codes.astype(int) * len(one.categories) + one.codes
     return classes_of(pd.Series(pd.Categorical(names, categories=names, ordered=True).take(code)))

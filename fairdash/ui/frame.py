@@ -143,8 +143,10 @@ def enlarged(figure: go.Figure, text: int = ENLARGED) -> go.Figure:
     title = figure.layout.title
     # Titles of several lines grow with their text.
     more = (text / 13 - 1) * room_of(str(title.text), str(title.subtitle.text))
-    figure.update_layout(title_subtitle_font_size=text, height=1.15 * figure.layout.height + more)
-    figure.update_layout(margin_t=(figure.layout.margin.t or 0) + more)
+    height = 1.15 * figure.layout.height + more
+    figure.update_layout(title_subtitle_font_size=text, height=height)
+    if more:
+        figure.update_layout(margin_t=figure.layout.margin.t + more, title_y=title.y - more / height)
     figure.update_annotations(font_size=text)
     return figure
 

@@ -31,7 +31,7 @@ from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.splits import Split, initial_seed
 from fairdash.utils.classes import attributes_of
 
-#: Share of the work before each part.
+#: Share of the work that is done before each part.
 _BEGINS = {"base": 0.2, "folds": 0.4, "premium": 0.9}
 
 
@@ -213,7 +213,7 @@ def _model_of_x_and_s(
     def predict(features: pd.DataFrame, s: NDArray[np.float64]) -> NDArray[np.float64]:
         nonlocal encoded
         on_step(1.0)
-        # Asked for the same rows with one s after the other: all else of them is encoded once.
+        # The same rows are predicted with one s after the other, so everything else is encoded once.
         if encoded is None or encoded[0] is not features:
             rows = rows_to_predict(
                 model,
