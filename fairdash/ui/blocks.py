@@ -51,7 +51,7 @@ def show_table(table: Table, keys: Keys) -> None:
     """Show a table below its title, with its note."""
     if not table.file:
         st.markdown(f"**{safe(table.title)}**")
-    # A grid takes no two columns of one name, and shows headers as they are.
+    # A grid needs unique column names, and shows headers without Markdown.
     kept, names = ~table.frame.columns.duplicated(), [visible(name, keep="") for name in table.columns]
     shown: Any
     if table.file and len(table.frame) <= MAX_ROWS:
@@ -112,7 +112,7 @@ def show_stage(
     form = picture_format()
 
     def released() -> None:
-        # Whatever the browser says, it is a stop or nothing.
+        # The browser may send anything; only a stop of the slider is accepted.
         at = st.session_state[key].released
         places = len(data["slider"]["stops"]) * len(data.get("variants", {}).get("names", [""]))
         if isinstance(at, int) and 0 <= at < places:

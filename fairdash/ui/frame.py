@@ -44,7 +44,7 @@ FIX_LABELS = {
     "number_names": "Number them",
 }
 
-#: Height in pixels of what stands for pictures while they are made.
+#: Height in pixels of the placeholder for pictures.
 PICTURES = 480
 _PLOTLY = {"displaylogo": False, "showSendToCloud": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
 
@@ -127,7 +127,7 @@ ENLARGED = 18
 
 def presented() -> bool:
     """Return whether the page is in presentation mode."""
-    # On opening, the switch stands below what asks; the address knows already.
+    # When the page opens, the switch comes after this call, but the address already has its value.
     asked = st.query_params.get(Address.PRESENT) == "true"
     return bool(st.session_state.get(Address.PRESENT, asked))
 
@@ -146,7 +146,8 @@ def enlarged(figure: go.Figure, text: int = ENLARGED) -> go.Figure:
     height = 1.15 * figure.layout.height + more
     figure.update_layout(title_subtitle_font_size=text, height=height)
     if more:
-        figure.update_layout(margin_t=figure.layout.margin.t + more, title_y=title.y - more / height)
+        figure.update_layout(margin_t=figure.layout.margin.t + 1.3 * more, title_automargin=False)
+        figure.update_layout(title_y=title.y - more / height)
     figure.update_annotations(font_size=text)
     return figure
 

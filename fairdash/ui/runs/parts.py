@@ -34,11 +34,11 @@ KEY = Keys(__file__)
 
 RUNS_A_PAGE = 10
 SECONDS_BETWEEN_LOOKS = 1.0
-#: Session key of the ids that are chosen.
+#: Session key of the selected ids.
 CHOSEN = KEY("chosen")
 #: The filter by data and the page of the list.
 KEY_DATA, KEY_PAGE = KEY("data"), KEY("page")
-#: What was said of the last run that came in, and how many have.
+#: Session keys of the message on the last imported run, and of the number of imports.
 SAID, COUNT = KEY("said"), KEY("count")
 #: Largest number of runs that stay distinguishable on one front.
 MOST = 6
@@ -80,7 +80,7 @@ def _adopt_address(by_id: dict[str, Run]) -> None:
         choose([asked])
         return
     del st.query_params[Address.RUN]
-    # Gone, damaged, or no id at all: opening it says which.
+    # The run is deleted or damaged, or the id is invalid; opening it reports which.
     with plain_errors():
         Run(asked, owner=current_owner()).spec  # noqa: B018
 
@@ -124,7 +124,7 @@ def _show_row(run: Run, status: RunStatus) -> None:
     with left, st.container(gap=None):
         key = KEY("choose", run.id)
         st.session_state[key] = run.id in st.session_state.get(CHOSEN, [])
-        # Not bold: a screen reader is given the label as it is written.
+        # Not bold, because a screen reader would read the marks.
         st.checkbox(safe(title_of(run)), key=key, on_change=_toggle, args=(run.id,))
         st.caption(line_of(run, status))
         if not status.is_over:
@@ -274,7 +274,7 @@ def ask_for_file() -> None:
             "The zip file of a run",
             type=["zip"],
             help="Every file in it is checked against its hash before anything is stored.",
-            # A file that has come in leaves the field: the next one has a place of its own.
+            # After an import the field is empty, because the next file gets another widget.
             key=KEY("file", count),
         )
         if file is not None:

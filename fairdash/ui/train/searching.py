@@ -32,7 +32,7 @@ from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 
-#: Session key of how often the form has taken settings over from a search, and of the last ones.
+#: Session keys of how often the form has taken settings from a search, and of the last ones.
 TAKEN = KEY("taken-over")
 #: Session keys of the fields; the grid's choice of free weights.
 METHOD, OBJECTIVE, GRID = KEY("method"), KEY("objective"), KEY("grid")
@@ -241,7 +241,7 @@ _LAM_COLUMNS: Mapping[str, str] = MappingProxyType(
 )
 
 
-#: How columns are written that are no means over folds.
+#: Format of columns that are not means over folds.
 _FORMATS = {"lam": ".4g", "dropout": "g", "lr": "g", "weight_decay": "g", "increase": "+.1%"}
 
 
