@@ -711,11 +711,11 @@ def judge(study: str, folder: Path = COMMITTED) -> tuple[dict[str, pd.DataFrame]
         prices = [table.assign(objective=each) for each, table in tables.items()]
         return {"prices": pd.concat(prices, ignore_index=True)}, {"answer": answers}
     if study == "fig2":
-        tables = result.tables
+        values, exact = result.tables["values"], result.tables["exact"]
         rows = [
             {"networks": networks, **asdict(one)}
             for networks in (AUTHORS, "published", "ours")
-            for one in sentences(tables["values"], tables["exact"], networks=networks)
+            for one in sentences(values, exact, networks=networks)
         ]
         return {"statements": pd.DataFrame(rows)}, {}
     return {}, {"answer": bounds_in_words(result)} if study == "fig1" else {}
