@@ -173,7 +173,7 @@ def quantile_support(values: pd.Series) -> int:
         A sensitive column: float64, finite.
     """
     share = (values.rank().to_numpy() - 0.5) / len(values)
-    # A little is added before the floor: a share times a count may fall just under a whole number by rounding.
+    # A little is added before the floor, since a product may fall just under a whole number by rounding.
     return len(np.unique(np.floor(share * min(GROUPS_WANTED, len(values)) + 1e-9)))
 
 
