@@ -13,7 +13,6 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-
 _STEPS = 12
 
 Kind = Literal["number", "whole number", "truth value", "text", "date", "other"]
