@@ -178,9 +178,9 @@ def _file(
     *,
     pdf: bool,
 ) -> None:
+    from fairdash.auditing.filing.customer import render_customer
     from fairdash.auditing.filing.document import render_filing
     from fairdash.auditing.filing.governance import FILE, kept_governance
-    from fairdash.reports.customer import render_customer
 
     for name, place in places.items():
         asked = template is not None or governance is not None

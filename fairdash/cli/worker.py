@@ -102,6 +102,9 @@ def carry_out(place: str, part: str) -> int:
 
     job = runs.open_job(place.rpartition("/")[2])
     if part == FIRST and isinstance(job, Run):
+        if n_cores() > 1:
+            # It imports beside the preview, which computes on one core; here all is imported.
+            queue.start_worker(queue.LONG)
         status = runs.work_at(job, runs.preview, ends=False)
         queue.start_worker(queue.LONG)
         return status
@@ -225,13 +228,14 @@ def _stand_by(lane: str, parent: int | None) -> None:
 
 def _import_all(lane: str) -> None:
     """Everything that a job of the lane needs, before there is one; beyond it the memory is limited."""
+    if lane == queue.LONG and not os.environ.get("FAIRDASH_NO_STANDBY"):
+        # It imports in a process of its own, beside this one.
+        warm_up()
     import fairdash.runs.worker
 
     if lane != queue.STUDIES:
         import fairdash.evaluation.execute_sweep
         import fairdash.training.stack  # noqa: F401
-    if lane == queue.LONG and not os.environ.get("FAIRDASH_NO_STANDBY"):
-        warm_up()
     if lane == queue.QUICK and not queue.is_needed(lane):
         _rehearse()
 

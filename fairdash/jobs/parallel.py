@@ -32,6 +32,8 @@ from fairdash.utils.memory import limit_memory
 #: How often the job's process looks for finished steps and a request to stop, and a step's for the latter.
 SECONDS_BETWEEN_LOOKS = 0.2
 SECONDS_BETWEEN_REPORTS = 0.5
+#: Steps that are given at once to an executor that does not say how many it computes.
+MAX_WIDTH = 10_000
 #: So many pools may break in a row without a finished step in between.
 MAX_BROKEN = 5
 
@@ -92,10 +94,11 @@ def compute_steps(
     *,
     step: ComputeStep,
     executor: Executor | Callable[[], Executor],
+    width: Callable[[], int] = lambda: MAX_WIDTH,
     progress: Callable[[str, float], None] = lambda *_: None,
     on_result: Callable[[Replay, str], None] = lambda *_: None,
 ) -> T:
-    """Run a job's program with its missing steps computed by an executor, as many at once as it takes.
+    """Run a job's program with its missing steps computed by an executor.
 
     Parameters
     ----------
@@ -107,6 +110,9 @@ def compute_steps(
         Computes a step; a function of a module.
     executor
         Executor, or what makes one of the job's own, again where its processes have died.
+    width
+        Number of steps that the executor computes at once. It is given no more, so that the next one is the
+        first in the order of the program, and not one that was possible earlier.
     progress
         Called several times a second with what is being done and the share of the work; what it raises, such
         as Cancelled, ends the job.
@@ -131,9 +137,9 @@ def compute_steps(
             except MissingSteps as missing:
                 names = missing.names
             try:
-                for name in names:
-                    if name not in running.values():
-                        running[pool.submit(step, str(folder), name)] = name
+                new = [name for name in names if name not in running.values()]
+                for name in new[: max(width() - len(running), 0)]:
+                    running[pool.submit(step, str(folder), name)] = name
                 done: set[Future[tuple[str, float]]] = set()
                 while not done:
                     done, _ = wait(running, timeout=SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED)

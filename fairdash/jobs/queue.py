@@ -59,6 +59,10 @@ _HEARTBEAT = (
     "INSERT INTO fairdash_workers VALUES (:name, clock_timestamp()) "
     "ON CONFLICT (name) DO UPDATE SET seen = clock_timestamp()"
 )
+_ALIVE = (
+    "SELECT count(*) FROM fairdash_workers WHERE name LIKE '%-' || :queue "
+    "AND seen >= clock_timestamp() - make_interval(secs => :seconds)"
+)
 _DEAD = "SELECT name FROM fairdash_workers WHERE seen < clock_timestamp() - make_interval(secs => :seconds)"
 
 log = logging.getLogger("fairdash.jobs")
@@ -381,6 +385,19 @@ def heartbeat(name: str) -> None:
 
     with in_words(), _database(database_url()).begin() as database:
         database.execute(text(_HEARTBEAT), {"name": name})
+
+
+def n_processes() -> int:
+    """Return how many processes the live workers have for steps, on machines of one kind."""
+    from sqlalchemy import text
+
+    def ask() -> int:
+        with in_words(), _database(database_url()).begin() as database:
+            return int(
+                database.execute(text(_ALIVE), {"queue": LONG, "seconds": SECONDS_TO_LIVE}).scalar_one()
+            )
+
+    return max(retry_until_available(ask), 1) * n_cores()
 
 
 def take_over(lane: str) -> int:

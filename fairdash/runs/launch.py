@@ -9,11 +9,10 @@ from typing import Any, TypeVar
 from filelock import Timeout
 
 from fairdash.auditing.plan import AuditPlan
-from fairdash.data.source import DatasetSource
+from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.errors import RunError
 from fairdash.jobs import queue
 from fairdash.runs.audits import AuditJob, create_audit
-from fairdash.runs.log import LOG, facts_of, note
 from fairdash.runs.models import ModelJob, create_model
 from fairdash.runs.repairs import RepairJob, create_repair
 from fairdash.runs.searches import SearchJob, create_search
@@ -22,6 +21,7 @@ from fairdash.runs.store import FIRST, SPEC, Job, Run, RunSpec, spec_text
 from fairdash.runs.studies import StudyJob, create_study
 from fairdash.simulations.studies import Study
 from fairdash.storage import LOCAL, sha256, write_whole
+from fairdash.storage.log import LOG, note
 from fairdash.training.defaults import current_defaults
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.search import SettingsSearch
@@ -66,7 +66,7 @@ def start_run(
             # One that can't be read any more has this id.
             continue
     if not (run.folder / LOG).exists():
-        note(run.folder, "asked for", who=owner, **facts_of(source))
+        note(run.folder, "asked for", who=owner, **_facts_of(source))
     enqueue(run)
     return run
 
@@ -150,3 +150,11 @@ def resume(job: Job) -> None:
         # Somebody else has asked for it.
         return
     enqueue(job, again=True)
+
+
+def _facts_of(source: DatasetSource) -> dict[str, Any]:
+    """Return the data's hash and the columns by role, for a log line."""
+    roles = getattr(source, "roles", None)
+    data = f"sha256 {source.sha256}" if isinstance(source, UploadSource) else source.title
+    columns = {} if roles is None else {part: value for part, value in vars(roles).items() if value}
+    return {"data": data, "recipe": source.id, "columns": columns}

@@ -8,7 +8,7 @@
 <home>/runs/<id>/result/         the result, renamed into place when it is complete
 <home>/runs/<id>/units/          what it has found so far, by content, until the result is there
 <home>/runs/<id>/confirmations.json  what the rows set aside have shown (:mod:`fairdash.runs.confirmations`)
-<home>/runs/<id>/log.jsonl       who did what with it (:mod:`fairdash.runs.log`)
+<home>/runs/<id>/log.jsonl       who did what with it (:mod:`fairdash.storage.log`)
 <home>/runs/<id>/cancel          there if the user asked to stop
 <home>/runs/<id>/worker.lock     held by the process that is at it; which one, process.json says
 
@@ -40,7 +40,6 @@ from fairdash.errors import Cancelled, Checks, FairdashError, OptionError, RunEr
 from fairdash.evaluation.result import SweepResult
 from fairdash.jobs import queue
 from fairdash.jobs.process import CANCEL, LOCK, is_at_work
-from fairdash.runs.log import WORKER, note
 from fairdash.runs.result import (
     CURVES,
     UnreadableError,
@@ -61,6 +60,7 @@ from fairdash.storage.bundle import (
     whole_folder,
     write_sealed,
 )
+from fairdash.storage.log import WORKER, note
 from fairdash.training.defaults import current_defaults
 from fairdash.training.models import work_of
 from fairdash.training.sweep import Sweep

@@ -188,7 +188,8 @@ def _train(run: Run, reporter: Reporter, unit: Unit) -> None:
     if executor is None:
         result = execute_sweep(dataset, spec.plan, unit=unit, **told)
     else:
-        result = execute_in_parallel(dataset, spec.plan, run.units, executor=executor, **told)
+        make, width = executor
+        result = execute_in_parallel(dataset, spec.plan, run.units, executor=make, width=width, **told)
     reporter.begin("writing the result", fraction=1.0)
     reporter.keep(lambda: run.write_result(result))
 
@@ -359,16 +360,16 @@ class Reporter:
         return time.monotonic() - self.started
 
 
-def executor_for(run: Run, dataset: Dataset) -> Callable[[], Executor] | None:
-    """Return what makes the executor of a run's steps; None to compute them in this process."""
+def executor_for(run: Run, dataset: Dataset) -> tuple[Callable[[], Executor], Callable[[], int]] | None:
+    """Return what makes the executor of a run's steps, and its width; None to compute them here."""
     from fairdash.jobs.machines import QueueExecutor
     from fairdash.jobs.parallel import local_pool
 
     spec = run.spec
     if queue.is_shared() and is_worth_sharing(dataset, spec.plan):
-        return partial(QueueExecutor, f"{run.folder_name}/{run.id}", owner=spec.owner)
+        return partial(QueueExecutor, f"{run.folder_name}/{run.id}", owner=spec.owner), queue.n_processes
     count = processes_for(dataset, spec.plan)
-    return partial(local_pool, count, run.units) if count > 1 else None
+    return (partial(local_pool, count, run.units), lambda: count) if count > 1 else None
 
 
 def is_worth_sharing(dataset: Dataset, plan: Sweep) -> bool:

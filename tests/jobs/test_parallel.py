@@ -68,6 +68,26 @@ def step(folder: str, name: str) -> tuple[str, float]:
     return done.value.digest, 0.1
 
 
+class Noting(ThreadPoolExecutor):
+    """An executor of one thread that notes the order of the steps."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.names = []
+
+    def submit(self, *args, **options):
+        self.names.append(args[-1])
+        return super().submit(*args, **options)
+
+
+def test_the_next_step_is_the_first_of_the_program_that_is_possible_by_then(tmp_path: Path) -> None:
+    noting = Noting()
+    folder = tmp_path / "units"
+    compute_steps(lambda job: program(job, []), folder, step=step, executor=lambda: noting, width=lambda: 1)
+    # All at once would be a/0, b/0, beside, a/1, ...: the long chain would wait for what stands beside it.
+    assert noting.names == ["a/0", "a/1", "a/2", "b/0", "b/1", "b/2", "beside", "total"]
+
+
 class Breaking(ThreadPoolExecutor):
     """An executor that takes so many steps, and then is broken."""
 
