@@ -29,7 +29,7 @@ from fairdash.auditing.table import AuditTable, complete_rows
 from fairdash.dependence.conditional import assess_conditional_dependence
 from fairdash.dependence.omnibus import independence_test
 from fairdash.errors import DataError, MissingPackageError
-from fairdash.utils.text import counted
+from fairdash.utils.text import counted, p_equals
 
 Array = NDArray[np.float64]
 
@@ -67,7 +67,7 @@ class Measured:
 
     def any_link_in_words(self, between: str = "") -> str:
         """State the test of any link; it may find one that the averages don't show."""
-        p = f"(p = {self.p_any_link:.2g})"
+        p = f"({p_equals(self.p_any_link)})"
         if self.p_any_link > LEVEL:
             return f"A joint test of several measures finds no link of any kind{between} {p}."
         if self.found.p_value > LEVEL:

@@ -8,9 +8,9 @@ from filelock import Timeout
 
 from fairdash.jobs import queue
 from fairdash.jobs.cancellation import request_stop, withdraw_stop
-from fairdash.runs.log import note
 from fairdash.runs.state import DONE, QUEUED, RunStatus, write_status
 from fairdash.runs.store import FIRST, Job, Run
+from fairdash.storage.log import note
 
 SomeJob = TypeVar("SomeJob", bound=Job[Any])
 

@@ -7,12 +7,11 @@ import json
 from typing import Any
 
 from fairdash.auditing.plan import AuditPlan
-from fairdash.data.source import DatasetSource
+from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.errors import RunError
 from fairdash.jobs.cancellation import withdraw_stop
 from fairdash.runs.audits import AuditJob, create_audit
 from fairdash.runs.cancel_and_resume import enqueue, resume
-from fairdash.runs.log import LOG, facts_of, note
 from fairdash.runs.models import ModelJob, create_model
 from fairdash.runs.repairs import RepairJob, create_repair
 from fairdash.runs.searches import SearchJob, create_search
@@ -21,6 +20,7 @@ from fairdash.runs.store import SPEC, Run, RunSpec, spec_text
 from fairdash.runs.studies import StudyJob, create_study
 from fairdash.simulations.studies import Study
 from fairdash.storage import LOCAL, sha256, write_whole
+from fairdash.storage.log import LOG, note
 from fairdash.training.defaults import current_defaults
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.search import SettingsSearch
@@ -60,7 +60,7 @@ def start_run(
             # One that can't be read any more has this id.
             continue
     if not (run.folder / LOG).exists():
-        note(run.folder, "asked for", who=owner, **facts_of(source))
+        note(run.folder, "asked for", who=owner, **_facts_of(source))
     enqueue(run)
     return run
 
@@ -110,3 +110,11 @@ def start_study(study: Study) -> StudyJob:
     elif state == QUEUED:
         enqueue(job)
     return job
+
+
+def _facts_of(source: DatasetSource) -> dict[str, Any]:
+    """Return the data's hash and the columns by role, for a log line."""
+    roles = getattr(source, "roles", None)
+    data = f"sha256 {source.sha256}" if isinstance(source, UploadSource) else source.title
+    columns = {} if roles is None else {part: value for part, value in vars(roles).items() if value}
+    return {"data": data, "recipe": source.id, "columns": columns}

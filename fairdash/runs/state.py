@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from fairdash.errors import RunError, StorageError
 from fairdash.jobs import queue
 from fairdash.jobs.cancellation import StopCheck, is_at_work
-from fairdash.runs.log import WORKER, note
 from fairdash.storage.bundle import read_sealed, write_sealed
+from fairdash.storage.log import WORKER, note
 from fairdash.utils.records import from_plain, to_plain
 from fairdash.utils.text import counted
 

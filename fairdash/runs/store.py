@@ -8,7 +8,7 @@
 <home>/runs/<id>/result/         the result, renamed into place when it is complete
 <home>/runs/<id>/units/          what it has found so far, by content, until the result is there
 <home>/runs/<id>/confirmations.json  what the rows set aside have shown (:mod:`fairdash.runs.confirmations`)
-<home>/runs/<id>/log.jsonl       who did what with it (:mod:`fairdash.runs.log`)
+<home>/runs/<id>/log.jsonl       who did what with it (:mod:`fairdash.storage.log`)
 <home>/runs/<id>/cancel          there if the user asked to stop
 <home>/runs/<id>/worker.lock     held by the process that is at it; which one, process.json says
 

@@ -15,11 +15,11 @@ from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.runs import worker
 from fairdash.runs.archive import export_run, import_run
 from fairdash.runs.confirmations import CONFIRMATIONS, confirm_run, read_confirmations
-from fairdash.runs.log import read
 from fairdash.runs.searches import create_search
 from fairdash.runs.state import DONE, RunStatus, write_status
 from fairdash.runs.store import create_run
 from fairdash.storage.bundle import sealed_text
+from fairdash.storage.log import read
 from fairdash.training.search import GRIDS, SettingsSearch
 from fairdash.training.split_kinds import FROM_ROWS, MAX_ROWS, default_share, draw_set_aside
 from fairdash.training.sweep import Sweep, default_plan, preview_of, train_sweep, trains_for_set_aside

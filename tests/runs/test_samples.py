@@ -13,11 +13,12 @@ import pytest
 from fairdash.data.dataset import draw_rows
 from fairdash.evaluation import Gain, work
 from fairdash.evaluation.execute_sweep import execute_sweep
-from fairdash.reports.comparison import ROW, parse_comparison
+from fairdash.reports.comparison import ROW
 from fairdash.reports.content import data_facts, unsaid
 from fairdash.reports.html import render_report
 from fairdash.reports.words import nothing_learned
 from fairdash.runs import worker
+from fairdash.runs.comparison import parse_comparison
 from fairdash.runs.state import DONE, RUNNING, JobContext, RunStatus, write_status
 from fairdash.runs.store import Run, RunSpec, create_run
 from tests.runs.finished import PLAN, SOURCE

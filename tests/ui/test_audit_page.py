@@ -33,6 +33,7 @@ from fairdash.runs.repairs import RepairJob, create_repair, find_repair
 from fairdash.storage import LOCAL
 from fairdash.training.baselines import PRICE
 from fairdash.ui.text import safe
+from fairdash.utils.options import options_of
 from fairdash.utils.text import unbroken
 from tests.auditing.test_model import onnx_bytes
 from tests.runs.finished import PLAN, finished
@@ -136,6 +137,16 @@ def test_a_criterion_without_its_column_is_explained(source: UploadSource) -> No
     at = click(at.radio[0].set_value("conditional_independence").run(), "Audit this price")
     assert "controls" in at.error[0].value
     assert "audit" not in at.query_params
+
+
+def test_every_option_of_the_plan_is_on_the_form(source: UploadSource) -> None:
+    at = calm(open_page("audit", dataset=source.id))
+    shown = {label for kind in (at.radio, at.number_input, at.text_input) for label in labels(kind)}
+    asked = {each.metadata["label"] for each in options_of(AuditPlan).values()} - {""}
+    assert asked <= shown
+    at = named(at.number_input, "Largest acceptable gap").set_value(100.0).run()
+    at = click(at, "Audit this price")
+    assert "below 1, such as 0.05 for 5 %" in at.error[0].value.replace("\\", "")
 
 
 def of_a_model(source: UploadSource, content: bytes, **options: object) -> AuditJob:

@@ -299,7 +299,7 @@ def show_comparison(chosen: list[Run]) -> None:
     if len(there) < 2:
         return
     runs = [
-        ComparedRun(letter=letter, title=title_of(run), spec=run.spec, result=result_of(run))
+        ComparedRun(letter=letter, title=title_of(run), data=run.spec.source.to_json(), result=result_of(run))
         for letter, run in zip(string.ascii_uppercase, there[:MOST], strict=False)
     ]
     if why := differences(runs):

@@ -25,9 +25,9 @@ from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.confirmations import confirm_run, read_confirmations
 from fairdash.runs.launch import start_again, start_model, start_run
 from fairdash.runs.listing import list_runs
-from fairdash.runs.log import note, read
 from fairdash.runs.models import ModelJob, find_model
 from fairdash.runs.store import FIRST, RESULT, Run
+from fairdash.storage.log import note, read
 from fairdash.training.defaults import share_of_rows
 from fairdash.training.methods import FAIR_TARIFF, METHODS
 from fairdash.training.objectives import OBJECTIVES
