@@ -22,8 +22,9 @@ from filelock import FileLock, Timeout
 
 from fairdash.jobs import process as detached
 from fairdash.jobs import queue
+from fairdash.jobs.cancellation import SECONDS_FOR_THE_LOCK, StopCheck
 from fairdash.jobs.parallel import warm_up
-from fairdash.jobs.process import SECONDS_FOR_THE_LOCK, environment, n_cores
+from fairdash.jobs.process import environment, n_cores
 from fairdash.jobs.steps import Checkpoints
 from fairdash.storage import make_parents
 from fairdash.utils.error_log import trace_of
@@ -110,7 +111,7 @@ def carry_out(place: str, part: str) -> int:
         return status
     if isinstance(job, Run):
         _wait_for_preview(job)
-    unit = Checkpoints(job.units, check=job.check_cancelled)
+    unit = Checkpoints(job.units, check=StopCheck(job.folder))
     while (status := runs.work_at(job, runs.WORK[type(job)], unit=unit)) == 0:
         if job.status_if_over is not None:
             break

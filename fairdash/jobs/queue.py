@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fairdash.errors import StorageError
-from fairdash.jobs.process import is_locked, n_cores, start_detached
+from fairdash.jobs.cancellation import is_locked
+from fairdash.jobs.process import n_cores, start_detached
 from fairdash.storage import cant_keep, data_folder, make_parents, write_whole
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from fairdash.reports.html import render_report
 from fairdash.reports.tables import history
 from fairdash.reports.words import not_opened, of_opening, of_openings, opening_of, refit_includes
 from fairdash.runs.audits import keep_priced, price_of_test_rows
+from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.confirmations import confirm_run, read_confirmations
 from fairdash.runs.launch import start_again, start_model, start_run
 from fairdash.runs.listing import list_runs
@@ -158,7 +159,7 @@ def _offer_quicker(run: Run) -> None:
         help="This run stops and can be resumed later.",
     ):
         with plain_errors():
-            run.ask_to_cancel()
+            cancel(run)
             first = spec.first
             _switch(
                 start_run(spec.source, quick, first=first, first_share=spec.first_share, owner=spec.owner)

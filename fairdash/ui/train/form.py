@@ -13,7 +13,7 @@ from fairdash.errors import FairdashError, Problem
 from fairdash.figures.data import training_curves_figure
 from fairdash.runs.launch import start_run
 from fairdash.runs.searches import SearchJob
-from fairdash.runs.status import DONE
+from fairdash.runs.state import DONE
 from fairdash.runs.store import Run
 from fairdash.training import defaults
 from fairdash.training.defaults import VALIDATION_SHARE, default_settings, suggested_loss
