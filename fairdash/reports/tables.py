@@ -23,7 +23,7 @@ from fairdash.figures.comparison import MAX_FEATURES
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import UNKNOWN, Estimate, mean_over_splits
 from fairdash.reports.words import named
-from fairdash.runs.log import Log
+from fairdash.storage.log import Log
 from fairdash.tariff import FAIR_TARIFF, title_of
 from fairdash.training.baselines import BASELINES, PRICE
 from fairdash.training.methods import PATHS, STANDARD

@@ -21,7 +21,7 @@ from fairdash.utils.classes import one_column_each
 from fairdash.utils.trees import boosted_trees
 
 #: Number of folds, and so of models; the price is their mean.
-N_FOLDS = 5
+N_FOLDS, LEARNING_RATE = 5, 0.2
 
 
 def repaired_prices(
@@ -63,7 +63,13 @@ def repaired_prices(
         train, seed = split.train, random_state + number
         features = clean_features(dataset.features)
         x = FeatureEncoder.fit(features, rows=train).transform(features)
-        trees = boosted_trees(loss=loss.of_trees, max_iter=MAX_TREES, early_stopping=True, random_state=seed)
+        trees = boosted_trees(
+            loss=loss.of_trees,
+            learning_rate=LEARNING_RATE,
+            max_iter=MAX_TREES,
+            early_stopping=True,
+            random_state=seed,
+        )
         repair = FairPostprocessor(trees, n_folds=N_FOLDS, random_state=seed).fit(
             x[train],
             dataset.target.to_numpy(dtype=float)[train],
