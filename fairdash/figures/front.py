@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -156,28 +156,8 @@ def with_marks(base: Mapping[str, Any], marks: Sequence[Label], *, edge: float, 
     return figure_of([*base["data"], *(_mark(mark, theme) for mark in marks)], layout)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class RunPath:
-    """Front of one run for the chart of several runs.
-
-    Parameters
-    ----------
-    letter, title
-        Short name of the run on the chart, and full name on hover.
-    test
-        Means over the splits of :func:`fairdash.evaluation.assess_curve`, test rows.
-    of_average
-        Error of the average for everyone on the run's test rows; NaN if it is not known.
-    """
-
-    letter: str
-    title: str
-    test: pd.DataFrame
-    of_average: float = math.nan
-
-
 def runs_front_figure(
-    runs: Sequence[RunPath],
+    runs: Sequence[tuple[str, str, pd.DataFrame, float]],
     *,
     error: str,
     error_title: str,
@@ -191,6 +171,10 @@ def runs_front_figure(
 
     Parameters
     ----------
+    runs
+        Of each its letter on the chart; its title; means over the splits of
+        :func:`fairdash.evaluation.assess_curve` on test rows; and the error of the average for everyone
+        there, NaN if it is not known.
     error, error_title, measure, measure_title, unit
         As for :func:`front_without_marks`.
     """
@@ -198,16 +182,16 @@ def runs_front_figure(
     figure = new_figure(**words, x=measure_title, y=error_title, theme=theme)
     colours = (theme.chosen, theme.standard, REFERENCE, *OTHERS)
     symbols, dashes = ("circle", *SYMBOLS), ("solid", *DASHES)
-    paths = [(run, own) for run in runs for _, own in run.test.groupby("method", sort=False)]
+    paths = [(*run, own) for run in runs for _, own in run[2].groupby("method", sort=False)]
     labels: list[Label] = []
     shown: list[pd.DataFrame] = []
-    for k, (run, rows) in enumerate(paths):
-        own = on_axes(rows.sort_values("lam", kind="stable"), error, measure, unit, run.of_average)
-        name = f"{run.letter}: {PATHS[str(own['method'].iloc[0])].title}"
+    for k, (letter, title, _, of_average, rows) in enumerate(paths):
+        own = on_axes(rows.sort_values("lam", kind="stable"), error, measure, unit, of_average)
+        name = f"{letter}: {PATHS[str(own['method'].iloc[0])].title}"
         look: Values = {"symbol": symbols[k % len(symbols)], "dash": dashes[k % len(dashes)]}
         look |= {"name": escaped(name), "colour": colours[k % len(colours)], "theme": theme}
         trained = own[own["share"] == 0].assign(best=True)
-        figure.add_traces(_path(own, trained, **look, with_errors=True, about=f"<br>{escaped(run.title)}"))
+        figure.add_traces(_path(own, trained, **look, with_errors=True, about=f"<br>{escaped(title)}"))
         shown.append(own)
         labels.append(_label(own.iloc[-1], name, theme.text))
     table = pd.concat(shown)

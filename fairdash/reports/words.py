@@ -83,9 +83,10 @@ def _evidence(comparison: Comparison, point: ModelKey) -> str:
     found = comparison.found_by(point)
     if found is None:
         return f"{test}{alone}"
+    called, value, edge = found
     return (
-        f"{test}{found.called} is {number(found.value)}, and independence stays below {number(found.edge)} "
-        f"in 95 % of cases; {alone}"
+        f"{test}{called} is {number(value)}, and independence stays below {number(edge)} in 95 % of cases; "
+        f"{alone}"
     )
 
 

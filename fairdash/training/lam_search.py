@@ -32,6 +32,7 @@ from fairdash.training.search import SearchResult
 from fairdash.training.settings import StackedModel
 from fairdash.training.splits import Split
 from fairdash.training.sweep import SearchPlan, check_lams
+from fairdash.utils.options import option
 from fairdash.utils.registry import get_entry
 
 MEASURE, EXCESS, ERROR = "measure", "excess", "error"
@@ -156,9 +157,9 @@ class LamSearch(SearchPlan):
 
     target: Target
     lams: tuple[float, ...]
-    n_folds: int = 10
+    n_folds: int = option(10, "Folds", "", within="[2, inf)")
     find_lams: bool = False
-    refine: int = 0
+    refine: int = option(0, "", "", within="[0, inf)")
 
     def _check(self, checks: Checks) -> None:
         super()._check(checks)
@@ -171,12 +172,6 @@ class LamSearch(SearchPlan):
             "lams",
             "No weight λ is above 0",
             "Give at least one to try.",
-        )
-        checks.require(
-            self.refine >= 0,
-            "refine",
-            "The number of weights in the second round is negative",
-            "Use 0 or more.",
         )
 
     @property

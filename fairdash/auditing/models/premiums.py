@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -34,6 +34,8 @@ from fairdash.utils.seeds import Stream, seed_of
 from fairdash.utils.trees import boosted_trees
 
 Array = NDArray[np.float64]
+#: Options of boosted trees (scikit-learn's histogram gradient boosting).
+Trees = Mapping[str, Any]
 Rows = NDArray[np.bool_]
 
 #: Weight, in rows, of the overall mean in a level's mean when levels are ordered.
@@ -119,26 +121,12 @@ class Fitted:
         return told
 
 
-@dataclass(frozen=True, kw_only=True)
-class Learner:
-    """Boosted trees (scikit-learn's histogram gradient boosting) with some options."""
-
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    def fit(
-        self, features: pd.DataFrame, y: Array, weight: Array, *more: Array, random_state: int | None
-    ) -> Fitted:
-        """Fit y (n,) to features and additional numeric columns."""
-        seed = None if random_state is None else seed_of(Stream.AUDIT_MODELS, random_state)
-        return Fitted.of(boosted_trees(**self.options, random_state=seed), features, y, weight, *more)
-
-
 #: A price follows its features closely, even in a class of 20 rows; costs are mostly noise; a mean given the
 #: features is smooth.
-OF_A_PRICE = Learner(options={"max_leaf_nodes": 31, "min_samples_leaf": 10})
-OF_A_COST = Learner(options={"loss": "poisson", "max_iter": 60, "max_leaf_nodes": 8, "min_samples_leaf": 50})
-OF_A_MEAN = Learner(options={"max_iter": 60})
-#: The package of networks. Trees give every answer, and without the package nothing checks them.
+OF_A_PRICE: Trees = {"max_leaf_nodes": 31, "min_samples_leaf": 10}
+OF_A_COST: Trees = {"loss": "poisson", "max_iter": 60, "max_leaf_nodes": 8, "min_samples_leaf": 50}
+OF_A_MEAN: Trees = {"max_iter": 60}
+#: The package of networks. Trees give every answer; without it, nothing checks them.
 OF_NETWORKS = "torch"
 NO_NETWORKS = (
     "The second kind of model, networks, was left out, because it needs the package torch. "
@@ -148,16 +136,20 @@ NO_NETWORKS = (
 _MIN_ROWS_A_STEP, _STEPS_AN_EPOCH = 256, 40
 
 
-def out_of_fold(
-    table: AuditTable, y: Array, learner: Learner, *more: Array, random_state: int | None
-) -> Array:
+def fit_trees(
+    trees: Trees, features: pd.DataFrame, y: Array, weight: Array, *more: Array, random_state: int | None
+) -> Fitted:
+    """Fit boosted trees with these options to y (n,), by features and additional numeric columns."""
+    seed = None if random_state is None else seed_of(Stream.AUDIT_MODELS, random_state)
+    return Fitted.of(boosted_trees(**trees, random_state=seed), features, y, weight, *more)
+
+
+def out_of_fold(table: AuditTable, y: Array, trees: Trees, *more: Array, random_state: int | None) -> Array:
     """Predict y (n,) out of fold."""
     told = np.empty(table.n)
     for fold in folds_of(table):
-        fitted = learner.fit(
-            table.features[~fold], y[~fold], table.weight[~fold], *(each[~fold] for each in more),
-            random_state=random_state,
-        )  # fmt: skip
+        seen, weight, *others = (each[~fold] for each in (y, table.weight, *more))
+        fitted = fit_trees(trees, table.features[~fold], seen, weight, *others, random_state=random_state)
         told[fold] = fitted.predict(table.features[fold], *(each[fold] for each in more))
     return told
 
@@ -334,22 +326,18 @@ def learn_costs(
     assert learned is not None
     cost = at_level_of_price(learned, part)
     nodes, shares = sensitive_nodes(part.sensitive, sample_weight=part.weight, max_nodes=N_NODES)
-    trees = _trees_for(cost)
     at_nodes = np.empty((part.n, len(nodes)))
     made = {name: np.empty(part.n) for name in PREMIUMS}
     folds = folds_of(part)
     for k, out in enumerate(folds):
         tell(k / len(folds))
-        fitted = trees.fit(
-            part.features[~out], cost[~out], part.weight[~out], part.sensitive[~out],
-            random_state=random_state,
-        )  # fmt: skip
+        told = (part.features[~out], cost[~out], part.weight[~out], part.sensitive[~out])
+        fitted = fit_trees(_trees_for(cost), *told, random_state=random_state)
         at_nodes[out] = fitted.predict_at(part.features[out], nodes)
 
         def given_features(values: Array, out: NDArray[np.bool_] = out) -> Array:
-            mean: Fitted = _trees_for(values).fit(
-                part.features[~out], values[~out], part.weight[~out], random_state=random_state
-            )
+            known = (part.features[~out], values[~out], part.weight[~out])
+            mean = fit_trees(_trees_for(values), *known, random_state=random_state)
             # Trees extrapolate slightly beyond the values seen.
             return np.clip(mean.predict(part.features[out]), values.min(), values.max())
 
@@ -369,7 +357,7 @@ def learn_costs(
     )
 
 
-def _trees_for(y: Array) -> Learner:
+def _trees_for(y: Array) -> Trees:
     return OF_A_COST if y.min() >= 0 else OF_A_MEAN
 
 

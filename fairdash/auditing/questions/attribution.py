@@ -29,6 +29,7 @@ from fairdash.auditing.models.premiums import (
     explained,
     features_in_words,
     fit_of,
+    fit_trees,
     gained,
     networks_out_of_fold,
     nothing_learned,
@@ -241,7 +242,7 @@ def drivers_of(
     itself = gained(part.price, without, with_s, part)
     uses = _uses_itself(itself)
     more = (part.sensitive,) if uses else ()
-    fitted = OF_A_PRICE.fit(part.features, part.price, part.weight, *more, random_state=random_state)
+    fitted = fit_trees(OF_A_PRICE, part.features, part.price, part.weight, *more, random_state=random_state)
     models = {WITHOUT: without, WITH: with_s}
     if has(OF_NETWORKS):
         own = part.s_columns if uses else ()

@@ -10,7 +10,7 @@ import string
 import streamlit as st
 
 from fairdash.dependence import REGISTRY
-from fairdash.figures.front import RunPath, runs_front_figure
+from fairdash.figures.front import runs_front_figure
 from fairdash.reports.runs_compared import ComparedRun, differences, remarks, shared_measures, table_of
 from fairdash.runs.archive import export_run, import_run
 from fairdash.runs.cancel_and_resume import cancel
@@ -327,7 +327,7 @@ def _show_front(runs: list[ComparedRun], jobs: list[Run]) -> None:
     chart(
         runs_front_figure(
             [
-                RunPath(letter=run.letter, title=run.title, test=front.test, of_average=front.rmse_of_mean)
+                (run.letter, run.title, front.test, front.rmse_of_mean)
                 for run, front in zip(runs, fronts, strict=True)
             ],
             **fronts[0].axis_of_error(unit),
