@@ -291,8 +291,7 @@ class MinimaxTrainer:
             for step in range(self.adversary_steps - 1):
                 rows = slice(step % pieces, None, pieces)
                 weight = None if batch.weight is None else batch.weight[:, rows]
-                climbed = penalty.adversary_objective(u[:, rows], batch.s[:, rows], weight)
-                self.ascent.step(torch.autograd.grad(climbed.sum(), self.ascent.parameters))
+                self.ascent.step(penalty.adversary_gradients(u[:, rows], batch.s[:, rows], weight))
         u.requires_grad_()
         psi = penalty(u, *given)
         if self.ascent is None:
@@ -302,8 +301,7 @@ class MinimaxTrainer:
             self.ascent.step(gradients)
         else:
             (slope,) = torch.autograd.grad(psi.sum(), u)
-            climbed = penalty.adversary_objective(u.detach(), *given)
-            self.ascent.step(torch.autograd.grad(climbed.sum(), self.ascent.parameters))
+            self.ascent.step(penalty.adversary_gradients(u.detach(), *given))
         # Below zero the adversary lags behind; going further down would only build up the opposite
         # dependence, so nothing is pushed there. λ = 0 stays exactly the standard model.
         pushed = (self.lam > 0) & (psi.detach() > 0)
