@@ -188,7 +188,7 @@ class BufferedMLP:
     Parameters
     ----------
     start
-        The networks to begin as; their weights are copied.
+        The networks to begin as; their weights are copied, or shared if `shares`.
 
     Attributes
     ----------
@@ -197,11 +197,12 @@ class BufferedMLP:
         optimiser.
     """
 
-    def __init__(self, start: StackedMLP) -> None:
+    def __init__(self, start: StackedMLP, *, shares: bool = False) -> None:
         self.parameters: list[nn.Parameter] = []
         for weight, bias in zip(start.weights, start.biases, strict=True):
             for part in (weight, bias):
-                self.parameters.append(nn.Parameter(part.detach().clone(), requires_grad=False))
+                own = part if shares else nn.Parameter(part.detach().clone(), requires_grad=False)
+                self.parameters.append(own)
         self._kept: list[Tensor] = []
         self._buffers: dict[tuple[str, int], Tensor] = {}
 

@@ -308,13 +308,23 @@ def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
     few, fast = (left[:, :, part].swapaxes(1, 2).reshape(-1, n) for part in (slice(FAST.start), FAST))
     narrow = np.ascontiguousarray(right[:, :narrow_width])
     result = np.empty((len(COMPONENTS), members, len(orders)))
-    step = min(max(1, _PIECE // (n * width)), len(orders))
+    # Rows of either side can be moved, of one u the few functions where every row comes once in each order.
+    moves_u = members == 1 and all(np.bincount(order, minlength=n).max() == 1 for order in orders)
+    moving = np.ascontiguousarray(few.T) if moves_u else right
+    step = min(max(1, _PIECE // (n * moving.shape[1])), len(orders))
     # The same two buffers for every piece: new ones would be fetched from the system page by page each time.
-    moved, moved_narrow = (np.empty(n * step * part.shape[1], np.float32) for part in (right, narrow))
+    moved, moved_narrow = (np.empty(n * step * part.shape[1], np.float32) for part in (moving, narrow))
     for start in range(0, len(orders), step):
         piece = np.ascontiguousarray(orders[start : start + step].T)
         count = piece.shape[1]
-        tall = (few @ _taken(right, piece, moved)).reshape(members, -1, count, width)
+        if moves_u:
+            back = np.empty_like(piece.T)
+            for own, order in zip(back, orders[start : start + step], strict=True):
+                own[order] = np.arange(n)
+            back = np.ascontiguousarray(back.T)
+            tall = (right.T @ _taken(moving, back, moved)).reshape(1, width, count, -1).transpose(0, 3, 2, 1)
+        else:
+            tall = (few @ _taken(moving, piece, moved)).reshape(members, -1, count, width)
         wide = (fast @ _taken(narrow, piece, moved_narrow)).reshape(members, -1, count, narrow_width)
         # Weighted covariances: the first functions are 1, whose products are sums of weights.
         mass = tall[:, :1, :, :1]

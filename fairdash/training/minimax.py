@@ -292,8 +292,7 @@ class MinimaxTrainer:
             for step in range(self.adversary_steps - 1):
                 rows = slice(step % pieces, None, pieces)
                 weight = None if batch.weight is None else batch.weight[:, rows]
-                climbed = penalty.adversary_objective(u[:, rows], batch.s[:, rows], weight)
-                self.ascent.step(torch.autograd.grad(climbed.sum(), self.ascent.parameters))
+                self.ascent.step(penalty.adversary_gradients(u[:, rows], batch.s[:, rows], weight))
         u.requires_grad_()
         psi = penalty(u, *given)
         if self.ascent is None:
@@ -303,8 +302,7 @@ class MinimaxTrainer:
             self.ascent.step(gradients)
         else:
             (slope,) = torch.autograd.grad(psi.sum(), u)
-            climbed = penalty.adversary_objective(u.detach(), *given)
-            self.ascent.step(torch.autograd.grad(climbed.sum(), self.ascent.parameters))
+            self.ascent.step(penalty.adversary_gradients(u.detach(), *given))
         # Below zero the adversary is behind the predictor; a further decrease would only build up the
         # opposite dependence, so no gradient is applied. λ = 0 remains exactly the standard model.
         pushed = (self.lam > 0) & (psi.detach() > 0)

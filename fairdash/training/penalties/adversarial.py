@@ -38,6 +38,12 @@ class HGRPenalty(BasePenalty):
         j: Tensor = self.networks(u, v, sample_weight)
         return j
 
+    def adversary_gradients(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> list[Tensor]:
+        """Return the gradients of J; on a GPU those of autograd, with one stream a network."""
+        if u.is_cpu:
+            return self.networks.gradients(u, v, sample_weight)
+        return super().adversary_gradients(u, v, sample_weight)
+
 
 #: Pairs from the product of the margins per row of a batch. The paper draws one, with which one of three
 #: simulated χ² fronts was worse; three and six only took longer.

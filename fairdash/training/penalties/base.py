@@ -88,6 +88,11 @@ class BasePenalty(nn.Module):
         psi: Tensor = self(u, v, sample_weight)
         return psi
 
+    def adversary_gradients(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> list[Tensor]:
+        """Return the gradients of :meth:`adversary_objective`, one per parameter; none flows into u."""
+        climbed = self.adversary_objective(u, v, sample_weight)
+        return list(torch.autograd.grad(climbed.sum(), list(self.parameters())))
+
 
 Array = NDArray[np.float64]
 
