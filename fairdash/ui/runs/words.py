@@ -29,7 +29,7 @@ def title_of(run: Run) -> str:
 
 def page_of(run: Run) -> str:
     """Return the page that shows the run."""
-    return "tradeoff" if run.look else "train"
+    return "tradeoff" if run.available_result else "train"
 
 
 def methods_of(run: Run) -> str:
