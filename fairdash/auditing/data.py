@@ -19,7 +19,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.auditing.cells import Cells
 from fairdash.auditing.curve import Basis, Curve, basis_of, fit_curve
 from fairdash.auditing.gaps import LEVEL, Estimate, Tested, largest_gap
 from fairdash.auditing.models.premiums import Costs, learn_costs
@@ -29,6 +28,7 @@ from fairdash.auditing.table import AuditTable, complete_rows
 from fairdash.dependence.conditional import assess_conditional_dependence
 from fairdash.dependence.omnibus import independence_test
 from fairdash.errors import DataError, MissingPackageError
+from fairdash.evaluation.cells import Cells
 from fairdash.utils.text import counted, p_equals
 
 Array = NDArray[np.float64]

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from fairdash.errors import Checks, OptionError
-from fairdash.utils.options import check_options, option, options_of
+from fairdash.utils.options import check_ranges, option, options_of
 from fairdash.utils.registry import get_entry
 from fairdash.utils.text import CROSS
 
@@ -442,7 +442,7 @@ class AuditPlan:
     def __post_init__(self) -> None:
         primary = get_entry(CRITERIA, self.criterion, option="criterion")
         checks = Checks(OptionError)
-        check_options(self, checks)
+        check_ranges(type(self), vars(self), checks)
         question = QUESTIONS[primary.question]
         what = f"{primary.title} can't be the primary criterion without {question.needs}"
         hint = f"Name {question.needs}, or another criterion."

@@ -12,7 +12,7 @@ from typing import Self
 from fairdash.errors import Checks, OptionError
 from fairdash.training.losses import Loss, find_loss
 from fairdash.training.methods import ModelKey
-from fairdash.utils.options import check_options, option
+from fairdash.utils.options import check_ranges, option
 from fairdash.utils.registry import by_id, get_entry
 
 
@@ -93,7 +93,7 @@ class TrainingSettings:
 
     def __post_init__(self) -> None:
         checks = Checks(OptionError)
-        check_options(self, checks)
+        check_ranges(type(self), vars(self), checks)
         for name in ("hidden", "adversary_hidden"):
             checks.require(getattr(self, name), name, "There is no hidden layer", "Give at least one number.")
         checks.require(

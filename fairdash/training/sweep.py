@@ -52,7 +52,7 @@ from fairdash.training.split_kinds import (
 )
 from fairdash.training.splits import Split, with_held_out
 from fairdash.training.splits import initial_seed as initial_seed
-from fairdash.utils.options import check_options, option
+from fairdash.utils.options import check_ranges, option
 from fairdash.utils.registry import get_entry
 
 
@@ -101,7 +101,7 @@ class TrainingPlan:
         get_entry(OBJECTIVES, self.objective, option="objective")
         get_entry(SPLITS, self.split, option="split")
         checks = Checks(OptionError)
-        check_options(self, checks)
+        check_ranges(type(self), vars(self), checks)
         self._check(checks)
         checks.finish()
 

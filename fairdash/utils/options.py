@@ -61,10 +61,10 @@ def options_of(plan: type) -> Mapping[str, Field[Any]]:
     return {each.metadata["name"] or each.name: each for each in fields(plan) if "help" in each.metadata}
 
 
-def check_options(plan: Any, checks: Checks) -> None:
-    """Note which numbers of a plan are out of their range."""
-    for name, each in options_of(type(plan)).items():
-        value, within = getattr(plan, each.name), each.metadata["within"]
+def check_ranges(plan: type, values: Mapping[str, Any], checks: Checks) -> None:
+    """Note which of the values of a plan's fields are numbers out of their range."""
+    for name, each in options_of(plan).items():
+        value, within = values[each.name], each.metadata["within"]
         numbers = value if isinstance(value, tuple) else () if value is None else (value,)
         if not within or all(_lies(number, within) for number in numbers):
             continue
