@@ -9,7 +9,7 @@ from fairdash.data.uploads import check_kept
 from fairdash.errors import StorageError
 from fairdash.runs.state import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
 from fairdash.runs.store import Run
-from fairdash.training.methods import METHODS
+from fairdash.training.methods import PATHS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD
 from fairdash.ui.owner import current_owner
@@ -35,7 +35,7 @@ def page_of(run: Run) -> str:
 def methods_of(run: Run) -> str:
     """Return the run's fair methods."""
     return (
-        ", ".join(METHODS[each].title for each in run.spec.plan.methods if each != STANDARD)
+        ", ".join(PATHS[each].title for each in run.spec.plan.methods if each != STANDARD)
         or "standard only"
     )
 

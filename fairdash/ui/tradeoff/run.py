@@ -29,7 +29,7 @@ from fairdash.runs.models import ModelJob, find_model
 from fairdash.runs.store import FIRST, RESULT, Run
 from fairdash.storage.log import note, read
 from fairdash.training.defaults import share_of_rows
-from fairdash.training.methods import FAIR_TARIFF, METHODS
+from fairdash.training.methods import FAIR_TARIFF, PATHS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD, default_plan, preview_of, quicker
 from fairdash.ui.blocks import show_table
@@ -131,7 +131,7 @@ def _follow_refining(run: Run, seen: str) -> None:
     if run.available_result != FIRST:
         st.rerun()
     plan = run.spec.plan
-    methods = [METHODS[method].title for method in plan.methods if method != STANDARD]
+    methods = [PATHS[method].title for method in plan.methods if method != STANDARD]
     rows = "all rows, " if run.spec.first_share < 1 else ""
     st.info(
         f"**Preview:** {seen}. A refined run with {rows}{plan.n_splits} splits and {', '.join(methods)} is "
@@ -153,7 +153,7 @@ def _offer_quicker(run: Run) -> None:
     own, whole = (work_of_plan(dataset_of(spec.source), each).seconds for each in (quick, spec.plan))
     # It begins anew, with all of its work left.
     seconds = own / whole * sum(left) / 2 / (1 - status.fraction)
-    (fair,) = (METHODS[method].title for method in quick.methods if method != STANDARD)
+    (fair,) = (PATHS[method].title for method in quick.methods if method != STANDARD)
     if st.button(
         f"Instead: {fair} alone, {quick.n_splits} splits, about {duration(seconds)}",
         key=KEY("quicker", run.id),
