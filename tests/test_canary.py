@@ -112,7 +112,7 @@ def test_a_model_to_take_away_tells_no_cell_but_the_levels_of_texts(home: Path) 
     # Escaped as JSON has it; the README says so, and no other file may.
     assert b"CANARY" in files.pop("model.safetensors")
     assert "every value that occurs in the columns of text" in " ".join(files["README.txt"].decode().split())
-    for content in (*files.values(), *(path.read_bytes() for path in (home / "lanes").glob("*.log"))):
+    for content in (*files.values(), *(path.read_bytes() for path in (home / "workers").glob("*.log"))):
         assert not holds_canary(content)
         assert b"CANARY" not in content
 

@@ -61,7 +61,7 @@ def show(run: RunId, /, *, owner: Owner = LOCAL, as_json: AsJson = False) -> Non
         "folder": str(found.folder),
         "other_defaults": found.other_defaults,
     }
-    if found.look == RESULT:
+    if found.available_result == RESULT:
         about["lams"] = list(found.read_result().sweep.lams)
     say(about | {"plan": to_plain(found.spec.plan)}, _facts(about), as_json=as_json)
 
@@ -89,7 +89,7 @@ def _about(run: Run) -> dict[str, Any]:
         "state": status.state,
         "fraction": status.fraction,
         "before": status.before,
-        "look": run.look or "",
+        "available_result": run.available_result or "",
         "created": spec.created,
     }
 
@@ -270,7 +270,7 @@ def report(
         run_id=run,
         created=of_run.spec.created,
         dataset=dataset,
-        is_preview=of_run.look == FIRST,
+        is_preview=of_run.available_result == FIRST,
         openings=read_confirmations(of_run),
         log=read(of_run.folder),
     )

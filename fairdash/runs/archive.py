@@ -94,7 +94,7 @@ def export_run(run: Run) -> bytes:
     RunError
         It is still at work, has found nothing, or is damaged.
     """
-    status, look = run.status, run.look
+    status, look = run.status, run.available_result
     if not status.is_over:
         raise RunError.of("this run is still at work", "Wait until it has finished, or stop it.")
     if look is None:

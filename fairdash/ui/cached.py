@@ -78,7 +78,7 @@ _STANDS_FOR: dict[str | type[Any], Callable[[Any], object]] = {
     CatalogueSource: DatasetSource.to_json,
     UploadSource: DatasetSource.to_json,
     Dataset: lambda dataset: dataset.fingerprint,
-    Run: lambda run: (run.id, run.look),
+    Run: lambda run: (run.id, run.available_result),
 }
 
 

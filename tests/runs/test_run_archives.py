@@ -73,7 +73,7 @@ def test_a_first_look_that_was_not_followed_comes_in_too() -> None:
     content = export_run(run)
     shutil.rmtree(run.folder)
     again = import_run(content).run
-    assert (again.look, again.status.state) == ("first", "cancelled")
+    assert (again.available_result, again.status.state) == ("first", "cancelled")
     assert again.read_result().predictions.shape == (6, 200)
 
 

@@ -179,7 +179,7 @@ def test_a_first_look_starts_by_itself_and_is_refined():
     (run,) = list_runs().runs
     assert run.spec.source == source
     assert run.spec.first.n_splits == 1
-    until(lambda: run.look is not None)
+    until(lambda: run.available_result is not None)
     at = at.run()
     assert "Preview" in words(at)
     assert "1 random split" in str(charts(at)["<b>What fairness costs</b>"]["layout"]["title"])

@@ -307,7 +307,7 @@ def _run_of(source: DatasetSource, columns: Columns) -> Run | None:
     owner = current_owner()
     asked = (columns.price, columns.outcome, columns.exposure, columns.outcome in columns.totals)
     for run in list_runs(owner=owner).runs:
-        if run.look == RESULT and _table_of(run.spec.source) == _table_of(source):
+        if run.available_result == RESULT and _table_of(run.spec.source) == _table_of(source):
             roles = roles_of(run.spec.source)
             seen = (roles.prediction, roles.target, roles.weight, roles.rate)
             if asked == seen and columns.sensitive in roles.sensitive:
@@ -318,7 +318,7 @@ def _run_of(source: DatasetSource, columns: Columns) -> Run | None:
         except RunError:
             # The address may hold a file's hash, or a run that was deleted.
             continue
-        if run.look == RESULT and columns.sensitive in roles_of(run.spec.source).sensitive:
+        if run.available_result == RESULT and columns.sensitive in roles_of(run.spec.source).sensitive:
             return run
     return None
 

@@ -195,7 +195,7 @@ def _show_one(run: Run) -> None:
         args=(run, name),
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        if run.look:
+        if run.available_result:
             st.page_link(
                 page(page_of(run)),
                 label="See what fairness costs",
@@ -217,7 +217,7 @@ def _show_one(run: Run) -> None:
                 again = start_again(run, owner=current_owner())
                 choose([again.id])
                 st.rerun()
-        if run.look and status.is_over:
+        if run.available_result and status.is_over:
             download_of(
                 run,
                 lambda: export_run(run),
@@ -290,7 +290,7 @@ def show_comparison(chosen: list[Run]) -> None:
     """Show the fronts of two or more selected runs, or explain why they can't share one."""
     if len(chosen) < 2:
         return
-    there = [run for run in chosen if run.look]
+    there = [run for run in chosen if run.available_result]
     if len(there) < len(chosen):
         missing = counted(len(chosen) - len(there), "chosen run")
         st.info(f"{missing} without results yet. Only runs with results are compared.")

@@ -29,7 +29,7 @@ from fairdash.runs.models import ModelJob, find_model
 from fairdash.runs.store import FIRST, RESULT, Run
 from fairdash.storage.log import note, read
 from fairdash.training.defaults import share_of_rows
-from fairdash.training.methods import FAIR_TARIFF, METHODS
+from fairdash.training.methods import FAIR_TARIFF, PATHS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD, default_plan, preview_of, quicker
 from fairdash.ui.blocks import show_table
@@ -67,7 +67,7 @@ def run_in_view() -> Run | None:
             with st.skeleton(height=PICTURES):
                 run = start_quick(source, DEFAULT_OBJECTIVE)
         choose_run(run)
-    if run.look is None:
+    if run.available_result is None:
         _show_wait(run)
         return None
     return run
@@ -89,7 +89,9 @@ def show_other_training(comparison: Comparison, run: Run) -> None:
     if objective == spec.plan.objective:
         return
     others = list_runs(owner=current_owner()).of(spec.source)
-    trained = next((each for each in others if each.spec.plan.objective == objective and each.look), None)
+    trained = next(
+        (each for each in others if each.spec.plan.objective == objective and each.available_result), None
+    )
     title = OBJECTIVES[objective].title.lower()
     if trained is not None:
         if st.button(f"See models trained for {title}", icon=":material/swap_horiz:"):
@@ -105,7 +107,7 @@ def _switch(run: Run) -> None:
 
 def show_stage(run: Run, comparison: Comparison) -> None:
     """Show the progress of a run with a preview; nothing once it is complete."""
-    if run.look != FIRST:
+    if run.available_result != FIRST:
         return
     if run.status.is_over:
         st.warning(f"This is a preview: {_seen_by(comparison)}. The refined run was not finished.")
@@ -126,10 +128,10 @@ def _seen_by(comparison: Comparison) -> str:
 
 @st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
 def _follow_refining(run: Run, seen: str) -> None:
-    if run.look != FIRST:
+    if run.available_result != FIRST:
         st.rerun()
     plan = run.spec.plan
-    methods = [METHODS[method].title for method in plan.methods if method != STANDARD]
+    methods = [PATHS[method].title for method in plan.methods if method != STANDARD]
     rows = "all rows, " if run.spec.first_share < 1 else ""
     st.info(
         f"**Preview:** {seen}. A refined run with {rows}{plan.n_splits} splits and {', '.join(methods)} is "
@@ -151,7 +153,7 @@ def _offer_quicker(run: Run) -> None:
     own, whole = (work_of_plan(dataset_of(spec.source), each).seconds for each in (quick, spec.plan))
     # The run starts again, with all of its work left.
     seconds = own / whole * sum(left) / 2 / (1 - status.fraction)
-    (fair,) = (METHODS[method].title for method in quick.methods if method != STANDARD)
+    (fair,) = (PATHS[method].title for method in quick.methods if method != STANDARD)
     if st.button(
         f"Instead: {fair} alone, {quick.n_splits} splits, about {duration(seconds)}",
         key=KEY("quicker", run.id),
@@ -188,7 +190,7 @@ def _show_wait(run: Run) -> None:
 
 @st.fragment(run_every=SECONDS_BETWEEN_LOOKS / 2)
 def _wait(run: Run) -> None:
-    if run.look is not None:
+    if run.available_result is not None:
         st.rerun()
     show_progress(run)
 
@@ -196,7 +198,7 @@ def _wait(run: Run) -> None:
 def show_confirmation(comparison: Comparison, run: Run) -> None:
     """Show holdout results and the button that computes them; nothing without a holdout."""
     aside = comparison.result.set_aside
-    if run.look != RESULT or aside is None:
+    if run.available_result != RESULT or aside is None:
         return
     st.subheader("Confirm the choice on rows set aside")
     if fault := st.session_state.pop(_FAULT, None):
@@ -313,7 +315,7 @@ def _show_report(comparison: Comparison, run: Run) -> None:
             run_id=run.id,
             created=spec.created,
             dataset=_dataset_if_there(spec.source, owner),
-            is_preview=run.look == FIRST,
+            is_preview=run.available_result == FIRST,
             openings=read_confirmations(run),
             log=read(run.folder),
         ),
