@@ -67,7 +67,7 @@ def main() -> None:
 def measured(name: str, *, machines: int, home: Path) -> dict[str, Any]:
     """The row of one run."""
     from fairdash.runs.launch import start_run
-    from fairdash.runs.status import DONE
+    from fairdash.runs.state import DONE
     from fairdash.training.defaults import share_of_rows
     from fairdash.training.sweep import default_plan, preview_of
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from fairdash.jobs import queue
-from fairdash.jobs.process import CANCEL
+from fairdash.jobs.cancellation import CANCEL
 from fairdash.jobs.queue import AT_WORK, STOPPED, WAITING, QueueState
 from fairdash.storage import data_folder
 from tests import serving

@@ -23,7 +23,7 @@ PACKAGE = ROOT / "fairdash"
 #: From the ground up: a package imports only packages that stand before it in this list.
 LAYERS = (
     "_version errors utils storage jobs nets dependence data simulations training tariff losses evaluation api "
-    "figures auditing runs reports ui cli __main__"
+    "figures reports auditing runs ui cli __main__"
 ).split()
 MAY_USE_STREAMLIT = {"ui"}
 WITHOUT_TORCH = {"auditing", "data", "errors", "evaluation", "figures", "reports", "simulations"}

@@ -17,8 +17,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from benchmarks.paper import scoring
+from benchmarks.paper.judging import QUICK, unfairness
 from fairdash.data.dataset import Dataset
-from fairdash.reports.paper.judging import QUICK, unfairness
 from fairdash.training.crossvalidation import cross_validate, rows_of, standard_error
 from fairdash.training.device import resolve_device
 from fairdash.training.models import train_models

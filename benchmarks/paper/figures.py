@@ -16,11 +16,11 @@ from torch import Tensor
 
 from benchmarks.paper import published_estimators
 from benchmarks.paper.frame import processor_seconds, result_of, say, tables_of_parts
+from benchmarks.paper.judging import AUTHORS
 from fairdash.data.catalogue import load_dataset
 from fairdash.dependence.patterns import PATTERNS
 from fairdash.nets import StackedAdam, StackedMLP
 from fairdash.reports.paper import StudyResult
-from fairdash.reports.paper.judging import AUTHORS
 from fairdash.simulations import FIG2_NOISES, Scene, gaussian_study, noise_axis_study
 
 #: Fig. 1: χ² by network beside HGR² and mutual information; and the estimators that the paper names.

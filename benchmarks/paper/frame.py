@@ -96,7 +96,12 @@ def write_result(result: StudyResult, folder: Path) -> Path:
     """Write a result into ``folder/<study>``; tables first, so that what describes them is never alone."""
     place = folder / result.study
     for name, table in result.tables.items():
-        write_whole(place / f"{name}.csv", safe_csv(table, float_format="%.8g"))
+        write_table(table, place / f"{name}.csv")
     text = json.dumps(result.about, indent=2, ensure_ascii=False) + "\n"
     write_whole(place / "about.json", text.encode())
     return place
+
+
+def write_table(table: pd.DataFrame, path: Path) -> None:
+    """Write a table of a result with eight digits."""
+    write_whole(path, safe_csv(table, float_format="%.8g"))

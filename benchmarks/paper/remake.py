@@ -34,7 +34,7 @@ _DRAWS = ("split", "repeat")
 #: An average and its 95 % interval, which tells its standard error.
 _INTERVAL = {"mean", "low", "high"}
 #: Tables that say how a choice was made; what it led to is compared.
-_ASIDE = ("choices", "validation", "floors")
+_ASIDE = ("choices", "validation", "floors", "cells", "prices")
 #: Elsewhere so many of the values must be within.
 SHARE_WITHIN = 0.99
 

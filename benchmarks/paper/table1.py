@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from benchmarks.paper import scoring
 from benchmarks.paper.choosing import Trial, choose
 from benchmarks.paper.frame import processor_seconds, result_of, say, stacked, tables_of_parts
+from benchmarks.paper.judging import QUICK
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset
 from fairdash.errors import OptionError
 from fairdash.reports.paper import METHODS, OBJECTIVES, STANDS_FOR, StudyResult, row_of
-from fairdash.reports.paper.judging import QUICK
 from fairdash.training.methods import METHODS as ALL_METHODS
 from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
 from fairdash.training.settings import StackedModel, TrainingSettings

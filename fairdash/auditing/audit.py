@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairdash.auditing.cells import cells_of
 from fairdash.auditing.data import Answered, AuditData, Measured, Progress
 from fairdash.auditing.evidence import AuditResult, environment, hash_of_rows
 from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED, holm, verdict_at
 from fairdash.auditing.models.files.model_file import Link, content_of
 from fairdash.auditing.models.model_answers import MODEL_PRICE, ask_model, priced
-from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, ModelFile, crossing_name, plan_of
+from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, Columns, ModelFile, crossing_name, plan_of
 from fairdash.auditing.result import ANY_LINK, GAP, SHARE, Answer, figures_of
 from fairdash.auditing.table import AuditTable, only_shown
 from fairdash.data.columns import as_pandas
 from fairdash.data.dataset import draw_of_groups
 from fairdash.data.frames import plain_frame
 from fairdash.errors import DataError
+from fairdash.evaluation.cells import Cells, cells_of
 from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.storage import sha256
 from fairdash.utils.records import to_plain
@@ -309,7 +309,7 @@ def _crossed(
     # Tables along other columns are those of questions 5 and 10.
     coverage = plan.columns.coverage if 5 in asked else None
     for names in plan.columns.crossings:
-        name, cells = crossing_name(names), cells_of(frame, plan.columns, names)
+        name, cells = crossing_name(names), crossed_cells(frame, plan.columns, names)
         others = [each for each in features if (asked & {5, 10} and each not in names) or each == coverage]
         columns = replace(
             plan.columns, sensitive=name, also=(), probabilities=(), known_class=None,
@@ -331,6 +331,17 @@ def _crossed(
             continue
         found.append(data)
     return tuple(found), tuple(said)
+
+
+def crossed_cells(frame: pd.DataFrame, columns: Columns, names: Sequence[str]) -> Cells:
+    """Return the cells of a crossing, in bands of about equal exposure and with policies as its units."""
+    exposure, groups = columns.exposure, columns.groups
+    return cells_of(
+        frame,
+        names,
+        weight=None if exposure is None else frame[exposure].to_numpy(float, na_value=np.nan),
+        units=None if groups is None else pd.factorize(frame[groups])[0],
+    )
 
 
 def _not_judged(data: AuditData) -> str:

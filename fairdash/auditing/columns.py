@@ -49,6 +49,8 @@ _LOSS_RATIO, _LOWEST, _HIGHEST = 0.7, 0.05, 10.0
 _BETWEEN = {"Months and years": 12, "Weeks and years": 52, "Days and years": 365}
 _BETWEEN |= {"Hundredths and single amounts": 100, "Single amounts and thousands": 1000}
 _NEAR = 2.5
+#: Claims of one policy: amounts of money are higher.
+_MAX_CLAIMS = 20
 #: Logarithms of amounts up to 10^13.
 _MAX_LOG = 30.0
 #: By how much ln price may change per ln exposure if it is a total, and the correlation at least.
@@ -294,6 +296,11 @@ def units_in_words(numbers: Mapping[str, Array], weight: Array, columns: Columns
             f"{said} It is {_rough(of_exp)} of exp(“{columns.price}”), so the price seems to be a "
             "logarithm. Audit exp of it, or choose the link “log” for a model."
         ]
+    if paid < held and (_are_counts(cost) or _are_counts(cost * weight)):
+        return [
+            f"{said} “{columns.outcome}” seems to count claims, and “{columns.price}” to be an amount of "
+            "money. Give the amounts of the claims as the outcome, or audit a price of claim counts."
+        ]
     off = abs(math.log(paid / held / _LOSS_RATIO))
     name = min(_BETWEEN, key=lambda each: abs(math.log(_BETWEEN[each]) - off))
     likely = f" {name} differ by a factor of {_BETWEEN[name]:,}."
@@ -301,6 +308,11 @@ def units_in_words(numbers: Mapping[str, Array], weight: Array, columns: Columns
         f"{said}{likely if abs(math.log(_BETWEEN[name]) - off) < math.log(_NEAR) else ''} "
         "Give both in the same unit of money and exposure."
     ]
+
+
+def _are_counts(cost: Array) -> bool:
+    known = cost[np.isfinite(cost)]
+    return bool(known.max() <= _MAX_CLAIMS and np.allclose(known, np.round(known), rtol=0, atol=1e-9))
 
 
 def _rough(share: float) -> str:

@@ -19,7 +19,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.auditing.cells import Cells
 from fairdash.auditing.curve import Basis, Curve, basis_of, fit_curve
 from fairdash.auditing.gaps import LEVEL, Estimate, Tested, largest_gap
 from fairdash.auditing.models.premiums import Costs, learn_costs
@@ -29,7 +28,8 @@ from fairdash.auditing.table import AuditTable, complete_rows
 from fairdash.dependence.conditional import assess_conditional_dependence
 from fairdash.dependence.omnibus import independence_test
 from fairdash.errors import DataError, MissingPackageError
-from fairdash.utils.text import counted
+from fairdash.evaluation.cells import Cells
+from fairdash.utils.text import counted, p_equals
 
 Array = NDArray[np.float64]
 
@@ -67,7 +67,7 @@ class Measured:
 
     def any_link_in_words(self, between: str = "") -> str:
         """State the test of any link; it may find one that the averages don't show."""
-        p = f"(p = {self.p_any_link:.2g})"
+        p = f"({p_equals(self.p_any_link)})"
         if self.p_any_link > LEVEL:
             return f"A joint test of several measures finds no link of any kind{between} {p}."
         if self.found.p_value > LEVEL:

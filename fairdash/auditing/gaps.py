@@ -27,7 +27,7 @@ from fairdash.auditing.table import AuditTable
 from fairdash.dependence.classical import Z
 from fairdash.evaluation.classes import holm as holm
 from fairdash.utils.seeds import Stream, rng_of
-from fairdash.utils.text import percent
+from fairdash.utils.text import p_equals, percent
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -134,8 +134,8 @@ def noise_in_words(gap: Gap, mean: float) -> str:
     """Describe the test of a gap against noise."""
     floor = percent(gap.floor / mean)
     if gap.p_value <= LEVEL:
-        return f"This is more than noise, which alone gives about {floor} (p = {gap.p_value:.2g})."
-    return f"Noise alone gives a gap of about {floor}, so this gap may be noise (p = {gap.p_value:.2g})."
+        return f"This is more than noise, which alone gives about {floor} ({p_equals(gap.p_value)})."
+    return f"Noise alone gives a gap of about {floor}, so this gap may be noise ({p_equals(gap.p_value)})."
 
 
 def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> tuple[Gap, pd.DataFrame]:

@@ -22,6 +22,7 @@ several verbs share, and the function that prints results, are at the end of thi
 from __future__ import annotations
 
 import codecs
+import inspect
 import io
 import json
 import logging
@@ -31,9 +32,10 @@ import secrets
 import select
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, TextIO, get_args, get_origin, get_type_hints
 
 from cyclopts import App, CycloptsError, Parameter, Token, UnusedCliTokensError
 from cyclopts.validators import Number
@@ -41,6 +43,7 @@ from cyclopts.validators import Number
 from fairdash._version import __version__
 from fairdash.errors import FairdashError, OptionError
 from fairdash.utils.error_log import trace_of
+from fairdash.utils.options import options_of
 from fairdash.utils.text import few, in_ascii, visible
 
 log = logging.getLogger("fairdash.cli")
@@ -247,6 +250,43 @@ Share = Annotated[float, Parameter(converter=_share, metavar="SHARE")]
 Columns = Annotated[tuple[str, ...], Parameter(metavar="COLUMN")]
 Seed = Annotated[int, Parameter(validator=Number(gte=0))]
 AsJson = Annotated[bool, Parameter(name="--json", negative=(), help="Print all figures as JSON.")]
+
+
+def with_options(*plans: type) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Give a verb the options of its plans (:mod:`fairdash.utils.options`), which it takes as keywords."""
+
+    def add(verb: Callable[..., int]) -> Callable[..., int]:
+        signature, made = inspect.signature(verb), []
+        own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        for plan in plans:
+            hints, options = get_type_hints(plan), options_of(plan)
+            words = {each.metadata["word"]: name for name, each in options.items()}
+            for name, each in options.items():
+                # Further values of an option that comes again are not an option of their own.
+                if each.metadata["word"] not in options:
+                    made.append(_parameter(name, each, Columns if name in words else hints[each.name]))
+        verb.__annotations__.update({each.name: each.annotation for each in made})
+        parameters = sorted((*made, *own), key=lambda each: each.kind)
+        verb.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return verb
+
+    return add
+
+
+def _parameter(name: str, option: Field[Any], kind: Any) -> inspect.Parameter:
+    """Return an option as a parameter of a verb: a list is repeatable."""
+    about, default = option.metadata, None if option.default is MISSING else option.default
+    says = [about["label"].removesuffix(" (optional)"), about["help"].rstrip(".")]
+    says += [f"One of {', '.join(about['choices'])}"] if about["choices"] else []
+    if several := next((each for each in (kind, *get_args(kind)) if get_origin(each) is tuple), None):
+        kind, default = Columns if several == tuple[str, ...] else several, ()
+        says.append("Repeatable")
+    if about["unit"]:
+        kind = Share
+        says.append("For example 5% or 0.05")
+    word, text = (about["word"] or name).replace("_", "-"), ". ".join(filter(None, says))
+    made = Annotated[kind, Parameter(name=f"--{word}", help=f"{text}.")]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=made)
 
 
 def say(found: Any, lines: Iterable[str], *, as_json: bool) -> None:

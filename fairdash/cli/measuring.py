@@ -32,7 +32,7 @@ from fairdash.dependence.registry import WAYS
 from fairdash.errors import Checks, DataError, Problem
 from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.utils.registry import get_entry
-from fairdash.utils.text import visible
+from fairdash.utils.text import p_equals, p_value, visible
 
 
 def measure(
@@ -249,7 +249,8 @@ def _sentences(
     if measure.recorded:
         yield f"             {WAYS[measure.recorded]}"
     yield f"noise floor  {estimate.floor:.4g} on average, 95 % below {estimate.floor_q95:.4g}"
-    yield f"p-value      {estimate.p_value:.3g} of independence ({estimate.n_permutations:,} permutations)"
+    shuffled = f"{estimate.n_permutations:,} permutations"
+    yield f"p-value      {p_value(estimate.p_value)} of independence ({shuffled})"
     if math.isfinite(estimate.ci_high):
         if estimate.bound_only:
             yield f"upper bound  {estimate.ci_high:.4g} (95 %; independence is not rejected at 5 %)"
@@ -261,12 +262,12 @@ def _sentences(
     draws = "random signs of scores" if verdict.by_multipliers else "permutations"
     yield (
         f"verdict      {'link found' if verdict.has_link else 'no link found'} at 5 %: one test of "
-        f"{len(verdict.p_values)} measures, p = {verdict.p_value:.3g} ({verdict.n_permutations:,} {draws})"
+        f"{len(verdict.p_values)} measures, {p_equals(verdict.p_value)} ({verdict.n_permutations:,} {draws})"
     )
     every, one = verdict.p_at_best
     yield (
-        f"             with so many {draws} the smallest p is {every:.2g} if every measure finds the link, "
-        f"{one:.2g} if only one does"
+        f"             with this number of {draws}, the smallest p is {p_value(every)} if every measure "
+        f"finds the link, {p_value(one)} if only one does"
     )
     if among_equals is not None:
         yield from _of_equals(among_equals)
@@ -279,7 +280,7 @@ def _of_equals(found: ConditionalDependence) -> Iterator[str]:
     yield f"Conditional on {', '.join(found.given)}:"
     yield f"size         {found.size:.4g} (partial correlation ratio on held-out rows)"
     yield (
-        f"p-value      {found.p_value:.3g} of equal means (largest |t| {found.statistic:.3g} of "
+        f"p-value      {p_value(found.p_value)} of equal means (largest |t| {found.statistic:.3g} of "
         f"{found.n_products}{differs})"
     )
     yield (

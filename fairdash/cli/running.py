@@ -12,17 +12,17 @@ from cyclopts import App, Parameter
 from fairdash.cli import AsJson, say
 from fairdash.errors import FairdashError, OptionError, RunError, StorageError
 from fairdash.figures.blocks import Block, lines_of
-from fairdash.reports.comparison import parse_comparison
 from fairdash.reports.words import of_opening
-from fairdash.runs import launch
+from fairdash.runs import cancel_and_resume
 from fairdash.runs.archive import LARGEST, export_run, import_run
+from fairdash.runs.comparison import parse_comparison
 from fairdash.runs.confirmations import confirm_run, read_confirmations
 from fairdash.runs.deletion import delete_run, made_in, what_goes
 from fairdash.runs.listing import list_runs
-from fairdash.runs.log import note_export, read
 from fairdash.runs.models import ModelJob
 from fairdash.runs.store import FIRST, RESULT, Run
 from fairdash.storage import LOCAL, check_owner, sha256, write_whole
+from fairdash.storage.log import note_export, read
 from fairdash.training.sweep import STANDARD
 from fairdash.utils.records import to_plain
 from fairdash.utils.text import megabytes, visible
@@ -104,7 +104,7 @@ def resume(run: RunId, /, *, owner: Owner = LOCAL, as_json: AsJson = False) -> N
             "was done",
             "See its progress with fairdash runs show, or start it again on the Runs page.",
         )
-    launch.resume(found)
+    cancel_and_resume.resume(found)
     said = f"{run} resumes after its last finished step; see its progress with fairdash runs show {run}."
     say({"id": run, "goes_on": True}, [said], as_json=as_json)
 

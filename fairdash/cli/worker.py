@@ -22,8 +22,9 @@ from filelock import FileLock, Timeout
 
 from fairdash.jobs import process as detached
 from fairdash.jobs import queue
+from fairdash.jobs.cancellation import SECONDS_FOR_THE_LOCK, StopCheck
 from fairdash.jobs.parallel import warm_up
-from fairdash.jobs.process import SECONDS_FOR_THE_LOCK, environment, n_cores
+from fairdash.jobs.process import environment, n_cores
 from fairdash.jobs.steps import Checkpoints
 from fairdash.storage import make_parents
 from fairdash.utils.error_log import trace_of
@@ -102,12 +103,15 @@ def carry_out(place: str, part: str) -> int:
 
     job = runs.open_job(place.rpartition("/")[2])
     if part == FIRST and isinstance(job, Run):
+        if n_cores() > 1:
+            # It imports beside the preview, which computes on one core; here all is imported.
+            queue.start_worker(queue.LONG)
         status = runs.work_at(job, runs.preview, ends=False)
         queue.start_worker(queue.LONG)
         return status
     if isinstance(job, Run):
         _wait_for_preview(job)
-    unit = Checkpoints(job.units, check=job.check_cancelled)
+    unit = Checkpoints(job.units, check=StopCheck(job.folder))
     while (status := runs.work_at(job, runs.WORK[type(job)], unit=unit)) == 0:
         if job.status_if_over is not None:
             break
@@ -225,13 +229,14 @@ def _stand_by(lane: str, parent: int | None) -> None:
 
 def _import_all(lane: str) -> None:
     """Everything that a job of the lane needs, before there is one; beyond it the memory is limited."""
+    if lane == queue.LONG and not os.environ.get("FAIRDASH_NO_STANDBY"):
+        # It imports in a process of its own, beside this one.
+        warm_up()
     import fairdash.runs.worker
 
     if lane != queue.STUDIES:
         import fairdash.evaluation.execute_sweep
         import fairdash.training.stack  # noqa: F401
-    if lane == queue.LONG and not os.environ.get("FAIRDASH_NO_STANDBY"):
-        warm_up()
     if lane == queue.QUICK and not queue.is_needed(lane):
         _rehearse()
 

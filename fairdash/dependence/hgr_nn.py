@@ -172,7 +172,7 @@ def _cross_fit(rows: Rows, settings: Settings) -> Tensor:
     every = rows.members(torch.arange(count).repeat_interleave(folds))
     training, stopping, scoring = (x.repeat(count, 1) for x in split)
     networks, learned = _Pair(every, settings), every.rows(training)
-    neural.train(networks, learned, settings, held=every.weighing(stopping))
+    neural.train(networks, learned, settings, held=every.chosen(stopping))
     with torch.no_grad():
         out = []
         for net, x, x_learned in zip(

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from hashlib import sha256
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 
 from fairdash.dependence.permuted import weighted_orders
 from fairdash.dependence.ranks import normal_scores
+from fairdash.dependence.remembered import remembered
 from fairdash.errors import OptionError
 
 Array = NDArray[np.float64]
@@ -175,21 +175,11 @@ def _measured(
     if not isinstance(u, np.ndarray):
         f, g = _kernels(xp, u, sample_weight, grid), _kernels(xp, v, sample_weight, grid)
         return (_hgr_of, _chi2_of)[which](xp, _joint(xp, _weighed(xp, f, sample_weight), g, damping))
-    arrays = (u, v, sample_weight, permutations)
-    parts = (None if each is None else (each.shape, sha256(each.tobytes()).digest()) for each in arrays)
-    asked = (*parts, damping, grid, weight_moves)
-    found = _known.get(asked)
-    if found is None:
-        found = _known[asked] = _both(damping, u, v, sample_weight, grid, permutations, weight_moves)
-        if len(_known) > _MAX_KNOWN:
-            _known.pop(next(iter(_known)), None)
-    return found[..., which].copy()
-
-
-#: What was asked for last, and both values: where models are judged, the one is asked for soon after the
-#: other, and the law is nearly all of the work.
-_known: dict[tuple[object, ...], Array] = {}
-_MAX_KNOWN = 64
+    asked = (u, v, sample_weight, permutations, damping, grid, weight_moves)
+    both = remembered(
+        lambda: _both(damping, u, v, sample_weight, grid, permutations, weight_moves), "kde", *asked
+    )
+    return both[..., which]
 
 
 def _both(

@@ -68,6 +68,12 @@ class Rows:
         """Return the rows with their weights multiplied by a (K, n) factor."""
         return Rows(self.u, self.v, self.weight * factor[:, None])
 
+    def chosen(self, mask: Tensor) -> Rows:
+        """Return the rows that a (K, n) mask keeps, filled up where it keeps fewer with rows of weight 0."""
+        most = int(mask.sum(dim=1).max())
+        index = mask.argsort(dim=1, descending=True, stable=True)[:, :most]
+        return self.rows(index).weighing(mask.gather(1, index))
+
 
 def in_order(u: Array, v: Array, sample_weight: Array | None) -> tuple[Array, Array, Array, Index]:
     """Return rows sorted by u, then v, then weight, and that order, so that the table's row order can't

@@ -339,7 +339,8 @@ class _Parts:
     ) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Frame and path by one objective; `progress` hears 0 or 1 for them and the share of it."""
         unit = within(self.unit, f"assess/{objective}")
-        frame = self.assess(
+        front = partial(
+            self.assess,
             trained.members,
             trained.predictions,
             objective=objective,
@@ -348,6 +349,7 @@ class _Parts:
             progress=partial(progress, 0),
             unit=within(unit, "front"),
         )
+        frame = Branch(unit, front, "front").result()
         path = assess_curve(
             self.dataset,
             trained.predictions,

@@ -23,7 +23,7 @@ from markupsafe import Markup
 
 from fairdash.figures.theme import LIGHT, Theme, room_of
 from fairdash.utils.extras import has
-from fairdash.utils.text import percent, unbroken, visible
+from fairdash.utils.text import p_value, percent, unbroken, visible
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -39,6 +39,8 @@ _TITLE_ROOM = 56
 MAX_ROWS = 40
 #: So that long ones fit on a phone.
 _AXIS_TITLE = 13
+#: Columns of p-values.
+_P_VALUE = re.compile("p(_|-value|$)")
 #: Parts of a document that are no paragraphs, to their elements.
 _TAGS = {"title": "h1", "page": "h2", "chapter": "h2", "section": "h2", "heading": "h3", "command": "pre"}
 
@@ -221,6 +223,8 @@ class Table:
         if isinstance(value, float):
             if not math.isfinite(value):
                 return "–"
+            if _P_VALUE.match(column):
+                return p_value(value)
             if column in self.shares:
                 return percent(value)
             return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"

@@ -12,7 +12,7 @@ from fairdash.figures.parts import Values, dots, limits, line, note, short
 from fairdash.figures.theme import Theme, escaped, faded, new_figure
 from fairdash.training.methods import PATHS
 from fairdash.training.sweep import STANDARD
-from fairdash.utils.text import amount, percent
+from fairdash.utils.text import amount, p_equals, percent
 
 #: More dots than this are a blot, and slow in the browser: a random sample is drawn instead.
 DOTS = 1500
@@ -159,7 +159,7 @@ def proxies_figure(
         carries = shown["p_corrected"] <= 0.05
         colours = [theme.chosen if each else faded(theme.chosen, 0.35) for each in carries]
         details = [
-            f"independence stays below {q95:.2f}; p = {p:.2g}, corrected for {len(features)} features"
+            f"independence stays below {q95:.2f}; {p_equals(p)}, corrected for {len(features)} features"
             for q95, p in zip(shown["floor_q95"], shown["p_corrected"], strict=True)
         ]
     if joint is not None:

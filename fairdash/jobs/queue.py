@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fairdash.errors import StorageError
-from fairdash.jobs.process import is_locked, n_cores, start_detached
+from fairdash.jobs.cancellation import is_locked
+from fairdash.jobs.process import n_cores, start_detached
 from fairdash.storage import cant_keep, data_folder, make_parents, write_whole
 
 if TYPE_CHECKING:
@@ -58,6 +59,10 @@ _TABLE = "CREATE TABLE IF NOT EXISTS fairdash_workers (name TEXT PRIMARY KEY, se
 _HEARTBEAT = (
     "INSERT INTO fairdash_workers VALUES (:name, clock_timestamp()) "
     "ON CONFLICT (name) DO UPDATE SET seen = clock_timestamp()"
+)
+_ALIVE = (
+    "SELECT count(*) FROM fairdash_workers WHERE name LIKE '%-' || :queue "
+    "AND seen >= clock_timestamp() - make_interval(secs => :seconds)"
 )
 _DEAD = "SELECT name FROM fairdash_workers WHERE seen < clock_timestamp() - make_interval(secs => :seconds)"
 
@@ -381,6 +386,19 @@ def heartbeat(name: str) -> None:
 
     with in_words(), _database(database_url()).begin() as database:
         database.execute(text(_HEARTBEAT), {"name": name})
+
+
+def n_processes() -> int:
+    """Return how many processes the live workers have for steps, on machines of one kind."""
+    from sqlalchemy import text
+
+    def ask() -> int:
+        with in_words(), _database(database_url()).begin() as database:
+            return int(
+                database.execute(text(_ALIVE), {"queue": LONG, "seconds": SECONDS_TO_LIVE}).scalar_one()
+            )
+
+    return max(retry_until_available(ask), 1) * n_cores()
 
 
 def take_over(lane: str) -> int:

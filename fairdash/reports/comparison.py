@@ -12,7 +12,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.dependence.omnibus import COMPONENTS
-from fairdash.errors import OptionError
 from fairdash.evaluation import (
     common_grid,
     curve_predictions,
@@ -22,19 +21,17 @@ from fairdash.evaluation import (
     trained_points,
     transfers_by_group,
 )
-from fairdash.evaluation.crossing import TOGETHER, values_of, views_of
+from fairdash.evaluation.crossing import TOGETHER, values_of
 from fairdash.evaluation.figures import VERDICT
 from fairdash.evaluation.result import SweepResult
 from fairdash.evaluation.verdict import is_link
-from fairdash.reports.fronts import Front, fronts_of, parse_point, point_of
-from fairdash.runs.store import Run
+from fairdash.reports.fronts import Front
 from fairdash.training.crossvalidation import tuned_settings
 from fairdash.training.methods import THE_STANDARD, ModelKey
 from fairdash.training.objectives import OBJECTIVES, Objective
 from fairdash.training.split_kinds import SPLITS
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.utils.classes import attributes_of
-from fairdash.utils.registry import get_entry
 from fairdash.utils.text import CROSS, label, number, with_unit
 
 Array = NDArray[np.float64]
@@ -377,67 +374,3 @@ class Comparison:
             return False
         ends = (ModelKey(blend.method, lam) for lam in (blend.low, blend.high))
         return self.mean(self.measure, self.b) > max(self.mean(self.measure, end) for end in ends)
-
-
-def parse_comparison(
-    run: Run,
-    *,
-    method: str | None = None,
-    lam: float | None = None,
-    against: str = STANDARD,
-    objective: str | None = None,
-    measure: str | None = None,
-    sensitive: str | None = None,
-) -> Comparison:
-    """Parse a comparison of point B of a run with point A.
-
-    Parameters
-    ----------
-    run
-        One that has something to look at.
-    method, lam
-        Point B: the first fair method, and the middle of the trained weights, unless named.
-    against
-        Point A: ``"standard"``, or method and weight such as ``"hgr_nn:0.5"``.
-    objective, sensitive
-        The one that was trained for and the first column, unless named.
-    measure
-        Id of the measure in view; :data:`fairdash.evaluation.DEFAULT_MEASURE`, or the first that the run has
-        figures of.
-
-    Raises
-    ------
-    RunError
-        There is no result, or it can't be read.
-    OptionError
-        The run has no such part.
-    """
-    result = run.read_result()
-    plan = result.sweep
-    objective = plan.objective if objective is None else objective
-    get_entry(result.paths, objective, option="objective")
-    views = views_of(result.sensitive, result.paths[objective])
-    sensitive = next(iter(views)) if sensitive is None else sensitive
-    get_entry(views, sensitive, option="column")
-    if set(plan.methods) == {STANDARD}:
-        raise OptionError.of(
-            "This run has trained no fair model, so there is nothing to compare",
-            "Choose a run with a fair method.",
-            column="method",
-        )
-    fronts = fronts_of(result, sensitive=sensitive)
-    front = fronts[objective]
-    measure = front.default_measure if measure is None else measure
-    get_entry({id: id for id in front.measures}, measure, option="measure")
-    method = front.methods[0] if method is None else method
-    b = point_of(front, method, fronts[plan.objective].opening if lam is None else lam)
-    return Comparison(
-        title=run.spec.source.title,
-        plan=plan,
-        result=result,
-        fronts=fronts,
-        objective=objective,
-        measure=measure,
-        a=parse_point(front, against),
-        b=b,
-    )

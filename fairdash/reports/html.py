@@ -16,7 +16,7 @@ from fairdash.figures.theme import LIGHT
 from fairdash.reports import content, pictures, tables, words
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.stage import stage_of, stops_of
-from fairdash.runs.log import Log
+from fairdash.storage.log import Log
 from fairdash.utils.text import utc_time
 
 
@@ -48,7 +48,7 @@ def render_report(
     openings
         Results on the holdout rows, from :func:`fairdash.runs.confirmations.read_confirmations`.
     log
-        Log of the run, from :func:`fairdash.runs.log.read`.
+        Log of the run, from :func:`fairdash.storage.log.read`.
 
     Returns
     -------

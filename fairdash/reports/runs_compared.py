@@ -12,7 +12,6 @@ from fairdash.evaluation import trained_points
 from fairdash.evaluation.figures import VERDICT
 from fairdash.evaluation.result import SweepResult
 from fairdash.reports.fronts import Front
-from fairdash.runs.store import RunSpec
 from fairdash.training.methods import PATHS, ModelKey
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD
@@ -29,13 +28,15 @@ class ComparedRun:
         Name on the chart.
     title
         Name beside the chart.
-    spec, result
-        Plan and result of the run.
+    data
+        What tells its data, with their rows and features, from others.
+    result
+        Result of the run.
     """
 
     letter: str
     title: str
-    spec: RunSpec
+    data: str
     result: SweepResult
 
 
@@ -45,7 +46,7 @@ def differences(runs: Sequence[ComparedRun]) -> str:
         "target": [each.result.target_name for each in runs],
         "sensitive columns": [" and ".join(each.result.sensitive.columns) for each in runs],
         "objective": [OBJECTIVES[each.result.objective].title for each in runs],
-        "loss": [each.spec.plan.settings.loss for each in runs],
+        "loss": [each.result.sweep.settings.loss for each in runs],
     }
     found = [f"{kind} ({few(dict.fromkeys(each))})" for kind, each in kinds.items() if len(set(each)) > 1]
     if not found:
@@ -56,9 +57,9 @@ def differences(runs: Sequence[ComparedRun]) -> str:
 def remarks(runs: Sequence[ComparedRun]) -> list[str]:
     """Return notes on comparing runs on one front."""
     said = []
-    if len({each.spec.source.to_json() for each in runs}) > 1:
+    if len({each.data for each in runs}) > 1:
         said.append("The runs use different data, or different rows or features of the same data.")
-    if len({(each.spec.plan.n_splits, each.spec.plan.random_state) for each in runs}) > 1:
+    if len({(each.result.sweep.n_splits, each.result.sweep.random_state) for each in runs}) > 1:
         said.append(
             "They are evaluated on different test rows, so differences within the standard errors may be "
             "chance."

@@ -23,13 +23,13 @@ from fairdash.figures.comparison import MAX_FEATURES
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import UNKNOWN, Estimate, mean_over_splits
 from fairdash.reports.words import named
-from fairdash.runs.log import Log
+from fairdash.storage.log import Log
 from fairdash.tariff import FAIR_TARIFF, title_of
 from fairdash.training.baselines import BASELINES, PRICE
 from fairdash.training.methods import PATHS, STANDARD
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.references import REFERENCES
-from fairdash.utils.text import number, p_value, percent, signed, span, with_unit
+from fairdash.utils.text import number, p_equals, percent, signed, span, with_unit
 
 #: Under tables with floors.
 _FLOORS = (
@@ -55,7 +55,7 @@ def measures(comparison: Comparison) -> Table:
         said = []
         for point, p in zip(points, p_values, strict=True):
             found = "link found" if comparison.has_link(point) else "no link found"
-            said += [f"{found}, p = {p_value(p)}", "–"]
+            said += [f"{found}, {p_equals(p)}", "–"]
         frame.loc[len(frame)] = ["Link? One test of several measures", *said]
     return Table(
         f"Every measure of the {comparison.objective_seen.audited}",

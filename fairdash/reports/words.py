@@ -14,7 +14,7 @@ from fairdash.reports.comparison import Comparison
 from fairdash.reports.strength import rows_that_would, shows_nothing
 from fairdash.training.methods import THE_STANDARD, ModelKey
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.utils.text import counted, error_change, number, p_value, signed, span, with_unit
+from fairdash.utils.text import counted, error_change, number, p_equals, signed, span, with_unit
 
 #: A change of a prediction below half a per cent of the average.
 HARDLY = 0.005
@@ -71,7 +71,7 @@ def _evidence(comparison: Comparison, point: ModelKey) -> str:
     below = f"independence stays below {number(edge)} in 95 % of cases"
     if math.isnan(p):
         return f"{in_view}; {below}"
-    test = f"joint test of several measures: p = {p_value(p)}; "
+    test = f"joint test of several measures: {p_equals(p)}; "
     sees, is_link = abs(comparison.mean(comparison.measure, point)) > edge, comparison.has_link(point)
     if sees == is_link:
         return f"{test}{in_view}; {below}"
@@ -96,7 +96,7 @@ def verdict_in_short(comparison: Comparison) -> str:
     if math.isnan(p):
         beyond = ">" if comparison.has_link(comparison.b) else "≤"
         return f"{begin} ({beyond} {number(comparison.edge(comparison.b))})"
-    return f"{begin} (p = {p_value(p)})"
+    return f"{begin} ({p_equals(p)})"
 
 
 def how_the_verdict_is_made(comparison: Comparison) -> str:
@@ -264,10 +264,10 @@ def of_opening(found: Confirmation, *, times: int, names: Mapping[str, str] = _N
     where = f"On {counted(found.n, 'row')} set aside from the start, {named(found.point)}"
     if found.is_first:
         verdict = "not confirmed" if found.finds_link else "confirmed"
-        lines = [f"{where}: {verdict}, {link} (one test, p = {found.p_value:.2g})."]
+        lines = [f"{where}: {verdict}, {link} (one test, {p_equals(found.p_value)})."]
     else:
         lines = [
-            f"{where}: {link} (p = {found.p_value:.2g}). This does not confirm the choice, because these "
+            f"{where}: {link} ({p_equals(found.p_value)}). This does not confirm the choice, because these "
             f"rows had already been used for another point (opening number {found.number})."
         ]
     figures = [

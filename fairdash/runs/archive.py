@@ -25,10 +25,9 @@ from pathlib import Path
 from fairdash.data.source import bounded
 from fairdash.errors import FairdashError, RunError, StorageError
 from fairdash.runs.confirmations import CONFIRMATIONS, read_confirmations
-from fairdash.runs.log import LOG_FILES
 from fairdash.runs.schema import MAX_JSON, check_run
-from fairdash.runs.status import RunStatus
-from fairdash.runs.store import FIRST, NAME, RESULT, SPEC, STATUS, Run, RunSpec, parse_spec
+from fairdash.runs.state import STATUS, RunStatus
+from fairdash.runs.store import FIRST, NAME, RESULT, SPEC, Run, RunSpec, parse_spec
 from fairdash.storage import LOCAL, make_parents, sha256, write_whole
 from fairdash.storage.bundle import (
     SEAL,
@@ -44,6 +43,7 @@ from fairdash.storage.bundle import (
     unpack,
     whole_folder,
 )
+from fairdash.storage.log import LOG_FILES
 from fairdash.storage.schema import read_json, require
 from fairdash.utils.records import from_plain, to_plain
 from fairdash.utils.text import few, megabytes

@@ -12,9 +12,9 @@ from filelock import FileLock
 
 from fairdash.errors import FairdashError, RunError
 from fairdash.evaluation.confirmation import Confirmation, confirm_point
-from fairdash.runs.log import note, read
 from fairdash.runs.store import RESULT, Run
 from fairdash.storage.bundle import read_sealed, write_sealed
+from fairdash.storage.log import note, read
 from fairdash.utils.records import from_plain, to_plain
 
 CONFIRMATIONS = "confirmations.json"

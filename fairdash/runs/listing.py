@@ -11,7 +11,7 @@ from fairdash.auditing.filing.governance import FILE, read_governance
 from fairdash.data.source import DatasetSource
 from fairdash.errors import RunError
 from fairdash.runs.audits import AuditJob
-from fairdash.runs.status import DONE
+from fairdash.runs.state import DONE
 from fairdash.runs.store import Job, Run
 from fairdash.storage import LOCAL, data_folder, inside
 

@@ -31,9 +31,9 @@ from fairdash.runs.bundle import (
     tested_premiums,
 )
 from fairdash.runs.listing import kept_answers, newest
-from fairdash.runs.log import read
 from fairdash.runs.store import Job, JobSpec
 from fairdash.storage import LOCAL
+from fairdash.storage.log import read
 from fairdash.tariff import FAIR_TARIFF
 from fairdash.training.methods import ModelKey
 from fairdash.training.sweep import Sweep

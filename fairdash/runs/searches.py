@@ -72,7 +72,7 @@ class SearchJob(Job[SearchSpec]):
                 best=None if settings is None else from_plain(TrainingSettings, settings),
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise self._damaged() from error
+            raise self.damaged() from error
 
 
 #: What of a result is kept as it is.

@@ -17,7 +17,7 @@ import pandas as pd
 
 from fairdash.errors import RunError
 from fairdash.jobs import queue
-from fairdash.runs.status import CANCELLED, RunStatus
+from fairdash.runs.state import CANCELLED, RunStatus
 from fairdash.runs.store import Job
 from fairdash.simulations.studies import Study
 from fairdash.storage import cache_folder, write_whole

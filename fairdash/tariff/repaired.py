@@ -20,8 +20,9 @@ from fairdash.training.splits import Split
 from fairdash.utils.classes import one_column_each
 from fairdash.utils.trees import boosted_trees
 
-#: Folds, and so models, whose mean is the price.
-N_FOLDS = 5
+#: Folds, and so models, whose mean is the price. A mean is as accurate with this learning rate as with half
+#: of it, and needs fewer trees.
+N_FOLDS, LEARNING_RATE = 5, 0.2
 
 
 def repaired_prices(
@@ -63,7 +64,13 @@ def repaired_prices(
         train, seed = split.train, random_state + number
         features = clean_features(dataset.features)
         x = FeatureEncoder.fit(features, rows=train).transform(features)
-        trees = boosted_trees(loss=loss.of_trees, max_iter=MAX_TREES, early_stopping=True, random_state=seed)
+        trees = boosted_trees(
+            loss=loss.of_trees,
+            learning_rate=LEARNING_RATE,
+            max_iter=MAX_TREES,
+            early_stopping=True,
+            random_state=seed,
+        )
         repair = FairPostprocessor(trees, n_folds=N_FOLDS, random_state=seed).fit(
             x[train],
             dataset.target.to_numpy(dtype=float)[train],

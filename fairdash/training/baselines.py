@@ -25,6 +25,8 @@ from fairdash.utils.trees import boosted_trees
 
 #: Trees at most; how many are kept is found on held-out rows.
 MAX_TREES = 150
+#: Trees that are added before a look at the held-out rows, and those that end it without a lower loss.
+TREES_AT_ONCE, PATIENCE = 40, 30
 #: Weights of the squared coefficients that are compared, in units of a row: none to a constant.
 ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
@@ -162,21 +164,25 @@ def _trees(
 ) -> NDArray[np.float64]:
     """Predictions (n,) in the loss's units by as many trees as are best on `inner`'s validation rows."""
 
-    def fitted(train: NDArray[np.int64], count: int) -> Any:
-        # Held-out rows that the run knows stop it: scikit-learn's own would part groups.
-        model = boosted_trees(loss=loss.of_trees, max_iter=count, random_state=random_state)
-        return model.fit(rows.x[train], rows.y[train], sample_weight=weight[train])
+    # Held-out rows that the run knows stop it: scikit-learn's own would part groups.
+    model = boosted_trees(loss=loss.of_trees, random_state=random_state, warm_start=True)
 
-    held_out, longest = inner.validation, fitted(inner.train, MAX_TREES)
-    losses = [
-        loss.mean_deviance(rows.y[held_out], y_pred, weight[held_out])
-        for y_pred in longest.staged_predict(rows.x[held_out])
-    ]
-    best = int(np.argmin(losses))
+    def grow(train: NDArray[np.int64], count: int) -> None:
+        model.set_params(max_iter=count)
+        model.fit(rows.x[train], rows.y[train], sample_weight=weight[train])
+
+    held_out, losses, best = inner.validation, list[float](), 0
+    while len(losses) < MAX_TREES and len(losses) - best <= PATIENCE:
+        grow(inner.train, min(len(losses) + TREES_AT_ONCE, MAX_TREES))
+        stages = islice(model.staged_predict(rows.x[held_out]), len(losses), None)
+        losses += [loss.mean_deviance(rows.y[held_out], each, weight[held_out]) for each in stages]
+        best = int(np.argmin(losses))
     predictions: NDArray[np.float64]
     if inner.train is split.train:
         # The same trees again, as far as they are kept.
-        predictions = next(islice(longest.staged_predict(rows.x), best, None))
+        predictions = next(islice(model.staged_predict(rows.x), best, None))
     else:
-        predictions = fitted(split.train, best + 1).predict(rows.x)
+        model.set_params(warm_start=False)
+        grow(split.train, best + 1)
+        predictions = model.predict(rows.x)
     return predictions

@@ -356,6 +356,7 @@ def tune(
     *,
     random_state: int,
     device: Device,
+    networks: bool = False,
     progress: OnProgress | None = None,
     unit: Unit = at_once,
 ) -> tuple[pd.DataFrame, TrainedModels]:
@@ -370,6 +371,8 @@ def tune(
         Settings shared by the candidates.
     random_state
         Random seed for the initial weights and the mini-batches.
+    networks
+        Whether the models that were chosen are returned as networks, too.
     progress
         Called after every step; it may raise :class:`fairdash.errors.Cancelled`.
     unit
@@ -398,6 +401,7 @@ def tune(
         objective="demographic_parity",
         random_state=random_state,
         device=device,
+        networks=networks,
         progress=progress,
         unit=unit,
     )
@@ -413,7 +417,13 @@ def tune(
     frame["chosen"] = frame.index.isin(frame.groupby("split")["loss"].idxmin())
     chosen = frame["chosen"].to_numpy()
     members = trained.members[chosen].reset_index(drop=True)
-    return frame, replace(trained, members=members, predictions=trained.predictions[chosen], curves=None)
+    return frame, replace(
+        trained,
+        members=members,
+        predictions=trained.predictions[chosen],
+        curves=None,
+        networks=tuple(itertools.compress(trained.networks, chosen)),
+    )
 
 
 def settings_of_splits(tuning: pd.DataFrame, settings: TrainingSettings) -> tuple[TrainingSettings, ...]:

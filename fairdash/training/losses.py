@@ -100,10 +100,9 @@ class Loss:
         y_pred: NDArray[np.float64],
         sample_weight: NDArray[np.float64] | None = None,
     ) -> float:
-        """Return the weighted mean deviance of y and y_pred, both (n,), by scikit-learn."""
-        from sklearn.metrics import mean_tweedie_deviance
-
-        return float(mean_tweedie_deviance(y, y_pred, sample_weight=sample_weight, power=self.power))
+        """Return the weighted mean deviance of y and y_pred, both (n,), as scikit-learn's."""
+        # Without its checks, which take longer than the rest where a model of many trees asks after each.
+        return float(np.average(self.deviances(y, y_pred), weights=sample_weight))
 
     def relative(
         self,

@@ -34,6 +34,7 @@ from fairdash.training.importance import PermutationPlan, importance_of_all, imp
 from fairdash.training.methods import FAIR_TARIFF, METHODS
 from fairdash.training.progress import OnProgress, StackReporter
 from fairdash.training.settings import ROWS_TO_CATCH_UP, StackedModel
+from fairdash.training.single import Predictor
 from fairdash.training.split_kinds import SetAside
 from fairdash.training.splits import Split, require_varied_target
 from fairdash.utils.registry import get_entry
@@ -85,6 +86,8 @@ class TrainedModels:
         result read from files.
     set_aside
         Holdout rows, and predictions for them; None if no rows were set aside. In `predictions` they are NaN.
+    networks
+        The models themselves, in single precision; empty unless requested.
     """
 
     members: pd.DataFrame
@@ -97,6 +100,7 @@ class TrainedModels:
     tuning: pd.DataFrame | None = None
     curves: pd.DataFrame | None = None
     set_aside: SetAside | None = None
+    networks: tuple[Predictor, ...] = ()
 
 
 def train_models(
@@ -108,6 +112,7 @@ def train_models(
     random_state: int,
     device: Device,
     importance: bool = False,
+    networks: bool = False,
     progress: OnProgress | None = None,
     unit: Unit = at_once,
 ) -> TrainedModels:
@@ -124,6 +129,8 @@ def train_models(
         Seed of the mini-batches; initial weights have the models' own.
     importance
         Whether to find each model's permutation importance; every split needs test rows then.
+    networks
+        Whether to return the models themselves.
     progress
         Called after every step and every epoch. It may raise :class:`fairdash.errors.Cancelled`.
     unit
@@ -151,6 +158,7 @@ def train_models(
             random_state=random_state,
             device=device.name,
             permutations=PermutationPlan.of(splits, random_state=random_state) if importance else None,
+            keeps_networks=networks,
         ),
     )
     # How many models a device holds depends on what else is on it: that is found once.
@@ -214,6 +222,11 @@ def train_models(
         notes=tuple(filter(None, dict.fromkeys([device.note, _IN_HALVES if halved else "", *of_stacks]))),
         importance=importance_of_all(founds, members) if importance else None,
         curves=pd.concat(itertools.chain(*told), ignore_index=True),
+        networks=tuple(
+            trainer.network(models[start + k], parts[start][0], k)
+            for start in (sorted(parts) if networks else ())
+            for k in range(len(parts[start][0]["diverged"]))
+        ),
     )
 
 
@@ -279,6 +292,7 @@ class StackTrainer:
         random_state: int,
         device: str,
         permutations: PermutationPlan | None,
+        keeps_networks: bool,
     ) -> None:
         self.dataset = dataset
         self.splits = splits
@@ -286,6 +300,7 @@ class StackTrainer:
         self.batch_seeds = [seed_of(Stream.MINI_BATCHES, random_state, split) for split in range(len(splits))]
         self.device = device
         self.permutations = permutations
+        self.keeps_networks = keeps_networks
         self._encoded: dict[_Key, EncodedRows] = {}
         self._stacked: dict[tuple[_Key, ...], StackData] = {}
 
@@ -320,7 +335,8 @@ class StackTrainer:
         -------
         The state to go on from. At the end of the training instead a ``note`` for the user, or an empty one;
         (K,) ``diverged`` and ``best_epoch``; (K, n) ``predictions`` for all rows, in the target's units; and,
-        if it was asked for, the importance as ``features``, ``error`` and ``reliance``.
+        if they were asked for, the importance as ``features``, ``error`` and ``reliance``, and the networks
+        as :meth:`network` reads them.
         """
         from fairdash.training.stack import train_stack
 
@@ -354,6 +370,11 @@ class StackTrainer:
                 "best_epoch": trained.best_epoch,
                 "predictions": predict(data.x),
             }
+            if self.keeps_networks:
+                layers = zip(trained.predictor.weights, trained.predictor.biases, strict=True)
+                for layer, parts in enumerate(layers):
+                    found[f"layer_{layer}"] = np.concatenate([part.detach().cpu() for part in parts], axis=2)
+                found |= {"factor": trained.factor, "shift": trained.shift}
             if self.permutations is None:
                 return found
             leaning = importance_of_stack(
@@ -369,6 +390,20 @@ class StackTrainer:
                 on_feature=lambda: report.step(1.0),
             )
         return {**found, **leaning}
+
+    def network(self, model: StackedModel, found: Found, k: int) -> Predictor:
+        """Return the model that is the k-th of a stack with this result of :meth:`train`."""
+        encoded, settings = self.encoded(model), model.settings
+        layers = [found[f"layer_{layer}"][k] for layer in range(len(settings.hidden) + 1)]
+        return Predictor(
+            encoder=encoded.encoder,
+            weights=tuple(layer[:, :-1] for layer in layers),
+            biases=tuple(layer[:, -1] for layer in layers),
+            has_log_link=settings.loss_function.has_log_link,
+            activation=settings.network.activation,
+            factor=encoded.target_scale.unit * float(found["factor"][k]),
+            shift=float(encoded.target_scale.undo(found["shift"][k])),
+        )
 
     def models_per_stack(self, model: StackedModel) -> int:
         """Return how many such models fit a stack, limited by a CPU's cache or a GPU's memory."""

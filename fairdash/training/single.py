@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -191,7 +191,7 @@ class Predictor:
         """Return predictions (n,) for a table (n, p) with the encoder's columns, in any order."""
         return self.predict_encoded(self.encoder.transform(features))
 
-    def predict_encoded(self, h: NDArray[np.float64]) -> NDArray[np.float64]:
+    def predict_encoded(self, h: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
         """Return predictions (n,) for rows encoded by the encoder, (n, q)."""
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             h = _ACTIVATIONS[self.activation](h @ weight.T + bias)

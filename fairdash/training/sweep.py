@@ -52,6 +52,7 @@ from fairdash.training.split_kinds import (
 )
 from fairdash.training.splits import Split, with_held_out
 from fairdash.training.splits import initial_seed as initial_seed
+from fairdash.utils.options import check_ranges, option
 from fairdash.utils.registry import get_entry
 
 
@@ -84,9 +85,15 @@ class TrainingPlan:
     """
 
     objective: str = "demographic_parity"
-    random_state: int = 0
+    random_state: int = option(0, "Seed", "", within="[0, inf)")
     split: str = RANDOM
-    confirmation_share: float = 0.0
+    confirmation_share: float = option(
+        *(0.0, "Share of the rows set aside to confirm the choice"),
+        "These rows stay unused until you open them. Do so once, to check the point that you have chosen. "
+        "By default, they are a fifth of a table of 5,000 rows or more, and at most 10,000 rows.",
+        within="[0, 1)",
+        step=0.05,
+    )
     settings: TrainingSettings = field(default_factory=TrainingSettings)
     device: str = "auto"
 
@@ -94,12 +101,7 @@ class TrainingPlan:
         get_entry(OBJECTIVES, self.objective, option="objective")
         get_entry(SPLITS, self.split, option="split")
         checks = Checks(OptionError)
-        checks.require(
-            0 <= self.confirmation_share < 1,
-            "confirmation_share",
-            "The share of rows set aside is out of its range",
-            "Choose a number from 0 to below 1, such as 0.2.",
-        )
+        check_ranges(type(self), vars(self), checks)
         self._check(checks)
         checks.finish()
 
@@ -127,16 +129,10 @@ class SearchPlan(TrainingPlan):
     """
 
     method: str = DEFAULT_METHOD
-    n_folds: int = 5
+    n_folds: int = option(5, "Folds", "", within="[2, inf)")
 
-    def _check(self, checks: Checks) -> None:
+    def _check(self, checks: Checks) -> None:  # noqa: ARG002 - as the other plans have it
         get_entry(METHODS, self.method, option="method")
-        checks.require(
-            self.n_folds >= 2,
-            "n_folds",
-            "Cross-validation needs several folds",
-            "Choose 2 or more; 5 and 10 are usual.",
-        )
 
 
 def check_lams(checks: Checks, lams: Sequence[float], *, needed: bool) -> None:
@@ -188,8 +184,16 @@ class Sweep(TrainingPlan):
 
     methods: tuple[str, ...] = (STANDARD, DEFAULT_METHOD)
     lams: tuple[float, ...]
-    n_splits: int = N_SPLITS
-    validation_share: float = 0.0
+    n_splits: int = option(
+        N_SPLITS, "", "More splits give more precise figures but take longer.", within="[1, inf)"
+    )
+    validation_share: float = option(
+        *(0.0, "Share of the training rows used for validation"),
+        "Validation rows choose a point of the trade-off and stop training early. Without them, choices "
+        "would have to use the test rows.",
+        within="[0, 1)",
+        step=0.05,
+    )
     tune: bool = False
     find_lams: bool = False
     tariff: bool = False
@@ -207,13 +211,6 @@ class Sweep(TrainingPlan):
             "Name each method once.",
         )
         check_lams(checks, self.lams, needed=self.methods != (STANDARD,))
-        checks.require(self.n_splits >= 1, "n_splits", "There is no split to train on", "Ask for 1 or more.")
-        checks.require(
-            0 <= self.validation_share < 1,
-            "validation_share",
-            "The share of validation rows is out of its range",
-            "Choose a number from 0 to below 1, such as 0.2.",
-        )
 
     def splits(self, dataset: Dataset) -> tuple[Split, ...]:
         """Draw the splits of a data set; errors as in :func:`fairdash.training.split_kinds.draw_splits`."""

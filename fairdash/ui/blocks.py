@@ -62,13 +62,13 @@ def show_table(table: Table, keys: Keys) -> None:
             name: partial(table.written, str(own)) for name, own in zip(names, table.frame, strict=True)
         }
         shown = table.frame.set_axis(names, axis=1).loc[:, kept].reset_index(drop=True).style.format(write)
-    st.dataframe(shown, hide_index=True, alt=table.title.capitalize())
+    st.dataframe(shown, hide_index=True, alt=table.title)
     if table.note:
         st.caption(safe(table.note))
     if table.file:
         download(
             table.frame,
-            label=f"{table.title.capitalize()} (CSV)",
+            label=f"{table.title} (CSV)",
             name=table.name,
             key=keys("csv", table.file),
         )

@@ -9,8 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from fairdash.errors import RunError
-from fairdash.runs.log import note_export
 from fairdash.runs.store import Run
+from fairdash.storage.log import note_export
 from fairdash.ui.frame import in_plain_words
 from fairdash.ui.keys import Keys
 from fairdash.ui.owner import current_owner

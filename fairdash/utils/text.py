@@ -115,8 +115,21 @@ def signed(value: float, *, error: float | None = None) -> str:
 
 
 def p_value(value: float) -> str:
-    """Format a p-value with two significant digits."""
-    return f"{value:.2g}"
+    """Format a p-value with two significant digits, or as less than 0.001.
+
+    >>> p_value(0.0325), p_value(0.0004998)
+    ('0.033', '< 0.001')
+    """
+    return "< 0.001" if value < 0.001 else f"{value:.2g}"
+
+
+def p_equals(value: float) -> str:
+    """Format a p-value as in a sentence.
+
+    >>> p_equals(0.0325), p_equals(0.0004998)
+    ('p = 0.033', 'p < 0.001')
+    """
+    return f"p {'' if value < 0.001 else '= '}{p_value(value)}"
 
 
 def label(name: str, unit: str) -> str:

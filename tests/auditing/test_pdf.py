@@ -18,9 +18,9 @@ from pypdf.generic import ArrayObject, ContentStream, DictionaryObject
 import fairdash as fd
 from fairdash.__main__ import main
 from fairdash.auditing.example import example_audit
+from fairdash.auditing.filing.customer import render_customer
 from fairdash.auditing.filing.document import render_filing
 from fairdash.errors import MissingPackageError, OptionError
-from fairdash.reports.customer import render_customer
 from fairdash.reports.pdf import as_pdf
 from fairdash.storage import sha256
 

@@ -22,9 +22,10 @@ from fairdash.errors import StorageError
 from fairdash.evaluation.result import SweepResult
 from fairdash.jobs import queue
 from fairdash.runs import worker
-from fairdash.runs.launch import resume, start_run
+from fairdash.runs.cancel_and_resume import cancel, resume
+from fairdash.runs.launch import start_run
 from fairdash.runs.listing import list_runs
-from fairdash.runs.status import CANCELLED, DONE, QUEUED, RUNNING
+from fairdash.runs.state import CANCELLED, DONE, QUEUED, RUNNING
 from fairdash.runs.store import Run, create_run
 from fairdash.storage import data_folder, make_parents
 from tests.runs.test_runs import ENDLESS, PLAN, QUICK, SOURCE, wait
@@ -146,7 +147,7 @@ def assert_no_rows_in_the_database() -> None:
 def test_what_was_stopped_goes_on_from_there(undisturbed: SweepResult) -> None:
     run = start_run(source(), LONGER)
     until(lambda: len(units(run)) >= 3)
-    run.ask_to_cancel()
+    cancel(run)
     until(lambda: run.stored_status().is_over)
     status = run.status
     assert status.state == CANCELLED
@@ -172,12 +173,12 @@ def test_one_run_is_at_work_and_the_next_waits_its_turn_while_first_looks_go_fir
     assert re.fullmatch(r"waiting for the run on .* and 1 more job", third.status.doing)
     other = start_run(SOURCE, ENDLESS, owner="ab" * 16)
     assert other.status.doing == "waiting for another user's job and 2 more jobs"
-    other.ask_to_cancel()
+    cancel(other)
     until(lambda: third.look == "first")
     assert second.status.state == QUEUED, "one at a time"
     before = (third.folder / "first" / "sha256.json").stat().st_mtime_ns
     for run in (second, first):
-        run.ask_to_cancel()
+        cancel(run)
     assert wait(third).state == DONE
     assert first.status.state == second.status.state == CANCELLED
     assert (third.folder / "first" / "sha256.json").stat().st_mtime_ns == before
@@ -188,7 +189,7 @@ def test_who_asks_for_the_same_joins_and_who_asks_for_it_again_gets_another() ->
     wait(run, lambda status: status.fraction > 0)
     assert start_run(SOURCE, ENDLESS).id == run.id
     assert start_run(SOURCE, ENDLESS, owner="somebody").id != run.id
-    run.ask_to_cancel()
+    cancel(run)
     until(lambda: run.status.is_over)
     assert start_run(SOURCE, ENDLESS).id != run.id
 

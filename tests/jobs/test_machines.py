@@ -18,8 +18,9 @@ import pytest
 
 from fairdash.jobs import queue
 from fairdash.runs import worker
+from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.launch import start_run
-from fairdash.runs.status import DONE, RUNNING
+from fairdash.runs.state import DONE, RUNNING
 from fairdash.runs.store import create_run
 from tests.conftest import missing
 from tests.jobs.test_lanes import LONGER, assert_equal, source, undisturbed, units
@@ -138,7 +139,7 @@ def test_what_a_machine_that_dies_was_at_the_other_finishes(
     until(lambda: len(units(run)) >= 2)
     mine, others = at_work(run.id), at_work(other.id)
     assert {mine, others} == {"a-long", "b-long"}
-    other.ask_to_cancel()
+    cancel(other)
     end(machines[mine[0]])
     assert wait(run).state == DONE
     assert_equal(run.read_result(), undisturbed)

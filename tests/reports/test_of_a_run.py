@@ -10,7 +10,7 @@ from fairdash.__main__ import main
 from fairdash.errors import OptionError
 from fairdash.evaluation import DEFAULT_MEASURE, wide
 from fairdash.reports import tables
-from fairdash.reports.comparison import parse_comparison
+from fairdash.runs.comparison import parse_comparison
 from fairdash.runs.store import Run
 from fairdash.training.methods import ModelKey
 from fairdash.training.references import REFERENCES

@@ -19,7 +19,7 @@ from fairdash.reports.content import has_groups
 from fairdash.reports.html import details, findings, render_report
 from fairdash.reports.stage import four_numbers
 from fairdash.reports.words import answer
-from fairdash.runs.log import Log
+from fairdash.storage.log import Log
 from fairdash.tariff import FAIR_TARIFF
 from fairdash.training.baselines import LINEAR, PRICE
 from fairdash.training.methods import THE_STANDARD, apart_in_words

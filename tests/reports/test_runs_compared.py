@@ -9,7 +9,8 @@ import pytest
 from fairdash.evaluation.result import SweepResult
 from fairdash.reports.fronts import Front
 from fairdash.reports.runs_compared import ComparedRun, differences, remarks, shared_measures, table_of
-from fairdash.runs.store import Run, RunSpec
+from fairdash.runs.store import Run
+from fairdash.training.sweep import Sweep
 from tests.runs.finished import PLAN, SOURCE
 
 
@@ -18,8 +19,9 @@ def result(done: Run) -> SweepResult:
     return done.read_result()
 
 
-def compared(result: SweepResult, plan=PLAN, source=SOURCE) -> ComparedRun:
-    return ComparedRun(letter="A", title="a", spec=RunSpec(source=source, plan=plan), result=result)
+def compared(result: SweepResult, plan: Sweep | None = None, source=SOURCE) -> ComparedRun:
+    planned = result if plan is None else replace(result, sweep=plan)
+    return ComparedRun(letter="A", title="a", data=source.to_json(), result=planned)
 
 
 def test_equal_runs_differ_in_nothing(result: SweepResult) -> None:

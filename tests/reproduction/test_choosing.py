@@ -10,10 +10,7 @@ import pytest
 
 from benchmarks.paper.choosing import BLENDS, Trial, choose
 from benchmarks.paper.household import SETTINGS, Reading, reproduce_household
-from benchmarks.paper.remake import compare
-from fairdash.data.catalogue import load_dataset
-from fairdash.reports.paper import FAIRNESS, read_result, row_of
-from fairdash.reports.paper.judging import (
+from benchmarks.paper.judging import (
     central_range,
     count,
     equivalent,
@@ -21,6 +18,9 @@ from fairdash.reports.paper.judging import (
     of_equivalence,
     sides_of_bound,
 )
+from benchmarks.paper.remake import compare
+from fairdash.data.catalogue import load_dataset
+from fairdash.reports.paper import FAIRNESS, read_result, row_of
 from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.splits import random_splits
 

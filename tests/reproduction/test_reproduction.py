@@ -13,13 +13,22 @@ import torch
 from benchmarks.paper.choosing import choose
 from benchmarks.paper.figures import reproduce_fig3
 from benchmarks.paper.household import SETTINGS, Reading, reproduce_household
+from benchmarks.paper.judging import Cell, Count, judge, sentences
 from benchmarks.paper.published_estimators import chi2_nn_published, hgr_nn_published
 from benchmarks.paper.scoring import corrected_scoring, paper_scoring
 from fairdash.__main__ import main
 from fairdash.cli import worker
 from fairdash.errors import DataError, RunError
-from fairdash.reports.paper import METHODS, OBJECTIVES, committed, read_result, row_of, table1
-from fairdash.reports.paper.judging import Cell, Count, sentences
+from fairdash.reports.paper import (
+    COMMITTED,
+    JUDGED,
+    METHODS,
+    OBJECTIVES,
+    committed,
+    read_result,
+    row_of,
+    table1,
+)
 from fairdash.storage import data_folder
 
 
@@ -246,3 +255,13 @@ def test_what_can_not_be_reproduced_is_said(tmp_path, capsys):
 def test_a_result_that_is_not_there_says_how_to_make_it(tmp_path):
     with pytest.raises(DataError, match="reproduce table1 --dataset motor"):
         read_result("table1_motor", tmp_path)
+
+
+def test_what_the_page_shows_is_what_the_committed_studies_say():
+    texts = json.loads((COMMITTED / JUDGED).read_text("utf-8"))
+    for study in committed():
+        tables, said = judge(study)
+        shown = read_result(study).tables
+        assert texts[study] == said
+        for name, table in tables.items():
+            pd.testing.assert_frame_equal(shown[name], table, rtol=1e-6, check_dtype=False)

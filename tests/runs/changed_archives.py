@@ -21,15 +21,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from safetensors.numpy import load, save
 
-from fairdash.reports.comparison import parse_comparison
 from fairdash.reports.html import render_report
 from fairdash.runs import archive, worker
+from fairdash.runs.comparison import parse_comparison
 from fairdash.runs.confirmations import confirm_run, read_confirmations
 from fairdash.runs.listing import list_runs
-from fairdash.runs.log import note, read
 from fairdash.runs.store import FIRST, Run, create_run
 from fairdash.storage import sha256
 from fairdash.storage.bundle import SEAL, open_sealed_text, sealed_text
+from fairdash.storage.log import note, read
 from tests.runs.finished import PLAN, SOURCE
 
 SEALED = ("spec.json", "status.json", "name.json", "log.json", "confirmations.json")

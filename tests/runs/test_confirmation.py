@@ -15,11 +15,11 @@ from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.runs import worker
 from fairdash.runs.archive import export_run, import_run
 from fairdash.runs.confirmations import CONFIRMATIONS, confirm_run, read_confirmations
-from fairdash.runs.log import read
 from fairdash.runs.searches import create_search
-from fairdash.runs.status import DONE, RunStatus
+from fairdash.runs.state import DONE, RunStatus, write_status
 from fairdash.runs.store import create_run
 from fairdash.storage.bundle import sealed_text
+from fairdash.storage.log import read
 from fairdash.training.search import GRIDS, SettingsSearch
 from fairdash.training.split_kinds import FROM_ROWS, MAX_ROWS, default_share, draw_set_aside
 from fairdash.training.sweep import Sweep, default_plan, preview_of, train_sweep, trains_for_set_aside
@@ -55,7 +55,7 @@ def result():
 def run(result):
     run = create_run(SOURCE, SHARED)
     run.write_result(result)
-    run.write_status(RunStatus(state=DONE, fraction=1.0))
+    write_status(run.folder, RunStatus(state=DONE, fraction=1.0))
     return run
 
 

@@ -13,7 +13,7 @@ import pytest
 from fairdash.errors import OptionError, RunError
 from fairdash.runs import archive
 from fairdash.runs.archive import export_run, import_run
-from fairdash.runs.launch import enqueue
+from fairdash.runs.cancel_and_resume import cancel, enqueue
 from fairdash.runs.listing import list_runs
 from fairdash.runs.store import Run, create_run
 from fairdash.storage import sha256
@@ -175,7 +175,7 @@ def test_what_is_not_finished_or_damaged_does_not_leave(done: Run) -> None:
     with pytest.raises(RunError, match="still at work"):
         export_run(waiting)
     enqueue(waiting)
-    waiting.ask_to_cancel()
+    cancel(waiting)
     with pytest.raises(RunError, match="no results to export"):
         export_run(waiting)
     (done.folder / "result" / "about.json").write_text("{}")

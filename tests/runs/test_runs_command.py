@@ -12,8 +12,9 @@ from fairdash.__main__ import main
 from fairdash.errors import RunError, StorageError
 from fairdash.jobs import queue
 from fairdash.runs import deletion
+from fairdash.runs.cancel_and_resume import cancel, enqueue
 from fairdash.runs.deletion import delete_run, last_deletion, made_in
-from fairdash.runs.launch import enqueue, start_model
+from fairdash.runs.launch import start_model
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model
 from fairdash.runs.store import Run, create_run
@@ -67,7 +68,7 @@ def test_resume_goes_on_with_what_was_stopped(run: Run, capsys: pytest.CaptureFi
     assert "nothing to resume" in capsys.readouterr().err
     stopped = create_run(SOURCE, PLAN)
     enqueue(stopped)
-    stopped.ask_to_cancel()
+    cancel(stopped)
     stopped.units.mkdir()
     (stopped.units / f"{1:064x}").touch()
     assert stopped.status.state == "cancelled"

@@ -18,8 +18,8 @@ from fairdash.data.uploads import keep_upload
 from fairdash.evaluation import wide
 from fairdash.figures.theme import theme_of
 from fairdash.reports import pictures, tables
-from fairdash.reports.comparison import parse_comparison
 from fairdash.runs import worker
+from fairdash.runs.comparison import parse_comparison
 from fairdash.runs.models import create_model, find_model
 from fairdash.runs.store import Run, create_run
 from fairdash.tariff import FAIR_TARIFF

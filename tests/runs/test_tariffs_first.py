@@ -14,10 +14,10 @@ from fairdash.data.source import UploadSource
 from fairdash.data.uploads import keep_upload
 from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.evaluation.result import Gain
-from fairdash.reports.comparison import parse_comparison
 from fairdash.reports.strength import networks_and_tariffs, shows_nothing
 from fairdash.reports.words import answer
 from fairdash.runs import worker
+from fairdash.runs.comparison import parse_comparison
 from fairdash.runs.store import Run, RunSpec
 from fairdash.tariff import FAIR_TARIFF
 from fairdash.training.settings import TrainingSettings

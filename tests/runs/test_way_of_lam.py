@@ -17,8 +17,8 @@ import pytest
 
 import fairdash
 from fairdash.data.source import CatalogueSource
-from fairdash.reports.comparison import parse_comparison
 from fairdash.runs import launch, worker
+from fairdash.runs.comparison import parse_comparison
 from fairdash.training import stack
 from fairdash.training.sweep import default_plan, preview_of
 from tests.runs.finished import QUICK

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from fairdash.dependence import REGISTRY, measure_many
 from fairdash.figures.simulations import short_name
-from fairdash.runs.status import DONE, RunStatus
+from fairdash.runs.state import DONE, RunStatus, write_status
 from fairdash.runs.studies import create_study
 from fairdash.simulations import SCENES, Progress, Scene, scene_estimates, truth_of
 from fairdash.simulations.estimates import studied
@@ -49,7 +49,7 @@ def carried_out(study: Study, progress: Iterator[Progress]) -> None:
     job = create_study(study)
     for name, table in last.tables.items():
         job.keep(name, table)
-    job.write_status(RunStatus(state=DONE, fraction=1.0))
+    write_status(job.folder, RunStatus(state=DONE, fraction=1.0))
 
 
 def test_patterns_opens_with_an_answer_and_four_estimators_and_draws_the_rest_when_chosen() -> None:

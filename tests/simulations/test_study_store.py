@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 
 from fairdash.jobs import queue
-from fairdash.runs import studies, worker
+from fairdash.runs import state, studies, worker
+from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.launch import start_study
-from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING
+from fairdash.runs.state import CANCELLED, DONE, FAILED, QUEUED, RUNNING
 from fairdash.runs.studies import create_study
 from fairdash.simulations.estimates import Progress
 from fairdash.simulations.scene import Scene
@@ -41,10 +42,10 @@ def test_progress_is_seen_and_a_cancelled_study_can_be_started_again(monkeypatch
             yield Progress(k / 4, f"step {k}", {"table": pd.DataFrame({"x": range(k)})})
             looks.append(job.status)
             if k == 2:
-                job.ask_to_cancel()
+                cancel(job)
 
     put(monkeypatch, slow)
-    monkeypatch.setattr(worker, "SECONDS_BETWEEN_REPORTS", 0.0)
+    monkeypatch.setattr(state, "SECONDS_BETWEEN_REPORTS", 0.0)
     assert worker.main(job.id) == 1
     assert [look.state for look in looks] == [RUNNING, RUNNING, RUNNING]
     assert [look.doing for look in looks] == ["step 0", "step 1", "step 2"]
@@ -56,7 +57,7 @@ def test_progress_is_seen_and_a_cancelled_study_can_be_started_again(monkeypatch
 
 def test_a_study_asked_for_again_is_not_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue, "ensure_worker", lambda lane: None)
-    create_study(STUDY).ask_to_cancel()
+    cancel(create_study(STUDY))
     job = start_study(STUDY)
     assert job.status.state == QUEUED
     assert not job.is_cancelled()

@@ -25,6 +25,7 @@ from fairdash.evaluation import wide
 from fairdash.reports.fronts import fronts_of
 from fairdash.runs import worker
 from fairdash.runs.audits import AuditJob, create_audit
+from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.deletion import delete_made_from, made_from
 from fairdash.runs.listing import finished_audits
 from fairdash.runs.model_card import HEADINGS
@@ -32,6 +33,7 @@ from fairdash.runs.repairs import RepairJob, create_repair, find_repair
 from fairdash.storage import LOCAL
 from fairdash.training.baselines import PRICE
 from fairdash.ui.text import safe
+from fairdash.utils.options import options_of
 from fairdash.utils.text import unbroken
 from tests.auditing.test_model import onnx_bytes
 from tests.runs.finished import PLAN, finished
@@ -137,6 +139,16 @@ def test_a_criterion_without_its_column_is_explained(source: UploadSource) -> No
     assert "audit" not in at.query_params
 
 
+def test_every_option_of_the_plan_is_on_the_form(source: UploadSource) -> None:
+    at = calm(open_page("audit", dataset=source.id))
+    shown = {label for kind in (at.radio, at.number_input, at.text_input) for label in labels(kind)}
+    asked = {each.metadata["label"] for each in options_of(AuditPlan).values()} - {""}
+    assert asked <= shown
+    at = named(at.number_input, "Largest acceptable gap").set_value(100.0).run()
+    at = click(at, "Audit this price")
+    assert "below 1, such as 0.05 for 5 %" in at.error[0].value.replace("\\", "")
+
+
 def of_a_model(source: UploadSource, content: bytes, **options: object) -> AuditJob:
     plan = AuditPlan(columns=Columns(price="model price", sensitive="age"), questions=(1,))
     return create_audit(source, plan, model=content, owner=LOCAL, **options)  # type: ignore[arg-type]
@@ -158,7 +170,7 @@ def test_a_model_that_names_its_inputs_is_taken_by_name(source: UploadSource) ->
         assert safe(said) in words(at)
     audit = started(calm(click(at, "Audit this price")))
     assert audit.model["model_columns"] is None
-    audit.ask_to_cancel()
+    cancel(audit)
     done(of_a_model(source, table))
     # Coefficients belong to columns that begin with their names, also to the attribute.
     at = calm(with_a_model(source, "coef.csv", b"term,estimate\n(Intercept),4\nage,.01\npower,.02\n"))

@@ -12,8 +12,8 @@ from fairdash.data.roles import Roles
 from fairdash.data.source import UploadSource
 from fairdash.data.uploads import keep_upload
 from fairdash.evaluation.crossing import TOGETHER, views_of
-from fairdash.reports.comparison import parse_comparison
 from fairdash.runs import worker
+from fairdash.runs.comparison import parse_comparison
 from fairdash.runs.store import Run, RunSpec
 from fairdash.storage import LOCAL
 from fairdash.training.defaults import current_defaults

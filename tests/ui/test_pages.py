@@ -16,9 +16,10 @@ from fairdash.data.source import UploadSource, save_source
 from fairdash.jobs import queue
 from fairdash.runs import worker
 from fairdash.runs.audits import create_audit
+from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.listing import list_runs
 from fairdash.runs.searches import SearchJob, create_search
-from fairdash.runs.status import CANCELLED
+from fairdash.runs.state import CANCELLED
 from fairdash.storage import LOCAL
 from fairdash.training.lam_search import LamSearch, Target
 from fairdash.training.search import SearchGrid, SettingsSearch
@@ -178,7 +179,7 @@ def test_a_weight_found_is_shown_and_taken_over_by_one_click():
     assert (at.selectbox(key=GRID).value, at.text_input[0].value) == ("My own", f"{lam:g}")
     click(at, "Train")
     (run,) = list_runs().runs
-    run.ask_to_cancel()
+    cancel(run)
     plan = run.spec.plan
     assert (plan.lams, plan.methods, plan.settings) == ((lam,), ("standard", "hgr_spline"), SHORT)
 

@@ -19,7 +19,7 @@ from fairdash.auditing.filing.document import render_filing
 from fairdash.auditing.filing.view import verdicts_of
 from fairdash.figures.blocks import Table
 from fairdash.reports import content, tables
-from fairdash.reports.comparison import parse_comparison
+from fairdash.runs.comparison import parse_comparison
 from fairdash.runs.store import Run
 from fairdash.utils.safe_csv import safe_csv
 from tests.reports.test_report import Reader

@@ -32,7 +32,7 @@ from fairdash.dependence.conditional import LEFT_OF_S, TREE_ROWS, determined, re
 from fairdash.dependence.conditional_means import N_FOLDS, as_given, ridge_out_of_fold, spline_functions
 from fairdash.errors import DeterminedError
 from fairdash.utils.seeds import Stream, seed_of
-from fairdash.utils.text import few
+from fairdash.utils.text import few, p_equals
 
 Array = NDArray[np.float64]
 
@@ -334,5 +334,5 @@ def _equals_in_words(gap: Gap, mean: float, factors: tuple[str, ...], *, any_lin
         f"{of_mean(gap, mean)}.",
         noise_in_words(gap, mean),
         "A test that also counts links that vary with the factors finds "
-        f"{'one' if any_link <= LEVEL else 'none'} (p = {any_link:.2g}).",
+        f"{'one' if any_link <= LEVEL else 'none'} ({p_equals(any_link)}).",
     )

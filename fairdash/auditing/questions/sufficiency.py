@@ -45,7 +45,7 @@ from fairdash.evaluation.insurance import (
     murphy,
 )
 from fairdash.utils.seeds import Stream, rng_of
-from fairdash.utils.text import percent
+from fairdash.utils.text import p_equals, percent
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -138,8 +138,8 @@ def _in_words(
         f"{table.money(surface.value)} {table.a_unit_of_exposure}, which is {of_mean(surface, mean)}.",
         f"Cost is {percent(table.loss_ratio)} of the price. We scaled cost to the total price before the "
         "comparison.",
-        "This figure is the root mean square over cells of price and attribute, with noise subtracted (p = "
-        f"{surface.p_value:.2g}).",
+        "This figure is the root mean square over cells of price and attribute, with noise subtracted "
+        f"({p_equals(surface.p_value)}).",
         *([place] if is_clear else []),
         f"The average of cost minus price varies along “{name}”: its highest point exceeds its lowest by "
         f"{of_mean(gap, mean)}. {noise_in_words(gap, mean)}",
@@ -152,8 +152,8 @@ def _calibration(found: Surface, mean: float) -> str:
     """Autocalibration, which is no statement on the sensitive attribute."""
     if found.p_value > LEVEL:
         return (
-            "Autocalibration: at no price does the cost of the rows differ detectably from the price (p = "
-            f"{found.p_value:.2g})."
+            "Autocalibration: at no price does the cost of the rows differ detectably from the price "
+            f"({p_equals(found.p_value)})."
         )
     bands = found.cells
     low, high = bands["b"].iloc[0], bands["b"].iloc[-1]
@@ -163,7 +163,7 @@ def _calibration(found: Surface, mean: float) -> str:
     }.get((bool(low > 0), bool(high > 0)), "")
     return (
         "Autocalibration: at a given price, the average cost of all rows differs from the price by "
-        f"{of_mean(found, mean)} (p = {found.p_value:.2g}).{slope}"
+        f"{of_mean(found, mean)} ({p_equals(found.p_value)}).{slope}"
     )
 
 

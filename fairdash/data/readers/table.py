@@ -189,6 +189,11 @@ class TableBuilder:
             if spellings(self._columns[name]):
                 self._columns[name], note = in_one_spelling(self._columns[name])
                 self._said.append(note)
+            else:
+                self._said.append(
+                    f"“{name}” stays as it is. It has no levels that differ in capitals or spaces alone. "
+                    "Numbers, and texts with many levels, are not compared."
+                )
         report = ReadingReport(
             format=format,
             encoding=encoding,

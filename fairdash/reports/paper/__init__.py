@@ -2,7 +2,7 @@
 
 In a checkout, ``python -m fairdash reproduce table1 --dataset crime`` writes ``results/table1_crime``: tables
 as CSV, and ``about.json`` with seed, versions, machine, command and seconds. The studies are in
-``benchmarks/paper``. :mod:`fairdash.reports.paper.judging` compares both with the paper.
+``benchmarks/paper``, whose module ``judging`` compares them with the paper and writes what the page says.
 """
 
 from __future__ import annotations
@@ -15,10 +15,16 @@ from typing import Any
 
 import pandas as pd
 
+from fairdash.data.catalogue import CATALOGUE
+from fairdash.dependence import REGISTRY
 from fairdash.errors import DataError
+from fairdash.training.methods import METHODS as ALL_METHODS
 
 #: The results that come with fairdash.
 COMMITTED = Path(__file__).parent / "results"
+
+#: File of all sentences that compare a result with the paper.
+JUDGED = "judged.json"
 
 #: Columns of Table 1 after the error, in the paper's order.
 FAIRNESS = ("hgr_nn", "hgr_kde", "hgr_rdc", "chi2_kde", "chi2_nn", "fairquant")
@@ -129,3 +135,38 @@ def read_result(study: str, folder: Path = COMMITTED) -> StudyResult:
 def committed(prefix: str = "", folder: Path = COMMITTED) -> tuple[str, ...]:
     """Return the names of committed studies that begin with `prefix`."""
     return tuple(sorted(path.parent.name for path in folder.glob(f"{prefix}*/about.json")))
+
+
+def judged(study: str) -> dict[str, Any]:
+    """Return what the committed result of a study says of the paper: texts by place."""
+    texts: dict[str, dict[str, Any]] = json.loads((COMMITTED / JUDGED).read_text(encoding="utf-8"))
+    return texts[study]
+
+
+def table1_names() -> list[str]:
+    """Return the data sets with a computed Table 1, in the paper's order first."""
+    made = [study.removeprefix("table1_") for study in committed("table1_")]
+    order = ["crime", "motor", "motor_all", "census", "census_county"]
+    return sorted(made, key=order.index)
+
+
+def dataset_of(name: str) -> str:
+    """Return the id of the data set behind a result's name."""
+    return name.removesuffix("_all")
+
+
+def title_of(name: str) -> str:
+    """Return the title of the data behind a result's name."""
+    title = CATALOGUE[dataset_of(name)].title
+    return f"{title}, all policies" if name.endswith("_all") else title
+
+
+def method_title(method: str) -> str:
+    """Return a method's title, marked as ours if the paper does not have it."""
+    own = "" if method in METHODS else " (ours)"
+    return ALL_METHODS[method].title + {"chi2_kde": " (Mary2019)"}.get(method, own)
+
+
+def column_title(measure: str) -> str:
+    """Return the heading of a column of Table 1."""
+    return "MSE" if measure == "mse" else REGISTRY[measure].symbol

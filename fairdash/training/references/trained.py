@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,7 @@ from fairdash.training.crossvalidation import settings_of_splits, tune
 from fairdash.training.device import resolve_device
 from fairdash.training.losses import LOSSES
 from fairdash.training.methods import STANDARD
-from fairdash.training.models import train_models
+from fairdash.training.models import TrainedModels, train_models
 from fairdash.training.references.discrimination_free import (
     DEFAULT_STRENGTHS,
     SensitivePredictor,
@@ -25,9 +25,8 @@ from fairdash.training.references.discrimination_free import (
     discrimination_free_predictions,
     one_sensitive,
 )
-from fairdash.training.regressor import FairRegressor
-from fairdash.training.regressor_fit import fit_regressor, rows_to_predict
 from fairdash.training.settings import StackedModel, TrainingSettings
+from fairdash.training.single import Predictor
 from fairdash.training.splits import Split, initial_seed
 from fairdash.utils.classes import attributes_of
 
@@ -52,7 +51,8 @@ def train_references(
     E[y | x], is what makes the barycentre the most accurate independent prediction (Chzhen et al., 2020):
     an effect of a feature may differ with s. How much weight decay such a base needs, with more to learn
     than the models that are not told s, is found for it alone
-    (:func:`fairdash.training.crossvalidation.tune`). With a log link no prediction is moved below the base's
+    (:func:`fairdash.training.crossvalidation.tune`). The same network is averaged over s for the
+    discrimination-free premium. With a log link no prediction is moved below the base's
     smallest: a price has to stay above zero.
 
     Parameters
@@ -88,18 +88,19 @@ def train_references(
     seen = _told_s(dataset)
 
     where = resolve_device(device)
-    tuning, _ = tune(
+    tuning, tuned = tune(
         seen,
         splits,
         settings,
         random_state=random_state,
         device=where,
+        networks=True,
         progress=lambda at: on_step(_BEGINS["base"] * at.fraction),
         unit=within(unit, "tuning"),
     )
     chosen = settings_of_splits(tuning, settings)
 
-    def train(_: Dataset, parts: Sequence[Split], name: str = "folds") -> NDArray[np.float64]:
+    def train(parts: Sequence[Split], name: str) -> TrainedModels:
         begins, ends = _BEGINS[name], _BEGINS["folds" if name == "base" else "premium"]
         each = len(parts) // len(splits)  # the folds of a split are trained as the split's own model is
         models = [
@@ -113,36 +114,41 @@ def train_references(
             objective="demographic_parity",
             random_state=random_state,
             device=where,
+            networks=name == "base",
             progress=lambda at: on_step(begins + (ends - begins) * at.fraction),
             unit=within(unit, name),
-        ).predictions
+        )
 
-    def of_base() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        base = train(seen, splits, "base")
+    def of_base() -> TrainedModels:
+        # Those that were tuned have learned from the same rows, where none were held out of these for it.
+        return tuned if all(len(split.validation) for split in splits) else train(splits, "base")
+
+    def of_folds() -> NDArray[np.float64]:
         curves = barycentre_predictions(
-            seen, splits, base=base, train=train, strengths=(*strengths, 1.0), random_state=random_state
+            seen,
+            splits,
+            base=base.result().predictions,
+            train=lambda _, parts: train(parts, "folds").predictions,
+            strengths=(*strengths, 1.0),
+            random_state=random_state,
         )
         if settings.loss_function.has_log_link:
-            curves = np.maximum(curves, base.min(axis=1)[:, None, None])
-        return base, curves
+            curves = np.maximum(curves, base.result().predictions.min(axis=1)[:, None, None])
+        return curves
 
     def premium_of(j: int) -> Found:
-        def tell(share: float) -> None:
-            on_step(_BEGINS["premium"] + (1 - _BEGINS["premium"]) * (j + share) / len(splits))
-
-        split = splits[j]
-        tell(0.0)
-        predictor = _model_of_x_and_s(seen, split, chosen[j], random_state, device, tell)
-        return {"premium": discrimination_free_predictions(dataset, [split], predictors=[predictor])}
+        on_step(_BEGINS["premium"] + (1 - _BEGINS["premium"]) * j / len(splits))
+        predictor = _told(base.result().networks[j], seen)
+        return {"premium": discrimination_free_predictions(dataset, [splits[j]], predictors=[predictor])}
 
     def premiums() -> list[NDArray[np.float64]]:
         own = within(unit, "premium")
         tasks = {str(j): partial(own, str(j), partial(premium_of, j)) for j in range(len(splits))}
         return [found["premium"] for found in independent(own, tasks)]
 
-    (base, curves), premium = gather(
-        Branch(unit, of_base, "base", "folds"), Branch(unit, premiums, "premium")
-    )
+    base = Branch(unit, of_base, "base")
+    of_curves, of_premiums = Branch(unit, of_folds, "folds"), Branch(unit, premiums, "premium")
+    curves, premium = gather(of_curves, of_premiums)
     curves, full = curves[:, :-1], curves[:, -1]
     members = [
         {"method": "barycentre", "lam": float(strength), "split": j, "diverged": False}
@@ -153,7 +159,8 @@ def train_references(
         for j in range(len(splits))
     ]
     price = [
-        _error(dataset, split, full[j]) - _error(dataset, split, base[j]) for j, split in enumerate(splits)
+        _error(dataset, split, full[j]) - _error(dataset, split, base.result().predictions[j])
+        for j, split in enumerate(splits)
     ]
     predictions = np.concatenate([curves.reshape(-1, dataset.n_rows), *premium])
     return pd.DataFrame(members), predictions, np.array(price)
@@ -183,51 +190,17 @@ def _as_feature(s: NDArray[np.float64], dataset: Dataset) -> NDArray[Any]:
     return np.array([f"class {code:.0f}" for code in s], dtype=object)
 
 
-def _model_of_x_and_s(
-    seen: Dataset,
-    split: Split,
-    settings: TrainingSettings,
-    random_state: int,
-    device: str,
-    on_step: Callable[[float], None],
-) -> SensitivePredictor:
-    """The standard network of the features and s, the last of them, fitted to the split's training rows."""
-    own = seen.features.columns[-1]
-    options = {field.name: getattr(settings, field.name) for field in fields(settings)}
-    model = FairRegressor(method=STANDARD, random_state=random_state, device=device, **options)
-    rows = split.train
-    weight = None if seen.weight is None else seen.weight.iloc[rows]
-    fit_regressor(
-        model,
-        seen.features.iloc[rows],
-        seen.target.iloc[rows],
-        sensitive_features=None,
-        sample_weight=weight,
-        on_step=on_step,
-    )
+def _told(network: Predictor, seen: Dataset) -> SensitivePredictor:
+    """Return a network of the features and s, the last of them, as a function of these rows and any s."""
+    own, encoder = seen.features.columns[-1], network.encoder
+    # Asked for the same rows with one s after the other: all else of them is encoded once.
+    x, block = encoder.transform(seen.features).astype(np.float32), encoder.blocks[own]
 
-    predictor = model.predictor_
-    encoder = predictor.encoder
-    encoded: tuple[pd.DataFrame, pd.DataFrame, NDArray[np.float64]] | None = None
-
-    def predict(features: pd.DataFrame, s: NDArray[np.float64]) -> NDArray[np.float64]:
-        nonlocal encoded
-        on_step(1.0)
-        # Asked for the same rows with one s after the other: all else of them is encoded once.
-        if encoded is None or encoded[0] is not features:
-            rows = rows_to_predict(
-                model,
-                features.assign(**{own: _as_feature(s, seen)}),
-                columns=encoder.columns,
-                numbers=encoder.numbers,
-                has_text=bool(encoder.categories),
-            )
-            encoded = features, rows.iloc[:1], encoder.transform(rows)
-        _, first, x = encoded
+    def predict(_: pd.DataFrame, s: NDArray[np.float64]) -> NDArray[np.float64]:
         values, which = np.unique(s, return_inverse=True)
+        first = seen.features.iloc[:1]
         told = first.loc[first.index.repeat(len(values))].assign(**{own: _as_feature(values, seen)})
-        block = encoder.blocks[own]
         x[:, block] = encoder.transform(told)[which, block]
-        return predictor.predict_encoded(x)
+        return network.predict_encoded(x)
 
     return predict

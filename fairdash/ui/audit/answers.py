@@ -25,7 +25,7 @@ from fairdash.runs.audits import AuditJob
 from fairdash.runs.launch import start_repair
 from fairdash.runs.listing import finished_audits, list_runs
 from fairdash.runs.repairs import RepairJob, find_repair
-from fairdash.runs.status import DONE
+from fairdash.runs.state import DONE
 from fairdash.runs.store import RESULT, Run
 from fairdash.training.baselines import PRICE
 from fairdash.training.methods import ModelKey

@@ -1,4 +1,4 @@
-"""Figures of the Paper page, drawn from our results, with checks of the paper's statements."""
+"""Figures of the Paper page, drawn from our results, with what they say of its statements."""
 
 from __future__ import annotations
 
@@ -9,19 +9,10 @@ import pandas as pd
 import streamlit as st
 
 from fairdash.dependence import REGISTRY
-from fairdash.evaluation import corrected_standard_error
 from fairdash.figures.gaussians import along_rho_figure
 from fairdash.figures.paper import architecture_figure, by_age_figure
 from fairdash.figures.simulations import fig2_figure
-from fairdash.reports.paper import (
-    HOUSEHOLD_INCREASES,
-    HOUSEHOLD_PRICE,
-    HOUSEHOLD_STANDARD_HGR,
-    HOUSEHOLD_TARGETS,
-    StudyResult,
-    read_result,
-)
-from fairdash.reports.paper.judging import in_words, sentences, sides_of_bound
+from fairdash.reports.paper import HOUSEHOLD_TARGETS, StudyResult, judged, read_result
 from fairdash.simulations import SHAPES
 from fairdash.simulations.studies import lines_of, means_along_rho
 from fairdash.simulations.truth import exact_curves
@@ -57,13 +48,8 @@ def show_part() -> None:
 def show_fig1() -> None:
     """χ² and HGR of normal laws, and on which side of the true values the estimates lie."""
     result = read_result("fig1")
-    values, exact = result.tables["values"], result.tables["exact"]
-    below = in_words(sides_of_bound(values, exact, bound="chi2", above=False))
-    above = in_words(sides_of_bound(values, exact, bound="hgr2", above=True))
-    st.markdown(
-        f"- *“The estimated χ² divergence is below the real χ²”*: {below}.\n"
-        f"- *The estimate “always remains above the HGR²”*: {above}."
-    )
+    values = result.tables["values"]
+    st.markdown(judged("fig1")["answer"])
     chart(
         along_rho_figure(
             exact_curves(np.linspace(0, 0.99, 199)),
@@ -89,12 +75,12 @@ def show_fig2() -> None:
     result = read_result("fig2")
     networks = choose("HGR_NN", NETWORKS, name=Address.NETWORKS, key=KEY("networks"))
     values, exact, options = result.tables["values"], result.tables["exact"], result.options
-    found = sentences(values, exact, networks=networks)
+    found = result.tables["statements"].query("networks == @networks")
     st.markdown(
-        f"**{sum(one.holds for one in found)} of the paper's {len(found)} statements on Fig. 2 hold in our "
+        f"**{found['holds'].sum()} of the paper's {len(found)} statements on Fig. 2 hold in our "
         f"data**, with HGR_NN {NETWORKS[networks]}."
     )
-    for one in found:
+    for one in found.itertuples():
         mark = ":green-badge[holds]" if one.holds else ":orange-badge[does not hold]"
         st.markdown(f"{mark} *“{one.quote}”* {one.finding}")
     way = values["id"].map({"hgr_nn": networks, "hgr_kde": "published", "hgr_rdc": "published"})
@@ -165,8 +151,8 @@ def show_fig4() -> None:
         place=right,
     )
     result = read_result(reading)
-    table = household_table(result, objective)
-    st.markdown(household_answer(result, table, objective))
+    table = result.tables["prices"].query("objective == @objective").drop(columns="objective")
+    st.markdown(judged(reading)["answer"][objective])
     parity = objective == "demographic_parity"
     profile = result.tables["profile"]
     (price,) = table.loc[table["method"] == "standard", "mean_price"].astype(float)
@@ -199,82 +185,6 @@ def show_fig4() -> None:
             st.markdown(f"- {METHODS[choice['method']].title}: {choice['rule']}")
     about(result)
     download(table, label="This table (CSV)", name="paper-household", key=KEY("csv-household"))
-
-
-def household_table(result: StudyResult, objective: str) -> pd.DataFrame:
-    """Means over the splits' test rows, a row a method; ``increase`` of the error, and the paper's;
-    ``validation_hgr`` and whether it ``reached`` the level, on the held-out rows by which λ was chosen."""
-    splits = result.tables["splits"]
-    splits = splits[splits["objective"] == objective]
-    ratio = float((splits["n_test"] / splits["n_train"]).mean())
-    groups = splits.groupby("method", sort=False)
-    counts = groups.size()
-    columns = ["mse", "mean_price", "lam", "hgr_spline", "hgr_spline_floor", "hgr_kde", "hgr_kde_floor"]
-    table = groups[columns].mean()
-    for name in ("mse", "hgr_spline"):
-        variance = groups[name].var(ddof=1)
-        table[f"{name}_se"] = corrected_standard_error(variance, n_splits=counts, test_to_train=ratio)
-    table["increase"] = table["mse"] / table["mse"].loc["standard"] - 1
-    table["paper_increase"] = pd.Series(HOUSEHOLD_INCREASES[objective]).reindex(table.index)
-    choices = result.tables["choices"]
-    choices = choices[choices["objective"] == objective].set_index("method")
-    table["reached"] = choices["reached"].reindex(table.index)
-    table["validation_hgr"] = choices["dependence"].reindex(table.index)
-    return table.reset_index()
-
-
-def household_answer(result: StudyResult, table: pd.DataFrame, objective: str) -> str:
-    """Cost of fairness here, and why it differs from the paper's."""
-    rows = table.set_index("method")
-    standard = rows.loc["standard"]
-    fair = rows.drop("standard")
-    parts = [
-        f"{METHODS[str(method)].title} {_share(row['increase'])} (the paper: "
-        f"{'about ' if objective == 'demographic_parity' else ''}{row['paper_increase']:+.0%})"
-        for method, row in fair.iterrows()
-    ]
-    text = f"**Increase in squared error on the test rows over the standard network:** {'; '.join(parts)}. "
-    missed = [
-        f"{METHODS[str(method)].title} ({row['validation_hgr']:.3f} there, {row['hgr_spline']:.3f} on the "
-        "test rows)"
-        for method, row in fair.iterrows()
-        if not row["reached"]
-    ]
-    if missed:
-        text += (
-            "We chose λ on held-out rows of the training data. With these methods, no weight reached an "
-            f"HGR of {HOUSEHOLD_TARGETS[objective]:g} there: {', '.join(missed)}. "
-        )
-    if objective == "demographic_parity":
-        low, high = fair["mean_price"].min(), fair["mean_price"].max()
-        text += (
-            f"The fair models' average price is {low:.0f} to {high:.0f} € (the paper: about "
-            f"{HOUSEHOLD_PRICE:.0f} €). "
-        )
-    else:
-        text += (
-            f"The standard network's residuals have an HGR of {standard['hgr_spline']:.2f} (the paper: "
-            f"{HOUSEHOLD_STANDARD_HGR:.2f}). "
-        )
-    sees_all = result.options["features_seen"] == "all"
-    why = (
-        "The percentages may differ. With all three features the price is a function of the network's "
-        f"inputs. The standard network's error, {standard['mse']:.3f} of the variance here, then depends "
-        "only on the length of training, and so does every increase. The paper does not state the length "
-        "of training."
-        if sees_all
-        else "With the surface alone, the standard network can't predict the effects of rooms and "
-        f"building age. Its error is {standard['mse']:.3f} of the variance, and the same absolute cost of "
-        "fairness is a smaller share of it. "
-        + (
-            "The surface is nearly a function of age. Every prediction that uses the surface follows age, "
-            "so no weight leads to independence. "
-            if objective == "demographic_parity"
-            else ""
-        )
-        + "The paper does not state its networks' inputs."
-    )
-    return text + why
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:

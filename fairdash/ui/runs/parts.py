@@ -13,10 +13,11 @@ from fairdash.dependence import REGISTRY
 from fairdash.figures.front import RunPath, runs_front_figure
 from fairdash.reports.runs_compared import ComparedRun, differences, remarks, shared_measures, table_of
 from fairdash.runs.archive import export_run, import_run
+from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.deletion import delete_run, made_in, what_goes
 from fairdash.runs.launch import start_again
 from fairdash.runs.listing import list_runs
-from fairdash.runs.status import CANCELLED, FAILED, RunStatus
+from fairdash.runs.state import CANCELLED, FAILED, RunStatus
 from fairdash.runs.store import MAX_NAME, Run
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.ui.cached import forget_what_was_deleted, fronts_of, result_of
@@ -248,7 +249,7 @@ def _rename(run: Run, key: str) -> None:
 
 def _stop(run: Run) -> None:
     with plain_errors():
-        run.ask_to_cancel()
+        cancel(run)
 
 
 def _delete(runs: list[Run]) -> None:
@@ -298,7 +299,7 @@ def show_comparison(chosen: list[Run]) -> None:
     if len(there) < 2:
         return
     runs = [
-        ComparedRun(letter=letter, title=title_of(run), spec=run.spec, result=result_of(run))
+        ComparedRun(letter=letter, title=title_of(run), data=run.spec.source.to_json(), result=result_of(run))
         for letter, run in zip(string.ascii_uppercase, there[:MOST], strict=False)
     ]
     if why := differences(runs):

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.data.uploads import check_kept
 from fairdash.errors import StorageError
-from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
+from fairdash.runs.state import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
 from fairdash.runs.store import Run
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES

@@ -21,12 +21,13 @@ from fairdash.reports.html import render_report
 from fairdash.reports.tables import history
 from fairdash.reports.words import not_opened, of_opening, of_openings, opening_of, refit_includes
 from fairdash.runs.audits import keep_priced, price_of_test_rows
+from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.confirmations import confirm_run, read_confirmations
 from fairdash.runs.launch import start_again, start_model, start_run
 from fairdash.runs.listing import list_runs
-from fairdash.runs.log import note, read
 from fairdash.runs.models import ModelJob, find_model
 from fairdash.runs.store import FIRST, RESULT, Run
+from fairdash.storage.log import note, read
 from fairdash.training.defaults import share_of_rows
 from fairdash.training.methods import FAIR_TARIFF, METHODS
 from fairdash.training.objectives import OBJECTIVES
@@ -158,7 +159,7 @@ def _offer_quicker(run: Run) -> None:
         help="This run stops and can be resumed later.",
     ):
         with plain_errors():
-            run.ask_to_cancel()
+            cancel(run)
             first = spec.first
             _switch(
                 start_run(spec.source, quick, first=first, first_share=spec.first_share, owner=spec.owner)

@@ -14,7 +14,7 @@ from fairdash.errors import FairdashError, OptionError
 from fairdash.evaluation import DEFAULT_MEASURE
 from fairdash.runs.launch import start_search
 from fairdash.runs.searches import SearchJob
-from fairdash.runs.status import DONE
+from fairdash.runs.state import DONE
 from fairdash.training.defaults import LAMS
 from fairdash.training.lam_search import ERROR, EXCESS, MEASURE, LamSearch, Target
 from fairdash.training.methods import METHODS

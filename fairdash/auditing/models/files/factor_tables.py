@@ -31,6 +31,10 @@ _LEVEL = ("level", "level1", "band", "class", "category", "value", "levels")
 _RELATIVITY = ("relativity", "relativities", "multiplier", "rel", "exp", "exp(coef)", "exp(estimate)")
 _POINTS, _COEFFICIENT = ("points", "loading"), ("estimate", "coefficient", "coef", "coef.", "beta")
 _FROM, _TO = ("from", "low", "lower", "min"), ("to", "high", "upper", "max")
+#: Ends of open bands, as software writes them; read as empty cells, which mean the same.
+_INFINITE = tuple(
+    sign + word for sign in ("", "-", "+") for word in "inf Inf INF infinity Infinity ∞".split()
+)
 _BASES = (*BASES, "base premium", "base factor", "basis")
 #: What SAS lists with the coefficients of a GLM.
 _NO_TERM = ("scale", "dispersion")
@@ -179,7 +183,7 @@ def _sheets_of(content: bytes) -> dict[str, Cells]:
 def _cells_of(content: bytes) -> Cells:
     if b",kind," in content[: content.find(b"\n")].lower():
         return cells_of_csv(content)
-    frame, _ = read_content(content, ReadingOptions(keep_below=True, missing_values=()))
+    frame, _ = read_content(content, ReadingOptions(keep_below=True, missing_values=_INFINITE))
     cells = frame.astype(object).where(frame.notna(), "")
     return [list(map(str, frame.columns)), *cells.to_numpy().tolist()]
 

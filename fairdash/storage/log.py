@@ -19,7 +19,6 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.errors import StorageError
 from fairdash.storage import sha256, write_whole
 from fairdash.storage.bundle import read_sealed, write_sealed
@@ -120,14 +119,6 @@ def read(folder: Path) -> Log:
         except (ValueError, TypeError, KeyError, AttributeError):
             is_whole = False
     return Log(tuple(events), is_whole=is_whole)
-
-
-def facts_of(source: DatasetSource) -> dict[str, Any]:
-    """Return the data's hash and the columns by role, for a log line."""
-    roles = getattr(source, "roles", None)
-    data = f"sha256 {source.sha256}" if isinstance(source, UploadSource) else source.title
-    columns = {} if roles is None else {part: value for part, value in vars(roles).items() if value}
-    return {"data": data, "recipe": source.id, "columns": columns}
 
 
 def _end(folder: Path) -> tuple[int, str]:

@@ -1,4 +1,4 @@
-"""Cells of crossed sensitive attributes, which the audit judges as the classes of one more attribute.
+"""Cells of crossed sensitive attributes, which an audit judges and a front shows as classes of one more.
 
 Classes are crossed as they are, and numbers in bands of about equal exposure. The bands depend on the
 attribute alone, never on the price, and the order of the attributes changes no cell. All numbers of a
@@ -8,6 +8,7 @@ Classes alone may have 50 cells.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
@@ -16,11 +17,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.auditing.plan import Columns, crossing_name
 from fairdash.data.columns import as_classes
 from fairdash.evaluation.insurance import N_BANDS, bands_of
 from fairdash.utils.classes import MIN_ROWS, OTHERS, Classes, rare_classes
-from fairdash.utils.text import counted
+from fairdash.utils.text import CROSS, counted
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -74,27 +74,34 @@ class _Groups(NamedTuple):
         codes[known] = bands_of(numbers[known], weight[known], count)
         bands = [numbers[codes == k] for k in range(int(codes.max()) + 1)]
         for digits in _DIGITS:
-            names = [f"{each.min():,.{digits}g} to {each.max():,.{digits}g}" for each in bands]
+            ends = [(f"{each.min():,.{digits}g}", f"{each.max():,.{digits}g}") for each in bands]
+            names = [" to ".join(dict.fromkeys(each)) for each in ends]
             if len(set(names)) == len(names):
                 break
         return cls(codes, tuple(names), tuple(float(np.sort(each).mean()) for each in bands))
 
 
-def cells_of(frame: pd.DataFrame, columns: Columns, names: tuple[str, ...]) -> Cells:
+def cells_of(
+    frame: pd.DataFrame, names: Sequence[str], *, weight: Array | None = None, units: Index | None = None
+) -> Cells:
     """Return the cells of the crossed attributes `names`.
 
     Cells with fewer than 20 rows, or policies, are merged into one, as are the smallest beyond 50 cells.
+
+    Parameters
+    ----------
+    weight, units : (n,) arrays
+        Exposure, in which bands are about equal, and policy of each row; by default all rows count alike.
     """
     n = len(frame)
-    weight = (
-        np.ones(n) if columns.exposure is None else frame[columns.exposure].to_numpy(float, na_value=np.nan)
-    )
-    units = np.arange(n) if columns.groups is None else pd.factorize(frame[columns.groups])[0]
+    weight = np.ones(n) if weight is None else weight
+    units = np.arange(n) if units is None else units
     classes = {name: found for name in names if (found := as_classes(frame[name])) is not None}
-    room = min(_MAX_IN_BANDS, len(np.unique(units)) // _AIM) / prod(
-        len(each.names) for each in classes.values()
-    )
-    share = 1 / max(len(names) - len(classes), 1)
+    # A number of two values, such as 0 and 1, has bands of its own as classes have.
+    own = {name: 2 for name in names if name not in classes and frame[name].nunique() == 2}
+    own |= {name: len(each.names) for name, each in classes.items()}
+    room = min(_MAX_IN_BANDS, len(np.unique(units)) // _AIM) / prod(own.values())
+    share = 1 / max(len(names) - len(own), 1)
     count = int(np.clip(room**share + 1e-9, 2, N_BANDS))
     groups = [
         _Groups.of_classes(classes[name])
@@ -124,7 +131,7 @@ def cells_of(frame: pd.DataFrame, columns: Columns, names: tuple[str, ...]) -> C
     places = pd.DataFrame(
         {
             "sensitive": names[0],
-            "other": crossing_name(names[1:]),
+            "other": CROSS.join(names[1:]),
             "group": [" · ".join(each) for each in zip(*said[1:], strict=True)],
             "band": said[0],
             "middle": [groups[0].middles[k] for k in of_each[0]],
@@ -138,7 +145,7 @@ def cells_of(frame: pd.DataFrame, columns: Columns, names: tuple[str, ...]) -> C
         )
         places = pd.concat([places, merged], ignore_index=True)
         note = (
-            f"“{crossing_name(names)}”: the {counted(int(small.sum()), 'smallest cell')}, with "
+            f"“{CROSS.join(names)}”: the {counted(int(small.sum()), 'smallest cell')}, with "
             f"{counted(int(small[code].sum()), 'row')} of {len(code):,}, are merged into “{OTHERS}”. A cell "
             f"has at least {MIN_ROWS} rows or policies, and there are at most {MAX_CELLS} cells."
         )

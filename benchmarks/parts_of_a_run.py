@@ -1,0 +1,145 @@
+"""CPU seconds of each part of a refined run with the page's defaults, and of its first front.
+
+    python -m benchmarks.parts_of_a_run [crime household …] [--label now] [--steps]
+
+Runs each table in a process of its own, with one thread, and writes the label's seconds to
+results/parts_of_a_run.csv. Real tables need FAIRDASH_DATA. With `--steps` it prints the parts' steps instead.
+With PYTHONPATH naming another version, this file measures that version.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+#: Begun before fairdash is imported, which is a part.
+START = time.process_time()
+RESULTS = Path(__file__).parent / "results" / "parts_of_a_run.csv"
+TABLES = ("crime", "household", "counties", "freMPL1", "pg15training")
+PARTS = ("start", "reading", "pilot", "networks", "adversary", "references", "measuring", "storing")
+#: First parts of the names of steps; what trains fair networks is split into them and their adversaries.
+OF_STEPS = {
+    "pilot": "pilot",
+    "tuning": "networks",
+    "train": "networks",
+    "set-aside": "networks",
+    "references": "references",
+    "baselines": "references",
+    "tariffs": "references",
+    "assess": "measuring",
+    "assess-baselines": "measuring",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("tables", nargs="*", default=TABLES)
+    parser.add_argument("--label", default="now")
+    parser.add_argument("--steps", action="store_true")
+    parser.add_argument("--one", choices=("first", "refined"), help="measure in this process, and print")
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(measured(*options.tables, is_preview=options.one == "first")))
+        return
+    import pandas as pd
+
+    from fairdash.jobs.process import ONE_THREAD
+
+    found = []
+    for table in options.tables:
+        for run in ("first", "refined"):
+            command = [sys.executable, "-m", "benchmarks.parts_of_a_run", table, "--one", run]
+            told = subprocess.run(
+                command, env=os.environ | ONE_THREAD, check=True, text=True, stdout=subprocess.PIPE
+            )
+            steps = json.loads(told.stdout)
+            if options.steps:
+                print(table, run, *(f"{seconds:8.2f} {name}" for name, seconds in steps.items()), sep="\n")
+            of_parts = Counter(dict.fromkeys(PARTS, 0.0))
+            for name, seconds in steps.items():
+                first = name.split("/")[0]
+                of_parts[OF_STEPS.get(first, first)] += seconds
+            print(table, run, {part: round(seconds, 2) for part, seconds in of_parts.items()}, flush=True)
+            own = {"label": options.label, "table": table, "run": run}
+            found += [own | {"part": part, "seconds": round(each, 2)} for part, each in of_parts.items()]
+    if not options.steps:
+        kept = [pd.read_csv(RESULTS)] if RESULTS.exists() else []
+        rows = pd.concat([*kept, pd.DataFrame(found)])
+        rows.drop_duplicates(["label", "table", "run", "part"], keep="last").to_csv(RESULTS, index=False)
+
+
+def measured(table: str, *, is_preview: bool) -> dict[str, float]:
+    """Step, or part that has none, to its CPU seconds."""
+    import torch
+
+    import fairdash  # noqa: F401
+    from fairdash.evaluation.execute_sweep import execute_sweep
+    from fairdash.runs.result import write_result
+    from fairdash.training.defaults import share_of_rows
+    from fairdash.training.minimax import MinimaxTrainer
+    from fairdash.training.sweep import default_plan, preview_of
+
+    torch.set_num_threads(1)
+    seconds: Counter[str] = Counter()
+    seconds["start"] = time.process_time() - START
+    open_: list[float] = []
+
+    def timed(name: str, compute: Callable[[], Any]) -> Any:
+        """Result; its time is that of the innermost name."""
+        begun = time.process_time()
+        open_.append(0.0)
+        try:
+            return compute()
+        finally:
+            took = time.process_time() - begun
+            seconds[name] += took - open_.pop()
+            if open_:
+                open_[-1] += took
+
+    def unit(name: str, compute: Callable[[], Any], /) -> Any:
+        words = name.split("/")
+        return timed("/".join(words[: 3 if words[0] in ("references", "assess") else 2]), compute)
+
+    play = MinimaxTrainer._play_adversary
+
+    def played(self: Any, u: Any, batch: Any) -> Any:
+        return timed("adversary", lambda: play(self, u, batch))
+
+    MinimaxTrainer._play_adversary = played  # type: ignore[method-assign]
+    dataset = timed("reading", lambda: load(table))
+    plan, options = default_plan(dataset, device="cpu"), {}
+    if is_preview:
+        n_rows, columns = dataset.features.shape
+        share = share_of_rows(n_rows, tariff_columns=columns if plan.tariff else 0)
+        plan, options = preview_of(plan), {"is_preview": True, "share": share}
+    result = timed("rest", lambda: execute_sweep(dataset, plan, unit=unit, **options))
+    with tempfile.TemporaryDirectory() as folder:
+        timed("storing", lambda: write_result(result, Path(folder)))
+    return dict(seconds)
+
+
+def load(table: str) -> Any:
+    from benchmarks.whole_run import source_of
+    from fairdash.data.catalogue import CATALOGUE
+
+    named = {"counties": "census_county"}.get(table, table)
+    if named in CATALOGUE:
+        import fairdash as fd
+
+        return fd.load_dataset(named)
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["FAIRDASH_HOME"] = home
+        return source_of(named).load()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""Parse a comparison of two points of a run, as the command line names them."""
+
+from __future__ import annotations
+
+from fairdash.errors import OptionError
+from fairdash.evaluation.crossing import views_of
+from fairdash.reports.comparison import Comparison
+from fairdash.reports.fronts import fronts_of, parse_point, point_of
+from fairdash.runs.store import Run
+from fairdash.training.sweep import STANDARD
+from fairdash.utils.registry import get_entry
+
+
+def parse_comparison(
+    run: Run,
+    *,
+    method: str | None = None,
+    lam: float | None = None,
+    against: str = STANDARD,
+    objective: str | None = None,
+    measure: str | None = None,
+    sensitive: str | None = None,
+) -> Comparison:
+    """Parse a comparison of point B of a run with point A.
+
+    Parameters
+    ----------
+    run
+        One that has something to look at.
+    method, lam
+        Point B: the first fair method, and the middle of the trained weights, unless named.
+    against
+        Point A: ``"standard"``, or method and weight such as ``"hgr_nn:0.5"``.
+    objective, sensitive
+        The one that was trained for and the first column, unless named.
+    measure
+        Id of the measure in view; :data:`fairdash.evaluation.DEFAULT_MEASURE`, or the first that the run has
+        figures of.
+
+    Raises
+    ------
+    RunError
+        There is no result, or it can't be read.
+    OptionError
+        The run has no such part.
+    """
+    result = run.read_result()
+    plan = result.sweep
+    objective = plan.objective if objective is None else objective
+    get_entry(result.paths, objective, option="objective")
+    views = views_of(result.sensitive, result.paths[objective])
+    sensitive = next(iter(views)) if sensitive is None else sensitive
+    get_entry(views, sensitive, option="column")
+    if set(plan.methods) == {STANDARD}:
+        raise OptionError.of(
+            "This run has trained no fair model, so there is nothing to compare",
+            "Choose a run with a fair method.",
+            column="method",
+        )
+    fronts = fronts_of(result, sensitive=sensitive)
+    front = fronts[objective]
+    measure = front.default_measure if measure is None else measure
+    get_entry({id: id for id in front.measures}, measure, option="measure")
+    method = front.methods[0] if method is None else method
+    b = point_of(front, method, fronts[plan.objective].opening if lam is None else lam)
+    return Comparison(
+        title=run.spec.source.title,
+        plan=plan,
+        result=result,
+        fronts=fronts,
+        objective=objective,
+        measure=measure,
+        a=parse_point(front, against),
+        b=b,
+    )
