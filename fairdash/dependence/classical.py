@@ -100,8 +100,10 @@ def mi_ksg(u: Array, v: Array, *, n_neighbours: int = 3) -> Array:
 
     Parameters
     ----------
-    u, v : (K, n) arrays
-        Standardised inside.
+    u : (K, n) array
+        Standardised inside, as each column of v.
+    v : (K, n) or (K, n, d) array
+        Of several columns the largest distance counts.
     n_neighbours
         k; more neighbours give less variance and more bias.
 
@@ -116,8 +118,9 @@ def mi_ksg(u: Array, v: Array, *, n_neighbours: int = 3) -> Array:
         If ``n_neighbours`` is below 1.
     """
     require_count(n_neighbours, column="n_neighbours", called="number of neighbours")
-    k, pairs = int(n_neighbours), zip(standardised(u), standardised(v), strict=True)
-    return np.array([_of_neighbours(a, b, k) for a, b in pairs])
+    k, columns = int(n_neighbours), v[:, :, None] if v.ndim == 2 else v
+    columns = np.moveaxis(standardised(np.moveaxis(columns, 2, 1)), 1, 2)
+    return np.array([_of_neighbours(a, b, k) for a, b in zip(standardised(u), columns, strict=True)])
 
 
 def _of_neighbours(u: Array, v: Array, k: int) -> float:
@@ -126,7 +129,7 @@ def _of_neighbours(u: Array, v: Array, k: int) -> float:
 
     n = len(u)
     k = min(k, n - 1)
-    tree = cKDTree(np.stack([u, v], axis=1))
+    tree = cKDTree(np.column_stack([u, v]))
     # The row itself is its nearest neighbour.
     radius = tree.query(tree.data, k=k + 1, p=np.inf)[0][:, -1]
     tied = radius == 0
@@ -136,8 +139,11 @@ def _of_neighbours(u: Array, v: Array, k: int) -> float:
     # Number of rows strictly nearer than the k-th neighbour in one variable, including the row itself; ties:
     # equal rows.
     reach = np.where(tied, 0.0, np.nextafter(radius, 0))
-    counts = [_within(x, reach) for x in (u, v)]
-    value = digamma(n) + np.mean(digamma(neighbours) - digamma(counts[0]) - digamma(counts[1]))
+    if v.shape[1] == 1:
+        of_v = _within(v[:, 0], reach)
+    else:
+        of_v = cKDTree(v).query_ball_point(v, reach * (1 - 1e-12), p=np.inf, return_length=True)
+    value = digamma(n) + np.mean(digamma(neighbours) - digamma(_within(u, reach)) - digamma(of_v))
     return max(float(value), 0.0)
 
 

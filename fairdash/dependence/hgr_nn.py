@@ -295,8 +295,9 @@ def standardised_and_scale(x: Tensor, share: Tensor | None, *, dim: int = 1) -> 
     centred = x - mean
     variance = _mean(centred * centred, share, dim)
     scale = torch.rsqrt(variance + _EPSILON)
-    # Of what is constant but for rounding √ε leaves enough to look like a link. It is `is_rounding`, by
-    # the sd, half the range of two values: to look for the ends would take as long as all the rest.
+    # A constant with rounding errors would keep enough spread under √ε to look like a link. `is_rounding`
+    # detects it by the standard deviation, which is half the range of two values; the ends would take as
+    # long as the rest.
     rounding = mean.mul_(ROUNDINGS / 2 * torch.finfo(x.dtype).eps).square_()
     return centred.mul_(scale * (variance > rounding)), scale
 
