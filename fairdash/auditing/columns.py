@@ -326,7 +326,7 @@ def price_in_words(price: Array, weight: Array, columns: Columns) -> list[str]:
     if low := int((price <= 0).sum()):
         said.append(
             f"“{columns.price}” is 0 or less in {counted(low, 'row')} of {len(price):,}, down to "
-            f"{amount(float(price.min()))}. Logarithms and differences are no prices."
+            f"{amount(float(price.min()))}. Logarithms and differences are not prices."
         )
     elif columns.exposure is not None and columns.price not in columns.totals and np.ptp(weight) > 0:
         years, logs = np.log(weight), np.log(price)

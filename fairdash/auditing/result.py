@@ -208,7 +208,7 @@ class Findings:
 
     @property
     def units_remark(self) -> str:
-        """Note that the price may not be what it is taken for, shown before the verdict; "" if none."""
+        """Note that the price may have another unit or source, shown before the verdict; "" if none."""
         return next((note for note in self.notes if note.startswith((DIFFERS, UNITS))), "")
 
     @property

@@ -197,7 +197,7 @@ def _fields(kind: type[Record], values: Any) -> Record:
 
 
 def _check(found: Content) -> None:
-    """Raise a SchemaError unless what an answer names is there."""
+    """Raise a SchemaError if a table that an answer names is missing."""
     require(found.verdict in (BELOW, ABOVE, UNDECIDED), "its verdict is unknown")
     require(1 <= found.n_units <= found.n and found.mean_price > 0, "its rows or its mean are not valid")
     require("curve" in found.tables, "it lacks its curve")

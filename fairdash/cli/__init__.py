@@ -290,7 +290,7 @@ def _parameter(name: str, option: Field[Any], kind: Any) -> inspect.Parameter:
 
 
 def say(found: Any, lines: Iterable[str], *, as_json: bool) -> None:
-    """Print what was found: as JSON for a program, or lines with nothing in them that steers a terminal."""
+    """Print a result as JSON for a program, or as lines without control characters."""
     if as_json:
         print(json.dumps(_without_nan(found), indent=2, allow_nan=False))
         return

@@ -185,7 +185,7 @@ def check(
 
 
 def note_policies(frame: pd.DataFrame, group: str | None, *, but: Collection[str | None]) -> None:
-    """Say on standard error that rows belong to policies, where no group is named."""
+    """Warn on standard error that rows belong to policies although no group is named."""
     policies = find_policies(frame, but=[each for each in but if each]) if group is None else None
     if policies is not None:
         print(visible(policies.advice), file=sys.stderr)

@@ -179,7 +179,7 @@ def build_dataset(
 
 
 class _Table(NamedTuple):
-    """A table on its way: its roles, what was agreed to, the lines of its rows, and what is said of it."""
+    """State of a table that becomes a data set: roles, accepted fixes, line numbers, and notes."""
 
     frame: pd.DataFrame
     roles: Roles
@@ -270,7 +270,7 @@ class _Table(NamedTuple):
         return unusable | without
 
     def _say_lost(self, column: str, out: np.ndarray, outcomes: Mapping[str, pd.Series]) -> None:
-        """Say what of the target goes with rows that lack exposure, such as costs without a claim."""
+        """Describe the part of the target in rows without exposure, such as costs without a claim."""
         target = self.roles.target
         if column == self.roles.weight and target in outcomes:
             lost = float(np.nansum(outcomes[target].to_numpy()[out]))
@@ -278,7 +278,7 @@ class _Table(NamedTuple):
                 self.notes.append(f"“{target}” adds up to {lost:,.6g} in them.")
 
     def settle_totals(self, outcomes: dict[str, pd.Series]) -> list[Problem]:
-        """Settle what a sum over the exposure needs: a word on amounts below zero, or if it isn't divided.
+        """Add the notes on a total over the exposure: on amounts below zero, or that it isn't divided.
 
         The target is changed in place where its negative amounts are to count as 0.
         """

@@ -1,6 +1,8 @@
-"""Values that are likely not what they look like: 999 for an age, 19480711 for a day, “male” beside “Male”.
+"""Values whose meaning likely differs from their look: 999 for an age, 19480711 for a day, “male” beside
+“Male”.
 
-A code is told from a number by how it looks and by where it lies: -1 below whole numbers from 0 on, or 999 in
+The look and the position of a value distinguish a code from a number: -1 below whole numbers from 0 on, or
+999 in
 several rows far beyond all others. What is only likely is said, and never changed without a word.
 
 >>> ages = pd.Series([18, 25, 31, 40, 52, 66, 71] * 3 + [999] * 4, name="age")
@@ -181,7 +183,7 @@ def _special_days(values: pd.Series) -> dict[float | np.datetime64, int]:
 
 
 def written(code: float | np.datetime64) -> str:
-    """Write a code as it stands in a file."""
+    """Write a code as in a file."""
     if isinstance(code, np.datetime64):
         return str(code)
     return f"{code:.0f}" if code == round(code) and abs(code) < 1e16 else amount(code)
@@ -215,7 +217,7 @@ def said_of_codes(values: pd.Series) -> list[str]:
 
 
 def doubts_about(values: pd.Series) -> list[str]:
-    """Return sentences on what a column's values likely stand for."""
+    """Return sentences on the likely meaning of a column's values."""
     found = said_of_codes(values)
     if day_numbers(values) is not None:
         found.append(

@@ -177,7 +177,7 @@ def quantile_support(values: pd.Series) -> int:
 
 
 def support_sentence(values: pd.Series) -> str:
-    """Describe how finely a sensitive column can be cut; `values` as in :func:`quantile_support`."""
+    """Describe the distinct quantile groups of a sensitive column, as :func:`quantile_support` finds them."""
     counts = values.value_counts()
     if len(counts) == len(values):
         ties = "no two rows are tied"

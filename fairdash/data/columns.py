@@ -272,7 +272,7 @@ def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArra
 
 
 def _as_numbers_or_text(column: pd.Series) -> pd.Series:
-    """Return a column of objects as numbers if all of its cells are; else as it is."""
+    """Return a column of objects as numbers if all of its cells are, else unchanged."""
     if column.dtype != object or any(isinstance(cell, str) for cell in column.dropna()):
         return column
     try:

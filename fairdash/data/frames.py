@@ -100,7 +100,7 @@ def in_order(values: pd.Series) -> tuple[pd.Series, str] | None:
 
 
 def band_texts(names: pd.Series, low: pd.Series, high: pd.Series) -> pd.Series:
-    """Write bands by their ends, (n,); missing where there is neither end.
+    """Write bands by their ends, (n,); missing if both ends are.
 
     A band holds its upper end, unless the next one of the same factor begins there.
 

@@ -121,7 +121,7 @@ def _holds(parts: Iterable[re.Pattern[str]], words: Collection[str]) -> bool:
 
 
 def _rest(words: Iterable[str], parts: Collection[re.Pattern[str]]) -> list[str]:
-    """Return the words of a header that a phrase leaves, but for words such as "du"."""
+    """Return the words of a header outside a phrase, except words such as "du"."""
     return [w for w in words if w not in _SMALL and not any(part.fullmatch(w) for part in parts)]
 
 

@@ -255,7 +255,7 @@ def _are_zero(levels: pd.Index) -> NDArray[np.bool_]:
 def _only_without_zero(
     with_zero: Codes, without: Codes, rest: NDArray[np.bool_], share: float, *, slips: float
 ) -> bool:
-    """Return whether the rows outside of these levels are all without a zero, but for a few slips."""
+    """Return whether the rows outside these levels have no zeros, except for a few errors."""
     from scipy.stats import binom
 
     wrong, n = int(with_zero[~rest].sum()), int((with_zero + without)[~rest].sum())
@@ -263,8 +263,7 @@ def _only_without_zero(
 
 
 def _orders_alike(f: pd.Series, y: pd.Series) -> bool:
-    """Return whether a column puts the rows that don't hold the target's commonest value in the target's "
-    "order."""
+    """Return whether a column orders the rows without the target's commonest value as the target does."""
     if kind_of(f) not in NUMBERS:
         return False
     x = as_floats(f)
@@ -279,8 +278,7 @@ def _orders_alike(f: pd.Series, y: pd.Series) -> bool:
 
 
 def _is_cut(f: pd.Series, y: pd.Series) -> bool:
-    """Return whether a column is the other cut into classes: each a stretch of it, and the next begins "
-    "right there.
+    """Return whether a column is the other cut into classes, each of which ends where the next begins.
 
     Strong columns part the target into stretches as well, such as grades of pay with a noise below their
     steps; those leave gaps.
@@ -315,8 +313,7 @@ def _is_cut_of(f: pd.Series, y: pd.Series, *, for_sure: bool) -> bool:
 
 
 def _touch(places: Floats, changes: Codes) -> bool:
-    """Return whether the gaps between classes are no wider than others beside them, nor much than those "
-    "within.
+    """Return whether gaps between classes are no wider than those beside them, nor much wider than within.
 
     A noise that just fills the step between two grades thins out where they meet.
     """

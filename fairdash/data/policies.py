@@ -1,8 +1,8 @@
-"""Find the column that names policies, or people, of which several rows are in a table.
+"""Find the column that identifies policies, or people, with several rows in a table.
 
 The name of the column need not say so. An id has many values, each in a few rows, and the rows of one value
-agree in what describes a policy: sex, region, vehicle. Rows of one place agree in the place alone, rows of
-one vehicle model in the vehicle alone, and rows of one date, age or amount in hardly anything.
+agree in the columns that describe a policy: sex, region, vehicle. Rows of one place agree in the place alone,
+rows of one vehicle model in the vehicle alone, and rows of one date, age or amount in hardly anything.
 
 >>> rng = np.random.default_rng(0)
 >>> policy = np.repeat(rng.permutation(4000)[:300], 3)
@@ -139,7 +139,7 @@ def _describes(frame: pd.DataFrame, name: str, codes: Index, is_named: bool) -> 
 
 
 def _agreement(values: pd.Series, first: Index, second: Index) -> float | None:
-    """Return how much two sets of rows agree beyond chance, at most 1; None if a column can't show it.
+    """Return the agreement of two sets of rows beyond chance, at most 1; None if a column can't show it.
 
     Numbers agree by the correlation of their ranks, anything else where it is equal.
     """

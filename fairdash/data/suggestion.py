@@ -34,7 +34,7 @@ _SENSITIVE = ("driver_age", "age protected", "income")
 #: Things also have an age and a price, which are neither a person's nor a target.
 _OF_PEOPLE = ("driver_age", "age", "protected", "income", "price")
 NAMES_POLICIES = "names policies or people"
-NAMES_PLACES = "its numbers are codes of places, so their size has no meaning"
+NAMES_PLACES = "its numbers are codes of places, so their size is meaningless"
 OTHER_CLAIMS = "known only after claims, like the target"
 
 
@@ -246,7 +246,7 @@ def _numbers_rows(values: pd.Series) -> str | None:
 
 
 def _numbers_places(values: pd.Series) -> str | None:
-    """Say why postcodes kept as numbers are no feature; as text they are a category like any other."""
+    """Say why postcodes stored as numbers are not features; as text they are a category."""
     return NAMES_PLACES if kind_of(values) in NUMBERS and "postal_code" in meanings_of(values.name) else None
 
 
@@ -303,7 +303,7 @@ def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
 
 
 def _plain_amount(frame: pd.DataFrame, usable: Sequence[str]) -> str | None:
-    """Name an amount that doesn't say of what, and whose cells are a total's: mostly 0, as claims are."""
+    """Name an amount without a subject whose cells look like a total: mostly 0, as for claims."""
     plain = [
         name for name in usable if meanings_of(name).get("cost") == WHOLE and looks_like_total(frame[name])
     ]

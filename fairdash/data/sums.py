@@ -1,4 +1,4 @@
-"""Find sets of amounts that add up to a target or to a price: the parts of which it is made.
+"""Find amounts that add up to a target or to a price, and so are its parts.
 
 The coverages of a premium are known only with the premium, so no feature may be one of them. Their sum, times
 one factor (a tax) and plus one amount (a fee), is the total in every row, up to rounding. The total is
@@ -253,7 +253,7 @@ class _Search:
 
 
 def _coefficients(x: Floats, y: Floats) -> Floats:
-    """Regress a total (m,) on columns (m, p); all 0 if it is no sum of them, but for rounding and few rows.
+    """Regress a total (m,) on columns (m, p); all 0 if they don't add up to it, up to rounding and few rows.
 
     A column that others determine has no coefficient, nor has one that is lost in the total's rounding.
     """
@@ -370,7 +370,7 @@ def _cells(values: pd.Series) -> Floats:
 
 
 def _spread(n: int, most: int) -> Index:
-    """Return at most so many of n places, evenly spread."""
+    """Return at most `count` of n places, evenly spread."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp)) if n else np.zeros(0, dtype=np.intp)
 
 

@@ -275,7 +275,7 @@ def _open_to_causes(y: pd.Series) -> float | None:
 
 
 def _ranks(values: pd.Series) -> Floats:
-    """From 0, for what is missing, to 1."""
+    """From 0, for missing cells, to 1."""
     return np.asarray((values.rank() / len(values)).fillna(0.0), dtype=np.float64)
 
 
@@ -374,8 +374,7 @@ def _small_groups(values: pd.Series) -> Codes | None:
 
 
 def _without_the_row(cells: Floats, y: Floats, codes: Codes) -> bool:
-    """Return whether a column is the average of a row's group without the row: it falls as its target "
-    "rises."""
+    """Return whether a column is the average of a group without the row: it falls as the target rises."""
     fine = (codes >= 0) & np.isfinite(cells)
     if fine.sum() < _MIN_GROUPS:
         return False

@@ -131,7 +131,7 @@ class Blocks:
 
 
 def _of_neighbours(sizes: Index) -> Index:
-    """A stratum for each group: neighbouring sizes, :data:`MIN_GROUPS` groups at least where there are."""
+    """Stratum of each group: neighbouring sizes, with at least :data:`MIN_GROUPS` groups if possible."""
     values, counts = np.unique(sizes, return_counts=True)
     stratum, begun, number_of = 0, 0, {}
     for value, count in zip(values, counts, strict=True):

@@ -57,7 +57,7 @@ def ccdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
 
 
 def attributes(columns: Array) -> list[list[int]]:
-    """Return the columns (d, n) of each attribute: one, or the 0/1 columns of which no row has two.
+    """Return the columns (d, n) of each attribute: one, or 0/1 columns that exclude one another.
 
     >>> attributes(np.array([[1.0, 0, 0, 1], [0, 1, 0, 0], [3, 1, 2, 2]]))
     [[0, 1], [2]]

@@ -285,7 +285,7 @@ def _several(u: Array, v: Array) -> float:
 
 
 def joint_distance_correlation(u: Array, v: Array) -> Array:
-    """Distance correlation of u with the product of what each column of v tells apart.
+    """Distance correlation of u with the product of the distances of v's columns.
 
     Parameters
     ----------

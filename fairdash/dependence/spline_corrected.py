@@ -3,7 +3,7 @@
 The value starts with two functions on each side, whose contribution always counts. Further functions, and
 then steps, raise it if the rows support them: their gain has a weight that grows continuously from 0 to 1
 with the evidence, so a weak link does not profit from the best of many sizes by chance. Where both columns
-have ties, such as many zeros, few rows may be behind a correlation, and they count as so few.
+have ties, such as many zeros, a correlation may rest on few rows, and then only these count.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def _alike(ranks: Index, groups: Index) -> Array:
 def _smooth(
     tall: Array, wide: Array, f: Basis, g: Basis, weight: Array | None, rows: Array, columns: int
 ) -> tuple[Array, Array]:
-    """The smallest size of functions, raised by what larger ones earn; and the most that a size predicts."""
+    """Smallest number of functions, raised by the gain of larger ones, and the largest prediction."""
     _, _, values, many, few = zip(*pairs(tall, wide, columns), strict=True)
     s, u, v = np.array(values), np.array(many), np.array(few)
     p, q = _functions(f)[:, u - 1].T, _functions(g)[:, v - 1].T
@@ -411,7 +411,7 @@ def _shares(a: Codes, b: Codes, count_a: int, count_b: int, weight: Array | None
 
 
 def _gram(shares: Array, n: Array, tied: NDArray[np.bool_]) -> tuple[Array, Array, Array, Array]:
-    """Q'Q without the constants, how many functions besides the constant either side has, and the rows."""
+    """Q'Q without the constants, the numbers of functions besides the constant, and the rows."""
     of_a, of_b = shares @ np.ones(shares.shape[2]), np.ones(shares.shape[1]) @ shares
     rows, columns = (np.divide(1, x, out=np.zeros_like(x), where=x > 0) for x in (of_a, of_b))
     root = np.sqrt(of_b)

@@ -354,7 +354,7 @@ class Judge:
 
 
 def permutations_behind_floor(n_rows: int, most: int, *, has_weight: bool) -> int:
-    """Return the number of permutations behind the floors of a part with so many rows.
+    """Return the number of permutations for the floors of a part with `n` rows.
 
     With weights each permutation counts twice: the weights stay with u, then move with v.
     """

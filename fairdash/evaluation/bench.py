@@ -227,7 +227,7 @@ class _Judge:
 
 
 def _gaps(u: Array, s: Array, weight: Array, seed: int) -> Array:
-    """Gap of averages of each model (K,), less its mean with s permuted."""
+    """Gap of averages of each model (K,), minus its mean over permutations of s."""
     bands = bands_of(s, weight)
     rng = rng_of(Stream.PAIR_PERMUTATIONS, seed)
 

@@ -38,7 +38,7 @@ _NAMES = ["measure", "column"]
 
 
 class Figure(NamedTuple):
-    """Figures of one row, as :data:`FIGURES` says; NaN where there is none."""
+    """Figures of one row, in the order of :data:`FIGURES`; NaN if unknown."""
 
     value: float
     floor: float = math.nan

@@ -145,7 +145,7 @@ def _defined(values: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]
 
 
 class Verdict(NamedTuple):
-    """Omnibus test of measures averaged over the splits; its figures stand at :data:`VERDICT_AT`.
+    """Omnibus test of measures averaged over the splits; its figures are at :data:`VERDICT_AT`.
 
     Attributes
     ----------

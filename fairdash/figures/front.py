@@ -245,7 +245,7 @@ def _within(y: float, axes: Axes) -> float:
 
 
 def _arrow(y: float, axes: Axes) -> str:
-    """Return what stands before a name at the edge: where to look for it."""
+    """Return the arrow before a name at the edge, which points to its mark."""
     return "" if y == _within(y, axes) else "↑ " if y > axes[1][1] else "↓ "
 
 

@@ -269,7 +269,7 @@ def parse_point(front: Front, text: str) -> ModelKey:
 
 
 def point_of(front: Front, method: str, lam: float) -> ModelKey:
-    """Return the point of a method's path at this weight, of which six digits suffice.
+    """Return the point of a method's path at this weight, equal to six digits.
 
     Raises
     ------

@@ -207,7 +207,7 @@ def _compared(
 
 
 def _of_all_columns(tables: Mapping[str, pd.DataFrame], name: str) -> dict[str, pd.DataFrame]:
-    """Return the figures of all sensitive columns together, as those of one of that name."""
+    """Return the figures of all sensitive columns together, under the name of one column."""
     found = {}
     for objective, table in tables.items():
         own = table[table["column"] == ""]

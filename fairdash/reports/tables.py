@@ -352,7 +352,7 @@ def _in_unit(comparison: Comparison) -> str:
 
 
 def _estimate(estimate: Estimate) -> str:
-    """Return a number ± its standard error, where there is one."""
+    """Return a number ± its standard error, if known."""
     value, error = estimate
     text = _rounded(value, error)
     return f"{text} ± {number(error, error=error)}" if np.isfinite(error) else text

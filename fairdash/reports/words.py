@@ -60,7 +60,7 @@ def dependence(comparison: Comparison, point: ModelKey | None = None) -> str:
 
 
 def _evidence(comparison: Comparison, point: ModelKey) -> str:
-    """Return the test's p-value, and the value and edge of a measure that agrees with it, where there is one.
+    """Return the test's p-value, and the value and edge of a measure that agrees with it, if any.
 
     That is the measure in view; where it does not show the link by itself, the one that does is named first.
     """

@@ -266,7 +266,7 @@ def noise_readings(n: int) -> pd.DataFrame:
 
 
 def noise_sentence(n: int, steps: int) -> str:
-    """Return the networks' values after so many steps, in Markdown."""
+    """Return the networks' values after this number of steps, in Markdown."""
     row = row_of(noise_readings(n), "steps", steps)
     return (
         f"**After {steps} steps on {n:,} rows without any link the adversary reports {row['own']:.2f} on its "

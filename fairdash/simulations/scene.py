@@ -144,7 +144,7 @@ class Scene:
 
     @property
     def heavy_scale(self) -> tuple[float, float]:
-        """Mean of V, and what a unit of V is on the logarithm of the scale of heavy tails."""
+        """Mean of V, and the length of a unit of V on the logarithmic scale of heavy tails."""
         # The law's own mean and spread, not the sample's: a row must not depend on the other rows.
         middles = HALF_WIDTH * (2 * (np.arange(_POINTS_OF_F) + 0.5) / _POINTS_OF_F - 1)
         f = self.shape(middles)

@@ -4,8 +4,8 @@ This module also checks the supplement's proposition "Mutual Information vs χ²
 HGR² ≤ 1 − 2^(−2I), which is ≤ χ² for χ² ≥ t ≈ 0.345 and ≥ χ² below, by way of I ≤ log(1 + χ²).
 
 For a bivariate normal law 1 + χ² = 1/(1 − ρ²), so I = ½ ln(1 + χ²) nats, and everything is a function of χ²
-alone. With I in bits 2^(−2I) = 1 − ρ²: the bound *equals* HGR², and lies below χ² for every ρ: there is no
-threshold. With I in nats the bound is 1 − (1 − ρ²)^ln 2, *below* HGR².
+alone. With I in bits 2^(−2I) = 1 − ρ². The bound *equals* HGR² and is below χ² for every ρ, so no threshold
+exists. With I in nats the bound is 1 − (1 − ρ²)^ln 2, *below* HGR².
 """
 
 from __future__ import annotations

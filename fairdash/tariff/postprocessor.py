@@ -420,7 +420,7 @@ def _boosted(n_rows: int, seed: int, **options: Any) -> Any:
 
 
 def _share(left: float, change: float) -> float:
-    """Share of a squared change that is reached, by what is left of it, in [0, 1]."""
+    """Share of a squared change that is reached, from the remaining change, in [0, 1]."""
     return float(np.clip(1 - left / change, 0.0, 1.0)) if change > 0 else np.nan
 
 

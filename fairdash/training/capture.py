@@ -94,7 +94,7 @@ class Repeated:
 
 @contextmanager
 def stream_of_its_own(device: str) -> Iterator[None]:
-    """Run what follows on a stream of its own, which recording requires; wait for it at the end."""
+    """Run the block on a stream of its own, which recording requires, and wait for it at the end."""
     if device != "cuda":
         yield
         return

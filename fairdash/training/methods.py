@@ -297,7 +297,7 @@ THE_STANDARD = ModelKey(STANDARD, 0.0)
 
 
 def apart_in_words(method: str, n_attributes: int) -> str:
-    """Say which links with combinations of attributes a method of :data:`PATHS` may leave; "" for none.
+    """Name the links with combinations of attributes that a method of :data:`PATHS` may leave.
 
     An adversary sees all attributes at once. Smooth functions see every two, and others each by itself.
     """

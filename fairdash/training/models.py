@@ -407,7 +407,7 @@ class StackTrainer:
         )
 
     def models_per_stack(self, model: StackedModel) -> int:
-        """Return how many such models fit a stack, limited by a CPU's cache or a GPU's memory."""
+        """Return how many of these models fit in a stack, by a CPU's cache or a GPU's memory."""
         rows = self.encoded(model).x
         memory = StackMemory.of(
             model.method,

@@ -112,7 +112,7 @@ def fit_regressor(
 
 
 def _settings(model: FairRegressor, *, n_rows: int = 1) -> TrainingSettings:
-    """All options checked; those of the training, on so many rows."""
+    """Check all options, and return those of the training on this number of rows."""
     get_entry(METHODS, model.method, option="method")
     get_entry(OBJECTIVES, model.objective, option="objective")
     check_options(lam=model.lam, validation_fraction=model.validation_fraction)

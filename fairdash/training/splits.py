@@ -175,7 +175,7 @@ def with_held_out(split: Split, *, random_state: int, groups: ArrayLike | None =
 
 
 def at_most(rows: NDArray[np.int64], most: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the rows, or `most` of them drawn at random, sorted, where there are more."""
+    """Return the rows, or a sorted random sample of `most` of them if there are more."""
     return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
 
 

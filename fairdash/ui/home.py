@@ -121,7 +121,7 @@ def show_doors() -> None:
 
 
 def show_recent_runs() -> None:
-    """The newest runs, and which ones can't be read; nothing where there are none."""
+    """Show the newest runs, and name those that can't be read; nothing without runs."""
     found = list_runs(owner=current_owner())
     if not (found.runs or found.damaged):
         return

@@ -116,7 +116,7 @@ def _any_of_several(value: object, kind: Any) -> object:
 
 
 def _exactly(value: object, kind: type) -> object:
-    """Refuse what is of another type: cattrs would make a text of a number, and a number of a text."""
+    """Refuse values of another type, because cattrs would convert numbers to text and back."""
     if type(value) is not kind or (type(value) is int and abs(value) > MAX_WHOLE):
         raise TypeError(f"not a {kind.__name__}")
     return value

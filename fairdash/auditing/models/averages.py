@@ -9,13 +9,13 @@ p_b, the best estimate μ, and 1_b for rows in b, a row contributes to p_b E[P |
 - best estimate: 1_b Y;
 - unaware h(x) = E[Y | x]: 1_b h + g_b (Y − h);
 - aware a(x) = E_S[μ(x, S)]: 1_b a + g_b p_k / g_k (Y − μ), where k is the row's band, and E[μ(X, s) 1_b] at
-  the row's s, less its mean;
+the row's s, minus its mean;
 - corrective C: p_b Y, because its law is the same in all bands;
 - hyperaware k(x) = E[C | x]: 1_b k + g_b (C − k) + α_b (Y − μ) + L_b.
 
 C is the value, in the common law, at the rank U of μ among rows with the same s. α_b is the derivative of
 E[C g_b] by μ: the slope of C along μ times (g_b less its mean given U and s), plus the mean of g_b given U.
-L_b is the influence of the row on the laws of μ given s, and on how often its s occurs.
+L_b is the influence of the row on the laws of μ given s, and on the frequency of its s.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _by_splines(table: AuditTable, targets: Array) -> Array:
 
 
 def _contributions(costs: Costs, band: Index, one: Array, g: Array) -> dict[str, Array]:
-    """Return what each row adds to p_b E[P | b], (n, B), by premium."""
+    """Return the contribution of each row to p_b E[P | b], (n, B), by premium."""
     table, share, cost, made = costs.table, costs.table.share, costs.cost, costs.premiums
     p, missed = share @ one, (cost - made["best_estimate"])[:, None]
     unaware, aware = made["unaware"], made["aware"]

@@ -57,7 +57,7 @@ def priced(
     output: str | None = None,
     check_column: str | None = None,
 ) -> tuple[pd.DataFrame, Pricing, tuple[str, ...]]:
-    """Return the frame with the model's price as a new column, the model, and notes on what it was taken for.
+    """Return the frame with the model's price as a new column, the model, and notes on its interpretation.
 
     `columns` are the model's inputs. `link` and `output` are as in :func:`fairdash.audit`. The price is
     compared with `check_column`, which is then no longer in the frame.
@@ -298,7 +298,7 @@ def _in_words(table: pd.DataFrame, name: str, delta: str, n: int) -> tuple[str, 
 def _customer(
     frame: pd.DataFrame, model: Pricing, label: Any, *, columns: list[str], name: str
 ) -> tuple[dict[str, pd.DataFrame], str]:
-    """One row's price, beside those with the nearest s, and what each of its columns does to it."""
+    """Explain one row's price: beside those with the nearest s, and by the effect of each column."""
     if label not in frame.index or not frame.index.is_unique or pd.isna(frame.loc[label, name]):
         hint = "Give the label of one row whose sensitive attribute is known."
         raise OptionError.of("There is no such row", hint, column="customer")

@@ -406,7 +406,7 @@ def nothing_learned(costs: Costs) -> str:
 
 
 def loss_in_words(costs: Costs) -> str:
-    """Quantity of which the best estimate explains a share."""
+    """Name of the quantity whose variance the best estimate explains in part."""
     return "deviance" if costs.loss is POISSON else "variance"
 
 

@@ -235,7 +235,7 @@ def _gaps(of: Answered) -> Iterator[dict[str, object]]:
 
 
 def _of_curves(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
-    """Measure to half the width of its paired interval, for what is a difference of two points of a curve."""
+    """Half the width of the paired interval, by measure, for differences of two points of a curve."""
     for name in first.criteria.keys() & other.criteria.keys():
         parts = []
         for of in (first, other):

@@ -257,7 +257,7 @@ def _moved(table: AuditTable, s: Array) -> tuple[AuditTable, NDArray[np.intp]]:
 
 
 def _read(table: AuditTable, basis: Basis, lam: float) -> tuple[Array, Array, Array, float]:
-    """Where the points stand, the curve there, what each unit adds to its errors (U, points), and its edf."""
+    """Points, the curve there, each unit's contribution to its errors (U, points), and its edf."""
     curve = fit_curve(table.price, table, basis, lam=lam)
     nearest = [basis.nearest(share) for share in SHARES]
     influences = curve.errors(np.eye(len(basis.at))[:, nearest], table)

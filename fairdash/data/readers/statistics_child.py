@@ -40,7 +40,7 @@ _SAVE_AGAIN = "Save the file again, or export it as CSV."
 
 
 class Refused(Exception):
-    """Raised with what is wrong with the file, and a hint."""
+    """Error with the fault of the file and a hint."""
 
 
 class TooLarge(Exception):
@@ -220,7 +220,7 @@ def _read(read: Callable[..., Any], source: str, **options: Any) -> Any:
         if "memory" in str(error).lower():
             raise MemoryError from error
         raise Refused(
-            "the file is incomplete or damaged, or of a version that is not read here", _SAVE_AGAIN
+            "the file is incomplete or damaged, or its version is not supported", _SAVE_AGAIN
         ) from None
 
 

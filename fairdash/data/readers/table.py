@@ -122,7 +122,7 @@ class TableBuilder:
         self.add(name, values.to_numpy(float, na_value=np.nan), note)
 
     def places(self, rows: np.ndarray, what: str = "") -> str:
-        """Describe how many cells are concerned and where the first are; `rows` is a mask of shape (n,)."""
+        """Describe the number of affected cells and the first of them; `rows` is a mask of shape (n,)."""
         count = int(rows.sum())
         word = f"{counted(count, 'cell')}{f' with {what}' if what else ''}"
         return f"{word}, {at_lines(self.lines[rows], count)}" if count else word

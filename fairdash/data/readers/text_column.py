@@ -352,7 +352,7 @@ class TextColumn:
         return self._texts.column(self._codes, ~self.is_missing)
 
     def _places(self, which: np.ndarray, what: str = "") -> str:
-        """Say how many cells are meant and where the first are."""
+        """Give the number of affected cells and the first of them."""
         return self._table.places(which[self._codes], what)
 
 

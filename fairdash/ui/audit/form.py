@@ -234,7 +234,7 @@ def _ask_for_inputs(
 
 
 def _ask_for_plan(columns: Columns | None) -> dict[str, Any]:
-    """Return what is asked for the plan besides the columns: three options a row, the first three below."""
+    """Ask for the plan's options besides the columns, three per row, and return them."""
     asked = {name: each for name, each in options_of(AuditPlan).items() if each.metadata["label"]}
     places = chain((st.container() for _ in range(3)), cycle(st.columns(3)))
     return {
@@ -345,7 +345,7 @@ def _say_parts(why: str, count: int, *, used: bool, key: str) -> None:
 
 
 def _price_in(numbers: list[str], roles: Roles) -> str:
-    """Return the column that is most likely the price: by its role, or else by what its header says.
+    """Return the column that is most likely the price, by its role or else by its header.
 
     Where none does, what is predicted may be one, as in the household scenario.
     """

@@ -300,12 +300,12 @@ def decide(columns: Sequence[str], use: bool, key: str) -> None:
 
 
 def _decided(key: str) -> str:
-    """Where the session keeps what was decided otherwise than suggested: column to whether it is used."""
+    """Session key of the user's decisions against the suggestion: column to whether it is used."""
     return KEY("decided", key)
 
 
 def _clicks(key: str) -> str:
-    """Where it keeps how often a button decided: the widget begins anew then."""
+    """Session key of the number of decisions by a button: the widget then starts again."""
     return KEY("clicks", key)
 
 

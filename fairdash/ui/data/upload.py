@@ -196,7 +196,7 @@ def ask_how_long(upload: Upload) -> None:
 
 
 def what_is_deleted(made: DerivedFiles) -> str:
-    """Return a sentence about what is deleted with the file."""
+    """List, in a sentence, the results that are deleted with the file."""
     parts = [counted(len(found), kind.label) for kind, found in made.jobs.items() if found]
     also = f" and everything made from it: {', '.join(parts)}" if parts else "; nothing was made from it"
     stopped = f" Running work ({made.n_at_work}) is stopped first." if made.n_at_work else ""

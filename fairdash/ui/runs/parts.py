@@ -73,7 +73,7 @@ def choose(ids: list[str]) -> None:
 
 
 def _adopt_address(by_id: dict[str, Run]) -> None:
-    """Choose the run that the address names; what is not there is said, once."""
+    """Choose the run in the address, or report once that it is missing."""
     asked = st.query_params.get(Address.RUN)
     if asked is None:
         return

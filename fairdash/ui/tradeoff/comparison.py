@@ -374,7 +374,7 @@ def _find_point(comparison: Comparison) -> None:
 def _choose(
     comparison: Comparison, wish: str, place: st.delta_generator.DeltaGenerator
 ) -> tuple[ModelKey, bool, str]:
-    """Return the point, whether it is what was asked for, and what that was in words."""
+    """Return the point, whether it meets the request, and the request in words."""
     path, measure, error = comparison.front.validation, comparison.measure, comparison.front.error
     symbol = REGISTRY[measure].symbol
     if wish == WISHES[0]:

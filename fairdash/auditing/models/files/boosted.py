@@ -38,7 +38,7 @@ class _Boosted(NamedModel):
         self.outputs = ("price",) if count < 2 else tuple(f"class[{k}]" for k in range(count))
 
     def _scaled(self, objective: str, link: Link, *, is_told: bool = True) -> None:
-        """Note on which scale an objective's predictions are; refused where it is no price, or unknown."""
+        """Describe the scale of an objective's predictions; refuse it if it is not a price, or unknown."""
         self.objective = objective or "none"
         self.open = (_NO_OFFSET, *([] if objective in _BY_EXP else [_NO_TARGET]))
         if objective in _BY_EXP:

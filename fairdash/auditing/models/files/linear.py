@@ -1,4 +1,4 @@
-"""GLMs as lists of coefficients: what a sum of terms gives, and tables that name R's or Python's terms."""
+"""GLMs as lists of coefficients: the value of a sum of terms, and tables with R's or Python's terms."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class LinearModel(NamedModel):
 
     @property
     def with_levels(self) -> set[str]:
-        """Names of the inputs of which a term has a level."""
+        """Names of the inputs whose levels a term uses."""
         return {name for _, parts in self.terms for name, value in parts if isinstance(value, str)}
 
     def take_inputs(self, more: Mapping[str, Sequence[str]]) -> None:

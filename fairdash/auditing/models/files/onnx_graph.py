@@ -113,7 +113,7 @@ class OnnxModel(NamedModel):
             raise refused(f"it has no output “{output}”", f"Its outputs: {listed}.")
         if outputs[output].type not in _FLOATS:
             hint = "Name an output of decimal numbers, or export the model again (in skl2onnx, zipmap=False)."
-            raise refused(f"its output “{output}” is {outputs[output].type}, which is no price", hint)
+            raise refused(f"its output “{output}” is {outputs[output].type}, which is not a price", hint)
         self._output = output
 
     def knows(self, which: Input, level: str) -> bool:
