@@ -373,13 +373,13 @@ class AuditTable:
 def complete_rows(frame: pd.DataFrame, columns: Columns) -> tuple[NDArray[np.bool_], list[str]]:
     """Return the rows that every question needs complete, (n,), and notes on the others."""
     needed = [columns.price, columns.sensitive, *filter(None, (columns.exposure, columns.groups))]
-    gone = frame[needed].isna().to_numpy()
+    is_missing = frame[needed].isna().to_numpy()
     notes = [
         f"fairdash leaves out {counted(int(count), 'row')} in which “{name}” is missing."
-        for name, count in zip(needed, gone.sum(axis=0), strict=True)
+        for name, count in zip(needed, is_missing.sum(axis=0), strict=True)
         if count
     ]
-    complete = np.asarray(~gone.any(axis=1))
+    complete = np.asarray(~is_missing.any(axis=1))
     if columns.exposure is not None:
         idle = complete & (frame[columns.exposure] == 0).to_numpy(dtype=bool, na_value=False)
         complete &= ~idle

@@ -50,7 +50,7 @@ log = logging.getLogger("fairdash.cli")
 
 #: EX_SOFTWARE of sysexits.h: an internal error, which no verb uses for a result.
 UNEXPECTED = 70
-#: What a shell says of a program that SIGPIPE ended: 128 + 13.
+#: Exit status in a shell of a program that SIGPIPE ended: 128 + 13.
 _READER_GONE = 141
 #: Exit statuses that every verb may have.
 _OTHER_STATUSES = f"2 bad input, {UNEXPECTED} unexpected error."

@@ -210,11 +210,11 @@ class _Table(NamedTuple):
             values = self.frame[column]
             if role == TIME and can_use_dates(values, "year"):
                 values = as_year(values, self.notes)
-            found = _as_numbers(values, role, self.lines)
-            if isinstance(found, Problem):
-                problems.append(found)
+            numbers = _as_numbers(values, role, self.lines)
+            if isinstance(numbers, Problem):
+                problems.append(numbers)
                 continue
-            outcomes[column] = found
+            outcomes[column] = numbers
             if kind_of(self.frame[column]) == "truth value":
                 self.notes.append(truth_note(column))
         return outcomes, problems
@@ -226,13 +226,13 @@ class _Table(NamedTuple):
         columns: dict[str, pd.Series] = {}
         classes: dict[str, tuple[str, ...]] = {}
         for column in self.roles.sensitive:
-            found = as_classes(self.frame[column])
-            if found is None:
+            as_class = as_classes(self.frame[column])
+            if as_class is None:
                 columns[column] = outcomes[column]
                 continue
-            classes[column] = found.names
-            self.notes.extend(found.sentences(column))
-            for name, values in found.columns(column).items():
+            classes[column] = as_class.names
+            self.notes.extend(as_class.sentences(column))
+            for name, values in as_class.columns(column).items():
                 columns[name] = pd.Series(values, index=self.frame.index, name=name)
         return columns, classes
 
@@ -307,11 +307,11 @@ class _Table(NamedTuple):
         roles = self.roles
         played = {column for role, part in roles.parts.items() if role != FEATURE for column in part}
         free = [str(name) for name in self.frame.columns if name not in played]
-        told = {"target": certain_leaks(self.frame, roles.target, free, exposure=roles.weight)}
+        leaks_by_role = {"target": certain_leaks(self.frame, roles.target, free, exposure=roles.weight)}
         if roles.prediction is not None:
-            rest = [name for name in free if name not in told["target"]]
-            told["price"] = parts_of(self.frame, roles.prediction, rest, exposure=roles.weight)
-        for of, leaks in told.items():
+            rest = [name for name in free if name not in leaks_by_role["target"]]
+            leaks_by_role["price"] = parts_of(self.frame, roles.prediction, rest, exposure=roles.weight)
+        for of, leaks in leaks_by_role.items():
             for names, why in by_sentence(leaks):
                 used = [name for name in names if name in features]
                 unused = [name for name in names if name not in features]

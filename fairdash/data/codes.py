@@ -83,15 +83,15 @@ def special_codes(values: pd.Series) -> dict[float | np.datetime64, int]:
     if not is_number:
         return {}
     cells: Floats = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    found: dict[float | np.datetime64, int] = {}
+    codes: dict[float | np.datetime64, int] = {}
     low, high = np.fmin.reduce(cells, initial=np.inf), np.fmax.reduce(cells, initial=-np.inf)
     # The smallest and the largest value decide for nearly every column.
     for sign in (1, -1):
         if (low if sign < 0 else high) * sign > 0 and _looks_special(low if sign < 0 else high):
-            found |= _beyond(cells[np.isfinite(cells)], sign)
+            codes |= _beyond(cells[np.isfinite(cells)], sign)
     if low in (0, _BEGINNING) and (count := _before_all(values.name, cells, low)):
-        found[float(low)] = count
-    return found
+        codes[float(low)] = count
+    return codes
 
 
 def _looks_special(number: float) -> bool:
@@ -171,15 +171,15 @@ def _special_days(values: pd.Series) -> dict[float | np.datetime64, int]:
     known = values.dropna()
     known = known.dt.tz_localize(None) if getattr(known.dtype, "tz", None) is not None else known
     days = known.to_numpy().astype("datetime64[D]")
-    found: dict[float | np.datetime64, int] = {}
+    codes: dict[float | np.datetime64, int] = {}
     for end in (np.min, np.max):
         if len(days) == 0 or (day := end(days)) not in _SPECIAL_DAYS:
             continue
         count, rest = int((days == day).sum()), days[days != day]
         far = len(rest) and abs(int((end(rest) - day) / np.timedelta64(1, "D"))) > _MIN_DAYS_AWAY
         if count >= _MIN_ROWS and far:
-            found[day] = count
-    return found
+            codes[day] = count
+    return codes
 
 
 def written(code: float | np.datetime64) -> str:
@@ -218,16 +218,16 @@ def said_of_codes(values: pd.Series) -> list[str]:
 
 def doubts_about(values: pd.Series) -> list[str]:
     """Return sentences on the likely meaning of a column's values."""
-    found = said_of_codes(values)
+    remark = said_of_codes(values)
     if day_numbers(values) is not None:
-        found.append(
+        remark.append(
             f"“{values.name}” holds dates written as numbers, such as {values.dropna().iloc[0]:.0f}. They "
             "are used as numbers unless you use them as a year or as an age."
         )
-    found += _said_of_counted_days(values)
+    remark += _said_of_counted_days(values)
     levels = _levels(values)
     if alike := said_of_spellings(values, levels):
-        found.append(
+        remark.append(
             f"“{values.name}”: {alike}. They count as different levels unless you write them alike "
             f"(--one-spelling {values.name})."
         )
@@ -235,11 +235,11 @@ def doubts_about(values: pd.Series) -> list[str]:
         word = folded(level.strip()).removeprefix("grand ")
         rows = int((values == level).sum()) if word in TOTALS else 0
         if 0 < rows <= max(1, _TOTALS_SHARE * len(values)):
-            found.append(
+            remark.append(
                 f"“{values.name}” holds “{level}” in {counted(rows, 'row')}, used as a level. If it is the "
                 "total of other rows, leave it out."
             )
-    return found
+    return remark
 
 
 def _said_of_counted_days(values: pd.Series) -> list[str]:

@@ -135,7 +135,7 @@ def certain_leaks(
     """
     columns = list(columns)
     w = None if exposure is None else frame[exposure]
-    found = {}
+    leaks = {}
     if kind_of(frame[target]) in NUMBERS:
         of_roles = (_digest(frame[target]), None if w is None else _digest(w))
         for name in columns:
@@ -148,13 +148,13 @@ def certain_leaks(
                     _TOLD.pop(next(iter(_TOLD)), None)
                 _TOLD[key] = target_leak(frame[name], frame[target], exposure=w)
             if (why := _TOLD[key]) is not None:
-                found[name] = why
-        rest = [name for name in columns if name not in found]
-        found |= parts_of(frame, target, rest, exposure=exposure, least=2)
+                leaks[name] = why
+        rest = [name for name in columns if name not in leaks]
+        leaks |= parts_of(frame, target, rest, exposure=exposure, least=2)
     if exposure is not None:
-        for name in bounds_of_exposure(frame, exposure, [name for name in columns if name not in found]):
-            found[name] = BOUNDS
-    return {name: found[name] for name in columns if name in found}
+        for name in bounds_of_exposure(frame, exposure, [name for name in columns if name not in leaks]):
+            leaks[name] = BOUNDS
+    return {name: leaks[name] for name in columns if name in leaks}
 
 
 def _digest(values: pd.Series) -> bytes:
@@ -182,20 +182,20 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
         if holds_dates:
             of_dates.add(name)
     few = a_few(len(frame))
-    found: set[str] = set()
+    bounds: set[str] = set()
     # If all terms begin on one day, the end alone is a bound.
     origin = np.zeros(len(frame))
     for name in of_dates:
         if _goes_with(placed[name], w, _SAME_LENGTH_OF_DATES, (origin, origin)):
-            found.add(name)
+            bounds.add(name)
     for one, other in combinations(placed, 2):
         if (one in of_dates) != (other in of_dates):
             continue
         edge = _SAME_LENGTH_OF_DATES if one in of_dates else _SAME_LENGTH
         a, b = placed[one], placed[other]
         if _goes_with(b[few] - a[few], w[few], edge, (a[few], b[few])) and _goes_with(b - a, w, edge, (a, b)):
-            found |= {one, other}
-    return tuple(name for name in placed if name in found)
+            bounds |= {one, other}
+    return tuple(name for name in placed if name in bounds)
 
 
 def _goes_with(length: np.ndarray, w: np.ndarray, edge: float, ends: tuple[np.ndarray, np.ndarray]) -> bool:
@@ -409,15 +409,15 @@ def _narrowest(steps: Floats, codes: Codes, y: Floats) -> tuple[float, Floats] |
     low, high = (low - slope * steps) / abs(slope), (high - slope * steps) / abs(slope)
     ones, zeros = np.ones_like(steps), np.zeros_like(steps)
     scale = steps / steps.max()
-    found = linprog(
+    solution = linprog(
         [0, 0, 1],
         A_ub=np.vstack([np.column_stack([scale, ones, zeros]), np.column_stack([-scale, -ones, -ones])]),
         b_ub=np.concatenate([low, -high]),
         bounds=[(None, None), (None, None), (0, None)],
     )
-    if not found.success:
+    if not solution.success:
         return None
-    slope += float(found.x[0]) * abs(slope) / float(steps.max())
+    slope += float(solution.x[0]) * abs(slope) / float(steps.max())
     return slope, y - slope * x
 
 

@@ -178,10 +178,10 @@ def by_rank(s: Array, order: Index, own: Array) -> Index:
     own : (m,) array
         The values that the m rows are to keep among them; in the order of s[order] they get these.
     """
-    found = np.empty(len(order), dtype=np.intp)
+    order_now = np.empty(len(order), dtype=np.intp)
     # Ties of s get random ranks, by the place from which the exchanged values come.
-    found[np.lexsort((order, s[order]))] = np.argsort(own, kind="stable")
-    return found
+    order_now[np.lexsort((order, s[order]))] = np.argsort(own, kind="stable")
+    return order_now
 
 
 def draw_exchanges(groups: Index, s: Array, count: int, random_state: int | None) -> Index:

@@ -219,10 +219,10 @@ def _squares(x: Basis, weight: Array | None, counts: Index, columns: int = 1) ->
     """E h² of the sum h of the first squared functions, for each of S counts of them, (S, K)."""
     n = x.position.shape[1]
     sizes, place = np.unique(counts, return_inverse=True)
-    found = np.empty((len(x.tables), len(sizes)))
+    squares = np.empty((len(x.tables), len(sizes)))
     for table, k in zip(*np.unique(x.member, return_index=True), strict=True):
         if weight is None and columns == 1 and x.dense[k].max() == n - 1:
-            found[table] = _squares_without_ties(n, tuple(sizes))
+            squares[table] = _squares_without_ties(n, tuple(sizes))
             continue
         functions = x.tables[table]
         share = np.full(n, 1 / n) if weight is None else weight[k] / weight[k].sum()
@@ -230,8 +230,8 @@ def _squares(x: Basis, weight: Array | None, counts: Index, columns: int = 1) ->
             # Rows in ascending order, of which equal ones are alike.
             last = np.cumsum(np.bincount(x.dense[k])) - 1
             functions, share = functions[last], np.bincount(x.dense[k], share)
-        found[table] = _mean_square(functions, share, sizes)
-    return found[x.member].T[place]
+        squares[table] = _mean_square(functions, share, sizes)
+    return squares[x.member].T[place]
 
 
 @lru_cache(maxsize=4)
@@ -358,16 +358,16 @@ def step_tables(a: Cells, b: Cells, weight: Array | None, rows: Array, tied: NDA
         constants; how many functions besides the constant either side had, (K,); and the rows behind their
         correlations (:func:`rows_behind`).
     """
-    found = [_gram(_shares(a.tails, b.tails, a.n_tails, b.n_tails, weight), rows, tied)]
+    tables = [_gram(_shares(a.tails, b.tails, a.n_tails, b.n_tails, weight), rows, tied)]
     for fine, coarse in ((a, b), (b, a)):
         if fine.fine is None:
             break
         shares = _shares(fine.fine, coarse.tails, fine.n_fine, coarse.n_tails, weight)
         while shares.shape[1] >= _LEAST:
             gram, of_rows, of_columns, own = _gram(shares, rows, tied)
-            found.append((gram, *((of_rows, of_columns) if fine is a else (of_columns, of_rows)), own))
+            tables.append((gram, *((of_rows, of_columns) if fine is a else (of_columns, of_rows)), own))
             shares = shares[:, ::2] + shares[:, 1::2]
-    return found
+    return tables
 
 
 def bounds(tables: Tables, which: Index, squarings: int) -> Iterator[tuple[Array, Array, Array, Array]]:

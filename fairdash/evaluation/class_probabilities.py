@@ -85,7 +85,7 @@ def by_probability(
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     of = np.arange(len(y)) if units is None else units
     mended = p if known is None else recalibrated(p, known)
-    found = [_Binary.of(y, mended[:, k], weight, of) for k in range(len(names))]
+    binaries = [_Binary.of(y, mended[:, k], weight, of) for k in range(len(names))]
     noise = np.zeros((len(names), 3))
     if known is not None:
         rng, rows = rng_of(Stream.AUDIT_DRAWS, random_state), np.flatnonzero(known >= 0)
@@ -95,7 +95,7 @@ def by_probability(
             again = recalibrated(p, known, rows=rows[_drawn(of_known, rng)])
             draws.append([_Binary.of(y, again[:, k], weight, of).values for k in range(len(names))])
         noise = np.std(draws, axis=0, ddof=1)
-    value, error = (np.array([getattr(each, part) for each in found]) for part in ("values", "errors"))
+    value, error = (np.array([getattr(each, part) for each in binaries]) for part in ("values", "errors"))
     error = np.sqrt(error**2 + noise**2)
     likeliest = mended.argmax(axis=1)
     off = Z * error
@@ -103,7 +103,7 @@ def by_probability(
         {
             "class": list(names),
             "expected_rows": mended.sum(axis=0),
-            "mean": [each.mean for each in found],
+            "mean": [each.mean for each in binaries],
             "difference": value[:, 0],
             "difference_low": value[:, 0] - off[:, 0],
             "difference_high": value[:, 0] + off[:, 0],
@@ -207,14 +207,14 @@ def _highest(y: Array, q: Array, weight: Array) -> Array:
     order = np.argsort(q, kind="stable")
     at = np.searchsorted(np.cumsum(weight[order]), np.linspace(0, weight.sum(), _BINS + 1)[1:-1])
     bins = np.searchsorted(np.unique(q[order][at]), q, side="right")
-    found = np.empty(len(y))
+    highest = np.empty(len(y))
     for each in np.unique(bins):
         rows = np.flatnonzero(bins == each)
         falling = rows[np.argsort(-y[rows], kind="stable")]
         mass = np.cumsum(weight[falling])
         t = y[falling[min(int(np.searchsorted(mass, weight[rows] @ q[rows])), len(rows) - 1)]]
-        found[rows] = np.maximum(y[rows] - t, 0) + t * q[rows]
-    return found
+        highest[rows] = np.maximum(y[rows] - t, 0) + t * q[rows]
+    return highest
 
 
 def _apart(y: Array, inside: NDArray[np.bool_], weight: Array) -> float:

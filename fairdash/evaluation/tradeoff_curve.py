@@ -64,14 +64,14 @@ def curve_points(method: str, lams: Sequence[float], *, between: int | None = No
     if between is None:
         most = int(np.clip(MAX_STOPS // max(len(trained) - 1, 1) - 1, 0, MAX_BETWEEN))
         between = 0 if method == FAIR_TARIFF else most
-    found = []
+    points = []
     for low, high in itertools.pairwise(trained):
-        found.append(ModelKey(method, low))
+        points.append(ModelKey(method, low))
         for k in range(1, between + 1):
             share = k / (between + 1)
             lam = low * (high / low) ** share if low > 0 else high * share
-            found.append(ModelKey(method, _short(lam, low, high), low=low, high=high, share=share))
-    return (*found, ModelKey(method, trained[-1]))
+            points.append(ModelKey(method, _short(lam, low, high), low=low, high=high, share=share))
+    return (*points, ModelKey(method, trained[-1]))
 
 
 @lru_cache(maxsize=32)

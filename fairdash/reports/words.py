@@ -80,12 +80,12 @@ def _evidence(comparison: Comparison, point: ModelKey) -> str:
             f"{test}{in_view} alone exceeds {number(edge)}, which happens in 5 % of cases under independence"
         )
     alone = f"{in_view} alone does not show it (not above {number(edge)})"
-    found = comparison.found_by(point)
-    if found is None:
+    measure = comparison.found_by(point)
+    if measure is None:
         return f"{test}{alone}"
     return (
-        f"{test}{found.called} is {number(found.value)}, and independence stays below {number(found.edge)} "
-        f"in 95 % of cases; {alone}"
+        f"{test}{measure.called} is {number(measure.value)}, and independence stays below "
+        f"{number(measure.edge)} in 95 % of cases; {alone}"
     )
 
 

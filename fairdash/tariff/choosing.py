@@ -42,7 +42,7 @@ Array = NDArray[np.float64]
 #: A column with more levels identifies rows and is not a factor of a tariff.
 MAX_LEVELS = 1000
 
-#: What R calls the coefficients of an ordered factor.
+#: Names of R's coefficients of an ordered factor.
 _CONTRASTS = frozenset((".L", ".Q", ".C", *(f"^{k}" for k in range(4, 20))))
 
 

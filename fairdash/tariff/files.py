@@ -201,10 +201,10 @@ def _written(text: str) -> str:
 def _read(text: str) -> str:
     if not text.startswith("\\"):
         return text
-    found = json.loads(text[1:])
-    if not isinstance(found, str):
+    text_read = json.loads(text[1:])
+    if not isinstance(text_read, str):
         raise TypeError("not a text")
-    return found
+    return text_read
 
 
 def _fitting(text: str) -> str:

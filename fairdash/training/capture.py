@@ -74,7 +74,7 @@ class Repeated:
         self._step = self._run = step
         self._record = RECORDERS.get(device)
         self._runs = 0
-        #: Whether the device refused to record the step, which is launched operation by operation instead.
+        #: True if the device refused to record the step, which is then launched operation by operation.
         self.is_refused = False
 
     def __call__(self) -> None:

@@ -360,10 +360,10 @@ class StackTrainer:
             scales = [self.encoded(model).target_scale for model in stack]
 
             def predict(x: Tensor) -> NDArray[np.float64]:
-                found = trained.predict(x)
-                for scale, each in zip(scales, found, strict=True):
+                predictions = trained.predict(x)
+                for scale, each in zip(scales, predictions, strict=True):
                     each[:] = scale.undo(each)
-                return found
+                return predictions
 
             found = {
                 "note": trained.note,

@@ -69,9 +69,9 @@ def premium_averages(costs: Costs, *, random_state: int | None = 0) -> pd.DataFr
     means = {"unaware": costs.cost, "hyperaware": premiums["corrective"]}
     # Residuals of the two means given x, and of the probabilities of bands given x.
     left = [values - premiums[name] for name, values in means.items()]
-    told = _by_splines(table, np.column_stack([*left, one]))
-    premiums |= {name: premiums[name] + told[:, k] for k, name in enumerate(means)}
-    g = told[:, len(means) :].clip(_LEAST, 1.0)
+    predictions = _by_splines(table, np.column_stack([*left, one]))
+    premiums |= {name: premiums[name] + predictions[:, k] for k, name in enumerate(means)}
+    g = predictions[:, len(means) :].clip(_LEAST, 1.0)
     g /= g.sum(axis=1, keepdims=True)
     p, cost = share @ one, costs.cost
     # Costs are scaled to the level of the price, which is also an estimate.
@@ -148,14 +148,14 @@ def _hyperaware(costs: Costs, band: Index, one: Array, g: Array) -> Array:
 
 def _along_s(values: Array, table: AuditTable, band: Index) -> Array:
     """Straight lines of values (n,) along s, one in each band, (n,)."""
-    made = np.empty(table.n)
+    influence = np.empty(table.n)
     for k in np.unique(band):
         rows = band == k
         weight, s = table.weight[rows], table.sensitive[rows]
         away = s - np.average(s, weights=weight)
         slope = float(weight @ (away * values[rows])) / max(float(weight @ away**2), 1e-300)
-        made[rows] = np.average(values[rows], weights=weight) + slope * away
-    return made
+        influence[rows] = np.average(values[rows], weights=weight) + slope * away
+    return influence
 
 
 def _law(values: Array, weight: Array, at: Array) -> Array:

@@ -323,11 +323,11 @@ def _customer(
         columns=["column", "value", "change"],
     ).sort_values("change", key=np.abs, ascending=False, ignore_index=True)
     facts = {"price": price, "mean_near_in_s": float(beside.mean()), "mean_of_all": everyone}
-    told = (
+    sentence = (
         f"The customer in row {label} pays {amount(price)}. The customers closest in “{name}” pay "
         f"{amount(facts['mean_near_in_s'])} on average, and {percent(lower)} of them pay less."
     )
     if len(moved):
-        told += f" “{moved['column'][0]}” changes this price most: {amount(float(moved['change'][0]))}."
+        sentence += f" “{moved['column'][0]}” changes this price most: {amount(float(moved['change'][0]))}."
     summary = pd.DataFrame([{**facts, "share_near_that_pays_less": lower, "near": len(near)}])
-    return {"customer": summary, "customer_columns": moved}, told
+    return {"customer": summary, "customer_columns": moved}, sentence

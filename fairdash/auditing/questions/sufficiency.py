@@ -114,10 +114,10 @@ def who_is_undercharged(data: AuditData, _: Answered) -> Part:
 
 
 def _one_ways(data: AuditData) -> dict[str, pd.DataFrame]:
-    found = {"one_way": one_way(data.table)}
+    tables = {"one_way": one_way(data.table)}
     if data.table.columns.coverage is not None:
-        found["by_coverage"] = by_coverage(data)
-    return {name: table for name, table in found.items() if len(table)}
+        tables["by_coverage"] = by_coverage(data)
+    return {name: table for name, table in tables.items() if len(table)}
 
 
 def _in_words(

@@ -177,8 +177,8 @@ def _as_dates(values: pd.Series, form: str, parser: str, notes: list[str]) -> pd
     known = np.isfinite(cells)
     unit, seconds = "", 86_400.0
     if parser == "read_dta":
-        found = _STATA.match(form)
-        unit = (found["unit"] or "d") if found else "?"
+        match = _STATA.match(form)
+        unit = (match["unit"] or "d") if match else "?"
         seconds = 1e-3 if unit in "cC" else seconds
     elif parser == "read_sav":
         seconds, unit = 1.0, "" if _SPSS_PERIODS.match(form) else "?"

@@ -70,10 +70,10 @@ def ask_for_table(known: UploadSource | None) -> tuple[Upload, ReadingOptions, p
         return None
     same = known is not None and known.sha256 == upload.sha256
     reading = ask_for_reading(upload, known.reading if known and same else ReadingOptions())
-    found = table_or_fixes(upload, reading)
-    if found is None:
+    table = table_or_fixes(upload, reading)
+    if table is None:
         return None
-    frame, report = found
+    frame, report = table
     st.caption("  \n".join(safe(sentence) for sentence in report.sentences()))
     return upload, reading, frame
 

@@ -157,13 +157,13 @@ class CoefficientTable(LinearModel):
 def _part_of(name: str, columns: Sequence[str]) -> tuple[str, str | float] | None:
     """Return the column that a part of a term names, with the level, or the power 1 of a number."""
     name = _FACTOR.sub(r"\1", name.replace("`", ""), count=1)
-    found = max((each for each in columns if name.startswith(each)), key=len, default=None)
-    rest = "" if found is None else name.removeprefix(found)
-    if found is not None and _INTERVAL.fullmatch(rest):
-        return found, rest
-    if found is None or rest.startswith(("(", "^")):
+    column = max((each for each in columns if name.startswith(each)), key=len, default=None)
+    rest = "" if column is None else name.removeprefix(column)
+    if column is not None and _INTERVAL.fullmatch(rest):
+        return column, rest
+    if column is None or rest.startswith(("(", "^")):
         return None
     match = _LEVEL.fullmatch(rest)
     level = match[1] if match else rest
     # R's truth values have the names that pandas gives them.
-    return found, level.capitalize() if level in ("TRUE", "FALSE") else level or 1.0
+    return column, level.capitalize() if level in ("TRUE", "FALSE") else level or 1.0
