@@ -64,7 +64,7 @@ class Basis:
         return Basis(self.tables, self.member[members], self.position[members], self.dense[members])
 
     def repeated(self, count: int) -> Basis:
-        """Repeat the only member's functions so many times."""
+        """Repeat the only member's functions this number of times."""
         shape, member = (count, self.position.shape[1]), np.zeros(count, dtype=np.intp)
         return Basis(
             self.tables, member, np.broadcast_to(self.position, shape), np.broadcast_to(self.dense, shape)

@@ -122,7 +122,7 @@ def plan_with_lams(plan: Sweep, members: pd.DataFrame) -> Sweep:
         return plan
     found = sorted(set(members["lam"][members["method"] != STANDARD].tolist()))
     if len(found) != len(plan.lams):
-        raise ValueError("the weights it has found are not as many as the plan's")
+        raise ValueError("it has another number of weights than the plan")
     return replace(plan, lams=tuple(found))
 
 

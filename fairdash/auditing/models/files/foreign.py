@@ -1,8 +1,8 @@
 """Open and run a model's file in a process of its own, with limits of memory and time.
 
-``python -m fairdash.auditing.models.files.foreign`` is that process. It gets a file, then rows, and answers
-with what the file says of itself, prices, or an error in words. Rows are sent as arrays, answers as JSON and
-numbers; nothing is a pickle. If the process dies, the caller gets an error in words.
+``python -m fairdash.auditing.models.files.foreign`` is that process. It receives a file, then rows, and
+answers with the file's description, with prices, or with an error in words. Rows are sent as arrays, answers
+as JSON and numbers; nothing is a pickle. If the process dies, the caller gets an error in words.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def read_model(
     output: str | None = None,
     link: Link = "auto",
 ) -> NamedModel:
-    """Open a model's file in this process, by what it begins with.
+    """Open a model's file in this process, by its first bytes.
 
     Parameters
     ----------
