@@ -1,6 +1,6 @@
 """CPU seconds of each part of a refined run with the page's defaults, and of its first front.
 
-    python -m benchmarks.parts_of_a_run [crime household counties freMPL1 pg15training] [--label now] [--steps]
+    python -m benchmarks.parts_of_a_run [crime household …] [--label now] [--steps]
 
 Runs each table in a process of its own, with one thread, and writes the label's seconds to
 results/parts_of_a_run.csv. Real tables need FAIRDASH_DATA. With `--steps` it prints the parts' steps instead.
@@ -10,6 +10,7 @@ With PYTHONPATH naming another version, this file measures that version.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -47,7 +48,8 @@ def main() -> None:
     parser.add_argument("--one", choices=("first", "refined"), help="measure in this process, and print")
     options = parser.parse_args()
     if options.one:
-        return print(*measured(*options.tables, is_preview=options.one == "first").items(), sep="\n")
+        print(json.dumps(measured(*options.tables, is_preview=options.one == "first")))
+        return
     import pandas as pd
 
     from fairdash.jobs.process import ONE_THREAD
@@ -59,10 +61,10 @@ def main() -> None:
             told = subprocess.run(
                 command, env=os.environ | ONE_THREAD, check=True, text=True, stdout=subprocess.PIPE
             )
-            steps = dict(eval(line) for line in told.stdout.splitlines() if line.startswith("("))
+            steps = json.loads(told.stdout)
             if options.steps:
                 print(table, run, *(f"{seconds:8.2f} {name}" for name, seconds in steps.items()), sep="\n")
-            of_parts = Counter({part: 0.0 for part in PARTS})
+            of_parts = Counter(dict.fromkeys(PARTS, 0.0))
             for name, seconds in steps.items():
                 first = name.split("/")[0]
                 of_parts[OF_STEPS.get(first, first)] += seconds
@@ -114,7 +116,8 @@ def measured(table: str, *, is_preview: bool) -> dict[str, float]:
 
     MinimaxTrainer._play_adversary = played  # type: ignore[method-assign]
     dataset = timed("reading", lambda: load(table))
-    plan, options = default_plan(dataset, device="cpu"), {}
+    plan = default_plan(dataset, device="cpu")
+    options: dict[str, Any] = {}
     if is_preview:
         n_rows, columns = dataset.features.shape
         share = share_of_rows(n_rows, tariff_columns=columns if plan.tariff else 0)

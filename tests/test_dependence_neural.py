@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairdash.dependence import exact, learned_functions, measure, measure_many
+from fairdash.dependence import exact, learned_functions, measure, measure_many, neural
 from fairdash.dependence.patterns import PATTERNS, draw
 from fairdash.dependence.registry import REGISTRY
 from fairdash.errors import OptionError
@@ -62,3 +62,15 @@ def test_measures_without_functions_say_so():
         learned_functions("pearson", [1, 2, 3], [1, 2, 2])
     with pytest.raises(OptionError, match="constant"):
         learned_functions("hgr_spline", [1, 2, 3], [1, 1, 1])
+
+
+def test_chi2_and_mutual_information_of_the_same_pairs_take_one_training(monkeypatch):
+    trained = []
+    train = neural.train
+    monkeypatch.setattr(neural, "train", lambda *given, **more: (trained.append(1), train(*given, **more)))
+    u, v = np.random.default_rng(11).normal(size=(2, 60))
+    values = [measure(id, u, v, random_state=seed) for id in ("chi2_nn", "mi_mine") for seed in (0, 0, 1)]
+    assert len(trained) == 2
+    assert values[0] == values[1] != values[2]
+    # Without a seed each is a draw of its own.
+    assert measure("mi_mine", u, v) != measure("mi_mine", u, v)

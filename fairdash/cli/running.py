@@ -13,7 +13,7 @@ from fairdash.cli import AsJson, say
 from fairdash.errors import FairdashError, OptionError, RunError, StorageError
 from fairdash.figures.blocks import Block, lines_of
 from fairdash.reports.words import of_opening
-from fairdash.runs import launch
+from fairdash.runs import cancel_and_resume
 from fairdash.runs.archive import LARGEST, export_run, import_run
 from fairdash.runs.comparison import parse_comparison
 from fairdash.runs.confirmations import confirm_run, read_confirmations
@@ -61,7 +61,7 @@ def show(run: RunId, /, *, owner: Owner = LOCAL, as_json: AsJson = False) -> Non
         "folder": str(found.folder),
         "other_defaults": found.other_defaults,
     }
-    if found.look == RESULT:
+    if found.available_result == RESULT:
         about["lams"] = list(found.read_result().sweep.lams)
     say(about | {"plan": to_plain(found.spec.plan)}, _facts(about), as_json=as_json)
 
@@ -82,14 +82,14 @@ def _about(run: Run) -> dict[str, Any]:
         "data": spec.source.title,
         "objective": spec.plan.objective,
         "methods": list(spec.plan.methods),
-        # Those that a run finds are its result's to say.
+        # Weights that a run finds are part of its result.
         "lams": [] if spec.plan.find_lams else list(spec.plan.lams),
         "splits": spec.plan.n_splits,
         "split": spec.plan.split,
         "state": status.state,
         "fraction": status.fraction,
         "before": status.before,
-        "look": run.look or "",
+        "available_result": run.available_result or "",
         "created": spec.created,
     }
 
@@ -104,7 +104,7 @@ def resume(run: RunId, /, *, owner: Owner = LOCAL, as_json: AsJson = False) -> N
             "was done",
             "See its progress with fairdash runs show, or start it again on the Runs page.",
         )
-    launch.resume(found)
+    cancel_and_resume.resume(found)
     said = f"{run} resumes after its last finished step; see its progress with fairdash runs show {run}."
     say({"id": run, "goes_on": True}, [said], as_json=as_json)
 
@@ -246,7 +246,7 @@ def report(
     out
         File to write; fairdash-<run>.html.
     """
-    # plotly, which no other verb needs
+    # this import loads plotly, which no other verb needs
     from fairdash.reports import content, tables
     from fairdash.reports.html import render_report
 
@@ -270,7 +270,7 @@ def report(
         run_id=run,
         created=of_run.spec.created,
         dataset=dataset,
-        is_preview=of_run.look == FIRST,
+        is_preview=of_run.available_result == FIRST,
         openings=read_confirmations(of_run),
         log=read(of_run.folder),
     )

@@ -11,7 +11,7 @@ published, is unstable, because the largest ratio in the batch dominates its gra
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -22,13 +22,11 @@ from torch import Tensor
 from fairdash.dependence import neural
 from fairdash.dependence.neural import BufferedMLP, Rows, Settings
 from fairdash.dependence.ranks import normal_scores
+from fairdash.dependence.remembered import remembered
 from fairdash.nets import StackedMLP
 
 Array = NDArray[np.float64]
 Evaluation = Literal["cross_fit", "in_sample"]
-#: From h on scored and learned samples, of the joint law and of the product each, to (M,).
-Value = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
-
 #: Steps by default.
 _STEPS = {"cross_fit": 300, "in_sample": 300}
 #: Samples of the product of the margins for each row: in a step, for stopping and for the value.
@@ -73,7 +71,7 @@ def chi2_nn(
     OptionError
         If an option is not usable.
     """
-    return _estimate([_chi2], u, v, random_state, evaluation, hidden, n_steps)[0]
+    return _estimate(u, v, random_state, evaluation, hidden, n_steps)[0]
 
 
 def mi_mine(
@@ -96,21 +94,7 @@ def mi_mine(
         E_Q[eʰ] + 1 with h normed on the training rows. In-sample, the bound of Donsker and Varadhan as
         published.
     """
-    return _estimate([_mi], u, v, random_state, evaluation, hidden, n_steps)[0]
-
-
-def chi2_nn_and_mi_mine(
-    u: Array, v: Array, *, random_state: int | None = None, evaluation: Evaluation = "cross_fit"
-) -> tuple[Array, Array]:
-    """Results of :func:`chi2_nn` and :func:`mi_mine` with the same options, from one training in half the
-    time.
-
-    Returns
-    -------
-    chi2, mi : (K,) arrays
-    """
-    chi2, mi = _estimate([_chi2, _mi], u, v, random_state, evaluation, (32, 16), None)
-    return chi2, mi
+    return _estimate(u, v, random_state, evaluation, hidden, n_steps)[1]
 
 
 def _chi2(joint: Tensor, product: Tensor, joint_learned: Tensor, product_learned: Tensor) -> Tensor:
@@ -180,38 +164,40 @@ class _Ratio:
 
 
 def _estimate(
-    wanted: Sequence[Value],
     u: Array,
     v: Array,
     random_state: int | None,
     evaluation: Evaluation,
     hidden: Sequence[int],
     n_steps: int | None,
-) -> list[Array]:
-    """Return the values wanted of each pair, from one training, (K,) each."""
+) -> Array:
+    """Return χ² and mutual information of each pair, from one training, (2, K)."""
     settings = Settings.of(evaluation, hidden, n_steps, random_state, _STEPS)
+    return remembered(lambda: _trained(u, v, settings), "ratio_nn", u, v, settings)
+
+
+def _trained(u: Array, v: Array, settings: Settings) -> Array:
     a, b, weight, _ = neural.in_order(u, v, None)
     n = u.shape[1]
-    # From sorted to random order: a row's neighbours must not be like it, since they stand in for the
-    # margins.
+    # Sorted rows are shuffled, because neighbours stand in for the margins and must not resemble a row.
     shuffled = np.random.default_rng([settings.seed, n]).permutation(n)
     rows = neural.as_rows(a[:, shuffled], b[:, shuffled], weight, normal_scores)
     folds = min(neural.FOLDS, n) if settings.cross_fit else 1
 
     def values(rows: Rows) -> list[Tensor]:
         if settings.cross_fit:
-            return _cross_fit(wanted, rows, settings)
+            return _cross_fit(rows, settings)
         ratio = _Ratio(len(rows.u), settings)
         neural.train(ratio, rows, settings)
         with torch.no_grad():
             samples = ratio(rows, _SHIFTS_VALUE)
-            return [value(*samples, *samples) for value in wanted]
+            return [value(*samples, *samples) for value in (_chi2, _mi)]
 
-    return neural.in_chunks(rows, folds * (1 + _SHIFTS_STEP), values)
+    return np.stack(neural.in_chunks(rows, folds * (1 + _SHIFTS_STEP), values))
 
 
-def _cross_fit(wanted: Sequence[Value], rows: Rows, settings: Settings) -> list[Tensor]:
-    """Means over the folds of the values on rows left out, (K,) each."""
+def _cross_fit(rows: Rows, settings: Settings) -> list[Tensor]:
+    """Means over the folds of both values on rows left out, (K,) each."""
     count, _, n = rows.u.shape
     training, stopping, scoring = neural.parts(n, settings.seed)
     folds = len(training)
@@ -223,7 +209,7 @@ def _cross_fit(wanted: Sequence[Value], rows: Rows, settings: Settings) -> list[
     neural.train(ratio, learned, settings, held=held)
     with torch.no_grad():
         samples = *ratio(scored, _SHIFTS_VALUE), *ratio(learned, _SHIFTS_STOP)
-        return [value(*samples).view(count, folds).mean(dim=1) for value in wanted]
+        return [value(*samples).view(count, folds).mean(dim=1) for value in (_chi2, _mi)]
 
 
 def _places(mask: Tensor) -> Tensor:

@@ -24,11 +24,11 @@ from fairdash.utils.text import CROSS, counted
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Cells of numbers, and rows or policies that they have on average, at least.
+#: Cells of crossed numbers, at most, and the aim for their average number of rows or policies.
 _MAX_IN_BANDS, _AIM = 25, 2 * MIN_ROWS
-#: Cells of classes, which have no bands to be made wider.
+#: Cells of crossed classes, at most: classes have no bands to widen.
 MAX_CELLS = 50
-#: Digits that tell the ends of bands apart.
+#: Digits with which the ends of bands are distinct, tried in turn.
 _DIGITS = (4, 6, 9, 17)
 
 
@@ -94,7 +94,7 @@ def cells_of(
     groups = [classes.get(name) or _bands(frame[name], weight, count) for name in names]
     shape = tuple(len(each.names) for each in groups)
     known = np.all([each.codes >= 0 for each in groups], axis=0)
-    # The first attribute's groups follow each other within those of the others.
+    # The groups of the first attribute vary fastest.
     code = np.ravel_multi_index([each.codes[known] for each in groups], shape, order="F")
     held, code = np.unique(code, return_inverse=True)
     policies = pd.DataFrame({"cell": code, "unit": units[known]}).drop_duplicates()["cell"]

@@ -32,11 +32,11 @@ from fairdash.utils.seeds import Stream, rng_of
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: How far the probabilities of a row may be off 1, as rounded ones are; they are divided by their sum.
+#: Distance of a row's sum of probabilities from 1, at most, as after rounding; they are divided by their sum.
 OFF_ONE = 0.01
 #: Bins of about equal weight in which p counts as equal: wider bins leave wider bounds, never wrong ones.
 _BINS = 20
-#: Rows of known class with which probabilities can be mended.
+#: Rows of known class, at least, with which probabilities can be corrected.
 MIN_KNOWN = 100
 #: Draws of the rows of known class, for the noise of what was learned from them.
 _DRAWS = 50
@@ -143,7 +143,7 @@ def calibration(p: Array, known: Index, names: Sequence[str], units: Index | Non
         score = np.column_stack([np.ones(len(q)), np.log(q / (1 - q))])
         sums, covariance = off @ score, (score * spread[:, None]).T @ score
         if of is not None:
-            # What a unit adds to the sums is one draw.
+            # The contribution of a unit to the sums is one draw.
             each = np.column_stack([np.bincount(of, weights=off * column) for column in score.T])
             covariance = each.T @ each
         statistic = sums @ np.linalg.pinv(covariance) @ sums
@@ -179,7 +179,7 @@ def recalibrated(p: Array, known: Index, *, rows: Index | None = None) -> Array:
 def _one_against_the_rest(y: Array, q: Array, weight: Array, units: Index) -> tuple[float, Array, Array]:
     """Return a class's mean; the weighted difference, the least and the greatest; their standard errors."""
     ours, rest = weight @ q, weight @ (1 - q)
-    # ψ is what a row adds to the class's sum of y; the rest of y is the others'.
+    # ψ is the contribution of a row to the class's sum of y; the rest of y belongs to the others.
     low, high = -_highest(-y, q, weight), _highest(y, q, weight)
     values, errors = np.empty(3), np.empty(3)
     for k, psi in enumerate((q * y, low, high)):

@@ -13,7 +13,7 @@ from fairdash.figures.theme import Theme, escaped, faded, new_figure
 from fairdash.tariff.relativities import RELATIVITY
 from fairdash.tariff.terms import BAND, BASE, BREAKPOINT, FIXED, INTERACTION, LEVEL, MISSING
 
-#: Points of a curve between two breakpoints: with a log link it is bent.
+#: Points of a curve between two breakpoints, because a log link makes it curved.
 _BETWEEN = 8
 #: Share of the plot's height that the largest bar of exposure has.
 _BARS = 0.35
@@ -60,7 +60,7 @@ def factor_figure(
     figure = new_figure(title=title, subtitle=subtitle, x="", y=value, theme=theme)
     own = _of(before, factor)
     is_curve = (own["kind"] == BREAKPOINT).any()
-    # A missing cell lies on no axis of numbers: it has its place beside it.
+    # A missing cell has no place on an axis of numbers, so its point is beside the axis.
     beside = _beside(own["at"]) if is_curve else None
     places: list[Any] = own["at"].fillna(beside).tolist() if is_curve else _labels(own)
     figure.add_bar(
@@ -115,7 +115,7 @@ def _labels(rows: pd.DataFrame) -> list[str]:
         elif kind == BAND:
             labels.append(_band(low, high))
         else:
-            # Beside a level of that name there are two, which plotly would take for one.
+            # A level of the same name may exist, and plotly would merge the two.
             mark = f"({_MISSING_LABEL})"
             labels.append(mark if mark not in labels else f"{mark} ")
     return labels

@@ -23,8 +23,8 @@ from multiprocessing.context import BaseContext
 from pathlib import Path
 from typing import TypeVar
 
-from fairdash.errors import Cancelled, RunError
-from fairdash.jobs.process import CANCEL
+from fairdash.errors import RunError
+from fairdash.jobs.cancellation import StopCheck, is_stop_requested, request_stop
 from fairdash.jobs.steps import MissingSteps, Replay
 from fairdash.storage import make_parents, sha256
 from fairdash.utils.memory import limit_memory
@@ -54,9 +54,9 @@ class StepProgress:
     """
 
     def __init__(self, replay: Replay) -> None:
-        self._replay, self._cancel = replay, replay.folder.parent / CANCEL
+        self._replay, self._check = replay, StopCheck(replay.folder.parent)
         self._place = progress_of(replay.folder, replay.target)
-        self._checked = self._written = 0.0
+        self._written = 0.0
         self._first: float | None = None
         #: Share of the job's work that the step has done.
         self.share = 0.0
@@ -69,11 +69,8 @@ class StepProgress:
         if self._first is None:
             self._first = fraction
         self.share = max(fraction - self._first, 0.0)
+        self._check()
         now = time.monotonic()
-        if now - self._checked > SECONDS_BETWEEN_LOOKS:
-            self._checked = now
-            if self._cancel.exists():
-                raise Cancelled
         if now - self._written > SECONDS_BETWEEN_REPORTS:
             self._written = now
             try:
@@ -165,7 +162,7 @@ def compute_steps(
             pool.shutdown(wait=False, cancel_futures=True)
         elif running:
             # Nothing may be written once the folder is gone.
-            (folder.parent / CANCEL).touch()
+            request_stop(folder.parent)
             wait([future for future in running if not future.cancel()])
 
 
@@ -217,6 +214,6 @@ def _end_in_time(folder: Path) -> None:
     parent = multiprocessing.parent_process()
     while parent is not None and parent.exitcode is None:
         parent.join(SECONDS_BETWEEN_LOOKS)
-        if (folder.parent / CANCEL).exists() or not folder.is_dir():
+        if is_stop_requested(folder.parent) or not folder.is_dir():
             break
     os._exit(1)

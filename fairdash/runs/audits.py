@@ -74,7 +74,7 @@ class AuditJob(Job[AuditSpec]):
             return {}
         path = self.folder / MODEL
         if not path.is_file() or sha256(content := path.read_bytes()) != kept.sha256:
-            raise self._damaged(MODEL)
+            raise self.damaged(MODEL)
         return {"model": content, **kept.options}
 
     def write_result(self, result: AuditResult) -> None:
@@ -88,7 +88,7 @@ class AuditJob(Job[AuditSpec]):
         try:
             return AuditResult.load(folder)
         except StorageError as error:
-            raise self._damaged() from error
+            raise self.damaged() from error
 
 
 def create_audit(

@@ -32,7 +32,7 @@ from fairdash.data.source import sources_folder
 from fairdash.data.uploads import check_sha256, delete_upload, forget_tables, holders_of
 from fairdash.errors import FairdashError, Problem, StorageError
 from fairdash.jobs import queue
-from fairdash.jobs.process import LOCK, is_at_work, stop
+from fairdash.jobs.cancellation import LOCK, is_at_work, stop
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.models import ModelJob
 from fairdash.runs.repairs import RepairJob

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from fairdash.dependence import REGISTRY, Measure, independence_floor, learned_functions, measure_many
 from fairdash.simulations.scene import Scene
-from fairdash.utils.rounding import varies
 
 Array = NDArray[np.float64]
 
@@ -118,20 +117,6 @@ def described(id: str, evaluation: str) -> str:
     return f"{measure.title}, {'on its own training rows' if measure.fitted else 'as published'}"
 
 
-def _one_training(u: Array, v: Array, evaluation: str, random_state: int) -> dict[str, Array]:
-    """χ²_NN and MINE of a stack as :func:`values_of`; they learn the same network."""
-    from fairdash.dependence.ratio_nn import chi2_nn_and_mi_mine
-
-    way: Literal["cross_fit", "in_sample"] = "in_sample" if evaluation == PUBLISHED else "cross_fit"
-    chi2, mi = np.zeros(len(u)), np.zeros(len(u))
-    live = varies(u) & varies(v)
-    if live.any():
-        chi2[live], mi[live] = chi2_nn_and_mi_mine(
-            u[live], v[live], random_state=random_state, evaluation=way
-        )
-    return {"chi2_nn": chi2, "mi_mine": mi}
-
-
 def over_stack(
     ids: Sequence[str], u: Array, v: Array, *, published: bool = True, random_state: int = 0
 ) -> Iterator[tuple[float, str, str, Array | None]]:
@@ -153,16 +138,19 @@ def over_stack(
         parts: list[dict[str, Array]] = []
         for start in range(0, len(u), size):
             rows = slice(start, start + size)
-            if both and id == "chi2_nn":
-                parts.append(_one_training(u[rows], v[rows], evaluation, random_state))
-            else:
-                value = values_of(id, u[rows], v[rows], evaluation=evaluation, random_state=random_state)
-                parts.append({id: value})
+            # These two learn the same network, which is trained once where one follows the other.
+            each = ("chi2_nn", "mi_mine") if both and id == "chi2_nn" else (id,)
+            parts.append(
+                {
+                    one: values_of(one, u[rows], v[rows], evaluation=evaluation, random_state=random_state)
+                    for one in each
+                }
+            )
             share = min((start + size) / len(u), 1.0)
             if share < 1:
                 yield before[j] + share * (before[j + 1] - before[j]), id, evaluation, None
-        for each in parts[0]:
-            yield before[j + 1], each, evaluation, np.concatenate([part[each] for part in parts])
+        for one in parts[0]:
+            yield before[j + 1], one, evaluation, np.concatenate([part[one] for part in parts])
 
 
 def gathered(

@@ -180,7 +180,7 @@ class LamSearch(SearchPlan):
         return self.target.measure or METHODS[self.method].selection_measure
 
 
-#: The name by which notebooks know what is found here.
+#: Name of the result for notebooks.
 LamChoice = SearchResult
 
 
@@ -323,7 +323,7 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
         return float(best["lam"]), True, words
     met = usable[usable["meets"]]
     if met.empty:
-        # One standard error, as independent data have it: what is nearer by less is no nearer.
+        # One standard error of independent data: weights that are closer by less than this are equally good.
         noise = (fair["floor_q95"] - fair["floor"]).clip(lower=0) / NormalDist().inv_cdf(0.95)
         nearest = fair[fair["excess"] <= fair["excess"].min() + noise]
         best = nearest.sort_values("loss").iloc[0]

@@ -18,10 +18,11 @@ from fairdash.evaluation.result import SweepResult
 from fairdash.jobs.parallel import compute_steps
 from fairdash.jobs.steps import Replay, StepDone
 from fairdash.runs import worker
+from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.launch import start_run
-from fairdash.runs.status import CANCELLED, DONE
+from fairdash.runs.state import CANCELLED, DONE
 from tests.jobs.test_checkpoints import program
-from tests.jobs.test_lanes import LONGER, assert_equal, source, undisturbed, units
+from tests.jobs.test_queues import LONGER, assert_equal, source, undisturbed, units
 from tests.runs.test_runs import ENDLESS, PLAN, SOURCE, wait
 from tests.serving import until
 from tests.tiers import few
@@ -145,7 +146,7 @@ def test_a_run_whose_steps_other_processes_compute_equals_one_of_a_single_proces
 def test_a_request_to_stop_ends_the_processes_within_a_step() -> None:
     run = start_run(SOURCE, replace(ENDLESS, tune=False))
     until(lambda: children() and run.status.fraction > 0)
-    run.ask_to_cancel()
+    cancel(run)
     until(lambda: run.status.is_over)
     assert run.status.state == CANCELLED
     until(lambda: not children())

@@ -229,7 +229,12 @@ def look_at(run: Run, *, whole: bool = True) -> None:
     run.curves()
     log, openings = read(run.folder), read_confirmations(run)
     assert all(event.said for event in log.events)
-    about = {"run_id": run.id, "created": run.spec.created, "dataset": None, "is_preview": run.look == FIRST}
+    about = {
+        "run_id": run.id,
+        "created": run.spec.created,
+        "dataset": None,
+        "is_preview": run.available_result == FIRST,
+    }
     for objective in [*run.read_result().frames][: None if whole else 1]:
         found = parse_comparison(run, objective=objective)
         assert not whole or render_report(found, **about, openings=openings, log=log)

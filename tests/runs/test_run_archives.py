@@ -13,7 +13,7 @@ import pytest
 from fairdash.errors import OptionError, RunError
 from fairdash.runs import archive
 from fairdash.runs.archive import export_run, import_run
-from fairdash.runs.launch import enqueue
+from fairdash.runs.cancel_and_resume import cancel, enqueue
 from fairdash.runs.listing import list_runs
 from fairdash.runs.store import Run, create_run
 from fairdash.storage import sha256
@@ -73,7 +73,7 @@ def test_a_first_look_that_was_not_followed_comes_in_too() -> None:
     content = export_run(run)
     shutil.rmtree(run.folder)
     again = import_run(content).run
-    assert (again.look, again.status.state) == ("first", "cancelled")
+    assert (again.available_result, again.status.state) == ("first", "cancelled")
     assert again.read_result().predictions.shape == (6, 200)
 
 
@@ -175,7 +175,7 @@ def test_what_is_not_finished_or_damaged_does_not_leave(done: Run) -> None:
     with pytest.raises(RunError, match="still at work"):
         export_run(waiting)
     enqueue(waiting)
-    waiting.ask_to_cancel()
+    cancel(waiting)
     with pytest.raises(RunError, match="no results to export"):
         export_run(waiting)
     (done.folder / "result" / "about.json").write_text("{}")

@@ -25,6 +25,7 @@ from fairdash.evaluation import wide
 from fairdash.reports.fronts import fronts_of
 from fairdash.runs import worker
 from fairdash.runs.audits import AuditJob, create_audit
+from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.deletion import delete_made_from, made_from
 from fairdash.runs.listing import finished_audits
 from fairdash.runs.model_card import HEADINGS
@@ -169,7 +170,7 @@ def test_a_model_that_names_its_inputs_is_taken_by_name(source: UploadSource) ->
         assert safe(said) in words(at)
     audit = started(calm(click(at, "Audit this price")))
     assert audit.model["model_columns"] is None
-    audit.ask_to_cancel()
+    cancel(audit)
     done(of_a_model(source, table))
     # Coefficients belong to columns that begin with their names, also to the attribute.
     at = calm(with_a_model(source, "coef.csv", b"term,estimate\n(Intercept),4\nage,.01\npower,.02\n"))

@@ -21,9 +21,10 @@ from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import fronts_of
 from fairdash.reports.stage import four_numbers, stops_of
 from fairdash.runs import worker
+from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model
-from fairdash.runs.status import RUNNING, RunStatus
+from fairdash.runs.state import RUNNING, JobContext, RunStatus
 from fairdash.runs.store import Run, create_run
 from fairdash.training.methods import ModelKey
 from fairdash.training.objectives import OBJECTIVES
@@ -178,13 +179,13 @@ def test_a_first_look_starts_by_itself_and_is_refined():
     (run,) = list_runs().runs
     assert run.spec.source == source
     assert run.spec.first.n_splits == 1
-    until(lambda: run.look is not None)
+    until(lambda: run.available_result is not None)
     at = at.run()
     assert "Preview" in words(at)
     assert "1 random split" in str(charts(at)["<b>What fairness costs</b>"]["layout"]["title"])
     for panel in PANELS:
         look(at, panel)
-    run.ask_to_cancel()
+    cancel(run)
     until(lambda: run.status.is_over)
     at = open_page("tradeoff", run=run.id)
     assert "The refined run was not finished" in at.warning[0].value
@@ -194,7 +195,7 @@ def test_a_first_look_starts_by_itself_and_is_refined():
 def test_beside_a_long_run_a_quicker_one_is_offered(monkeypatch):
     plan = replace(PLAN, methods=("standard", "hgr_spline", "pearson"), n_splits=4)
     run = create_run(SOURCE, plan, first=preview_of(PLAN))
-    worker.preview(run, worker.Reporter(run, ends=False), at_once)
+    worker.preview(run, JobContext(run, ends=False), at_once)
     left = 600.0, 1200.0
     at_work = property(lambda _: RunStatus(state=RUNNING, doing="training", fraction=0.1, seconds_left=left))
     with monkeypatch.context() as patched:
@@ -210,7 +211,7 @@ def test_beside_a_long_run_a_quicker_one_is_offered(monkeypatch):
     (quick,) = [each for each in list_runs().runs if each.id != run.id]
     assert (quick.spec.plan.methods, quick.spec.plan.n_splits) == (("standard", "hgr_spline"), 3)
     assert quicker(quick.spec.plan) is None
-    quick.ask_to_cancel()
+    cancel(quick)
     until(lambda: quick.status.is_over)
 
 

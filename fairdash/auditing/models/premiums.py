@@ -38,7 +38,7 @@ Array = NDArray[np.float64]
 Trees = Mapping[str, Any]
 Rows = NDArray[np.bool_]
 
-#: Rows that a level counts the mean of all rows for, when levels are put in order of their means.
+#: Weight, in rows, of the overall mean in a level's mean when levels are ordered.
 _SHRINK = 20
 #: The premiums by id, in the order from all of s to nothing of it.
 PREMIUMS: Mapping[str, str] = MappingProxyType(
@@ -50,7 +50,7 @@ PREMIUMS: Mapping[str, str] = MappingProxyType(
         "corrective": "Corrective",
     }
 )
-#: What is compared of each policy: id to what it is called.
+#: Comparisons of each policy: id to name.
 DIFFERENCES: Mapping[str, str] = MappingProxyType(
     {
         "proxy_effect": "unaware less aware",
@@ -58,7 +58,7 @@ DIFFERENCES: Mapping[str, str] = MappingProxyType(
         "cost_of_parity": "corrective less best estimate",
     }
 )
-#: Values of s that stand for all of them, at most.
+#: Values of s that represent all of them, at most.
 N_NODES = 30
 #: The kernel of :func:`corrective_of` is narrower than the rule's for a smooth curve by this factor.
 _NEARER = 0.25
@@ -121,7 +121,7 @@ class Fitted:
         return told
 
 
-#: A price follows its features closely, even in a class of 20 rows; costs are mostly chance; a mean given the
+#: A price follows its features closely, even in a class of 20 rows; costs are mostly noise; a mean given the
 #: features is smooth.
 OF_A_PRICE: Trees = {"max_leaf_nodes": 31, "min_samples_leaf": 10}
 OF_A_COST: Trees = {"loss": "poisson", "max_iter": 60, "max_leaf_nodes": 8, "min_samples_leaf": 50}
@@ -171,7 +171,7 @@ def networks_out_of_fold(
     budget: dict[str, Any] = budget_of(n_learned, batch_size=batch)
     settings = TrainingSettings(loss=loss, **budget)
     seed = seed_of(Stream.AUDIT_MODELS, 0 if random_state is None else random_state)
-    # Names of its own, since a column may be called anything.
+    # Generated names, because a user's column may have any name.
     features = pd.concat([table.features.reset_index(drop=True), *map(pd.Series, more)], axis=1).set_axis(
         [f"x{k}" for k in range(table.features.shape[1] + len(more))], axis=1
     )
@@ -258,7 +258,7 @@ class Costs:
         told = networks_out_of_fold(
             self.table, self.cost, *self.table.s_columns, loss=loss, random_state=self.random_state
         )
-        # Where one loss can judge the trees it can judge these, too.
+        # If one loss can compare the trees, it can also compare these.
         best = self.premiums["best_estimate"]
         return np.clip(told, best.min(), best.max())
 
@@ -338,7 +338,7 @@ def learn_costs(
         def given_features(values: Array, out: NDArray[np.bool_] = out) -> Array:
             known = (part.features[~out], values[~out], part.weight[~out])
             mean = fit_trees(_trees_for(values), *known, random_state=random_state)
-            # Trees go a little beyond what they have seen.
+            # Trees extrapolate slightly beyond the values seen.
             return np.clip(mean.predict(part.features[out]), values.min(), values.max())
 
         best = fitted.predict(part.features, part.sensitive)
@@ -400,7 +400,7 @@ def loss_in_words(costs: Costs) -> str:
 
 def points(each: Estimate) -> str:
     """Return the difference of two shares with its interval."""
-    # Adding 0 makes a negative nought a plain one.
+    # Adding 0 turns −0 into 0.
     value, low, high = (f"{round(100 * part, 1) + 0.0:.1f}".replace("-", "−") for part in vars(each).values())
     return f"{value} percentage points ({low} to {high})"
 

@@ -14,7 +14,7 @@ from fairdash.errors import FairdashError, OptionError
 from fairdash.evaluation import DEFAULT_MEASURE
 from fairdash.runs.launch import start_search
 from fairdash.runs.searches import SearchJob
-from fairdash.runs.status import DONE
+from fairdash.runs.state import DONE
 from fairdash.training.defaults import LAMS
 from fairdash.training.lam_search import ERROR, EXCESS, MEASURE, LamSearch, Target
 from fairdash.training.methods import METHODS
@@ -33,7 +33,7 @@ from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 
-#: Session key of how often the form has taken settings over from a search, and of the last ones.
+#: Session keys of how often the form has taken settings from a search, and of the last ones.
 TAKEN = KEY("taken-over")
 #: Session keys of the fields; the grid's choice of free weights.
 METHOD, OBJECTIVE, GRID = KEY("method"), KEY("objective"), KEY("grid")
@@ -235,7 +235,7 @@ _LAM_COLUMNS: Mapping[str, str] = MappingProxyType(
 )
 
 
-#: How columns are written that are no means over folds.
+#: Format of columns that are not means over folds.
 _FORMATS = {"lam": ".4g", "dropout": "g", "lr": "g", "weight_decay": "g", "increase": "+.1%"}
 
 
