@@ -32,10 +32,10 @@ import secrets
 import select
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field
 from pathlib import Path
-from typing import Annotated, Any, TextIO, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TextIO, TypeVar, get_args, get_origin, get_type_hints
 
 from cyclopts import App, CycloptsError, Parameter, Token, UnusedCliTokensError
 from cyclopts.validators import Number
@@ -249,13 +249,14 @@ Numbers = Annotated[list[float] | None, Parameter(converter=_numbers, metavar="N
 Share = Annotated[float, Parameter(converter=_share, metavar="SHARE")]
 Columns = Annotated[tuple[str, ...], Parameter(metavar="COLUMN")]
 Seed = Annotated[int, Parameter(validator=Number(gte=0))]
+Verb = TypeVar("Verb", bound=Callable[..., Any])
 AsJson = Annotated[bool, Parameter(name="--json", negative=(), help="Print all figures as JSON.")]
 
 
-def with_options(*plans: type) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def with_options(*plans: type, only: Collection[str] = ()) -> Callable[[Verb], Verb]:
     """Give a verb the options of its plans (:mod:`fairdash.utils.options`), which it takes as keywords."""
 
-    def add(verb: Callable[..., int]) -> Callable[..., int]:
+    def add(verb: Verb) -> Verb:
         signature, made = inspect.signature(verb), []
         own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
         for plan in plans:
@@ -263,7 +264,7 @@ def with_options(*plans: type) -> Callable[[Callable[..., int]], Callable[..., i
             words = {each.metadata["word"]: name for name, each in options.items()}
             for name, each in options.items():
                 # Further values of an option that comes again are not an option of their own.
-                if each.metadata["word"] not in options:
+                if each.metadata["word"] not in options and name in (only or options):
                     made.append(_parameter(name, each, Columns if name in words else hints[each.name]))
         verb.__annotations__.update({each.name: each.annotation for each in made})
         parameters = sorted((*made, *own), key=lambda each: each.kind)

@@ -157,9 +157,9 @@ class LamSearch(SearchPlan):
 
     target: Target
     lams: tuple[float, ...]
-    n_folds: int = option(10, "Folds", "", within="[2, inf)")
+    n_folds: int = option(10, "Folds", "Of the cross-validation.", within="[2, inf)", word="folds")
     find_lams: bool = False
-    refine: int = option(0, "", "", within="[0, inf)")
+    refine: int = option(0, "", "Number of weights to try in a second, finer round.", within="[0, inf)")
 
     def _check(self, checks: Checks) -> None:
         super()._check(checks)

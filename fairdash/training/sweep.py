@@ -129,7 +129,7 @@ class SearchPlan(TrainingPlan):
     """
 
     method: str = DEFAULT_METHOD
-    n_folds: int = option(5, "Folds", "", within="[2, inf)")
+    n_folds: int = option(5, "Folds", "Of the cross-validation.", within="[2, inf)", word="folds")
 
     def _check(self, checks: Checks) -> None:  # noqa: ARG002 - as the other plans have it
         get_entry(METHODS, self.method, option="method")
