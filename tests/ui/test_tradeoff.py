@@ -19,7 +19,7 @@ from fairdash.evaluation import DEFAULT_MEASURE, knee, wide
 from fairdash.jobs.steps import at_once
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import fronts_of
-from fairdash.reports.stage import four_numbers, stops_of
+from fairdash.reports.stage import four_numbers, stage_of, stops_of
 from fairdash.runs import worker
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model
@@ -76,11 +76,14 @@ def said(at):
 @pytest.fixture
 def drawn_once(monkeypatch):
     """Draws the stage once for each stop: a panel changes nothing in it."""
-    drawn, drawing = {}, stage_of
-    monkeypatch.setattr(
-        "fairdash.reports.stage.stage_of",
-        lambda *found, at, theme: drawn[at] if at in drawn else drawn.setdefault(at, drawing(*found, at=at, theme=theme)),
-    )
+    drawn = {}
+
+    def once(*found, at, theme):
+        if at not in drawn:
+            drawn[at] = stage_of(*found, at=at, theme=theme)
+        return drawn[at]
+
+    monkeypatch.setattr("fairdash.reports.stage.stage_of", once)
 
 
 @pytest.mark.usefixtures("drawn_once")
@@ -186,6 +189,7 @@ def test_what_can_t_be_reached_or_chosen_is_said(finished_run, another_result):
     assert "a point chosen on test rows looks better" in words(at)
 
 
+@pytest.mark.usefixtures("drawn_once")
 def test_a_first_look_starts_by_itself_and_is_refined():
     source = CatalogueSource(dataset="household", options={"n": 300})
     at = open_page("tradeoff", dataset=save_source(source))
