@@ -23,7 +23,9 @@ _PERSONAL = ("uploads", "sources", "runs", "searches", "models", "audits", "repa
 #: The owner of everything where nobody signs in.
 LOCAL = "local"
 _OWNER = re.compile(rf"{LOCAL}|[0-9a-f]{{32}}")
-#: A file or a folder is written in less time.
+#: Names of files of :func:`write_whole` and folders of :func:`fairdash.storage.bundle.whole_folder` while they
+#: are written, which takes less time than this.
+_UNFINISHED = re.compile(r"\..*\.part|\.[0-9a-f]{12}")
 SECONDS_TO_WRITE = 3600.0
 WRITABLE = "Free some space, or set FAIRDASH_HOME to a writable folder."
 
@@ -137,7 +139,7 @@ def delete_unfinished(*, now: float) -> None:
     for folder in map(data_folder, _PERSONAL):
         for path in (*folder.glob(".*"), *folder.glob("*/.*")):
             with suppress(FileNotFoundError):
-                if path.stat().st_mtime < now - SECONDS_TO_WRITE:
+                if _UNFINISHED.fullmatch(path.name) and path.stat().st_mtime < now - SECONDS_TO_WRITE:
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
