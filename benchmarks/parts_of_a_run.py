@@ -116,7 +116,8 @@ def measured(table: str, *, is_preview: bool) -> dict[str, float]:
 
     MinimaxTrainer._play_adversary = played  # type: ignore[method-assign]
     dataset = timed("reading", lambda: load(table))
-    plan, options = default_plan(dataset, device="cpu"), {}
+    plan = default_plan(dataset, device="cpu")
+    options: dict[str, Any] = {}
     if is_preview:
         n_rows, columns = dataset.features.shape
         share = share_of_rows(n_rows, tariff_columns=columns if plan.tariff else 0)

@@ -33,9 +33,9 @@ from fairdash.utils.text import counted, p_equals
 
 Array = NDArray[np.float64]
 
-#: Told what is being done and how much of the whole is, in [0, 1]; it may raise Cancelled to stop.
+#: Receives the current step and the share of the whole, in [0, 1]; it may raise Cancelled to stop.
 Progress = Callable[[str, float], None]
-#: Rows, of units drawn by the seed, that a test of a link looks at; from there on it finds the faintest one.
+#: Rows that a test of a link uses, at most, drawn in whole units: with more, it would find the faintest link.
 MAX_ROWS = 100_000
 #: An estimate's fields, and the columns of its amounts.
 _MONEY = {"value": "money", "ci_low": "money_low", "ci_high": "money_high"}
@@ -255,9 +255,9 @@ class Answered:
 
     data: AuditData
     parts: Mapping[int, Part] = field(default_factory=dict)
-    #: With its verdicts, where these are known already.
+    #: With its verdicts, if they are known.
     result: Findings | None = None
-    #: Of the first price, the second by itself; of the second, the first on the same rows.
+    #: For the first price, the second price by itself; for the second, the first on the same rows.
     pair: Answered | None = None
 
     def go_on(self, questions: Collection[int]) -> Answered:
@@ -333,7 +333,7 @@ def p_among_equals(
 def _counted(table: AuditTable, random_state: int | None) -> tuple[NDArray[np.bool_], dict[str, Any]]:
     """Note on the rows and their weights."""
     rows = table.deal < MAX_ROWS / table.n
-    # Weights and groups that say nothing would cost a second set of permutations.
+    # Constant weights and groups would cost a second set of permutations.
     alike = np.ptp(table.weight) == 0
     return rows, {
         "sample_weight": None if alike else table.weight[rows],

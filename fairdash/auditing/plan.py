@@ -18,7 +18,7 @@ from fairdash.utils.options import check_ranges, option, options_of
 from fairdash.utils.registry import get_entry
 from fairdash.utils.text import CROSS
 
-#: Of more sensitive attributes than this, only the crossings with the first are judged.
+#: With more sensitive attributes than this, only the crossings with the first are judged.
 MAX_CROSSED = 3
 
 

@@ -20,7 +20,7 @@ from fairdash.utils.records import from_plain
 #: Version of plan.json.
 FORMAT = 1
 Record = TypeVar("Record")
-#: Entries of a list: the levels of all columns with 20 rows each, of millions of rows.
+#: Entries of a list, at most: levels of all columns with 20 rows each, for millions of rows.
 _MAX_ENTRIES = 1_000_000
 _AMONG: Mapping[str, Any] = {
     "kind": ("curve", "level", *TAILS),
@@ -38,7 +38,7 @@ _MEASURES = "measure* value% ci_low% ci_high% money money_low money_high"
 _COLUMNS: Mapping[str, str] = MappingProxyType(
     {
         "figures": "question measure* quantity* column* value floor low high p unit* verdict*",
-        # A view of the figures, as a table shows it.
+        # Views of the figures, as tables show them.
         **{f"measures_{number}": _MEASURES for number in QUESTIONS},
         **dict.fromkeys(("curve", "candidate_curve", "controlled_curve", "residual_curve"), _CURVE),
         "dearest_curve": "at share% kind* value% low% high%",
@@ -100,7 +100,7 @@ def _declared(columns: str) -> dict[str, Column]:
     return made
 
 
-#: Table to what stands in its columns; along classes most have their names in a further one.
+#: Columns of each table; tables along classes mostly have a further column with their names.
 TABLES: Mapping[str, Mapping[str, Column]] = MappingProxyType(
     {name: _declared(columns) for name, columns in _COLUMNS.items()}
 )

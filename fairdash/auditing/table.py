@@ -43,9 +43,9 @@ from fairdash.utils.text import amount, counted, few, percent, with_unit
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Rows, or policies where rows belong together, below which no interval is to be trusted.
+#: Rows, or policies if rows are grouped, without which no interval is reliable.
 FEWEST = 100
-#: A text with more levels than this, and than a tenth of its rows, names rows and describes none.
+#: A text with more levels than this, and than a tenth of its rows, identifies rows.
 _MAX_LEVELS = 50
 MISSING = "missing"
 #: Optional roles, in the order in which rows are sorted by them; a second price comes last, also by itself.
@@ -229,7 +229,7 @@ class AuditTable:
             if role not in roles or values is None:
                 continue
             if isinstance(values, pd.DataFrame):
-                # A missing feature is a level of its own.
+                # A missing cell of a feature is treated as a separate level.
                 known &= role == "features" or values.notna().all(axis=1).to_numpy()
                 by.append(_hash_of(values) if len(values.columns) else np.zeros(self.n))
             else:
@@ -354,7 +354,7 @@ class AuditTable:
             **optional,
             controls=controls.iloc[order].reset_index(drop=True),
             features=features.iloc[order].reset_index(drop=True),
-            # Numbered as they come, so that without groups the unit of a row is its place.
+            # Numbered in order, so that without groups the unit of a row is its place.
             units=pd.factorize(units[order])[0],
             deal=_dealt(keys[order], seed, within=columns.groups is None),
             keys=keys[order],

@@ -55,8 +55,8 @@ _READER_GONE = 141
 #: Exit statuses that every verb may have.
 _OTHER_STATUSES = f"2 bad input, {UNEXPECTED} unexpected error."
 
-#: Read when NumPy is first imported. What commands compute is many small products: a second thread wins
-#: nothing, and on a busy machine it waits for its turn in each of them.
+#: NumPy reads this on its first import. Commands compute many small products: a second thread gains nothing,
+#: and on a busy machine each product waits for it.
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 _AUDIT = f"""Audit an existing price against a sensitive column of its table.
@@ -66,7 +66,7 @@ _CHECK = f"""Check a file for columns that give the target away.
 
 Exit status: 0 no column certainly gives the target away, 1 one does, {_OTHER_STATUSES}"""
 _PURPOSE = "Explore the trade-off between accuracy and fairness for sensitive numbers and classes."
-#: Verb to the function that carries it out and what help says of it; the list of verbs has the first line.
+#: Verbs: the function of each, and its help; the list of verbs shows the first line.
 _VERBS = {
     "app": ("serving:app", "Open the app in a browser."),
     "sweep": ("training:sweep", "Train over a grid of λ and print the trade-off."),
@@ -155,7 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             return _carry_out(sys.argv[1:] if arguments is None else list(arguments))
         finally:
-            # Here, as Python's own flush at exit would end in a warning and 120.
+            # Flushed here, because Python's own flush at exit would end with a warning and status 120.
             print(end="", flush=True)
     except BrokenPipeError as error:
         if sys.platform == "win32":
@@ -191,7 +191,7 @@ def _is_closed(stream: TextIO) -> bool:
 
 
 def _carry_out(words: list[str]) -> int:
-    # As it was called; the installed command is fairdash, fairdash.exe on Windows.
+    # The name by which it was called; the installed command is fairdash, fairdash.exe on Windows.
     name = "fairdash" if Path(sys.argv[0]).stem == "fairdash" else "python -m fairdash"
     cli = command_line(name, boxes=sys.stdout.isatty())
     if words == ["--version"]:

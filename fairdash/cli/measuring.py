@@ -84,7 +84,7 @@ def measure(
     random_state
         Seed of permutations and half-samples.
     """
-    # A package that the measure lacks is named before anything is read.
+    # A missing package of the measure raises an error before anything is read.
     get_entry(REGISTRY, measure, option="measure").load()
     frame, _ = read_file(file, sheet=sheet, missing=missing, one_spelling=one_spelling)
     columns = {str(name): frame[name] for name in frame.columns}

@@ -9,7 +9,7 @@ from typing import Any
 from fairdash.auditing.result import CONTENT, Findings
 from fairdash.utils.text import counted
 
-#: What describes the audit and its machine, and sentences, which repeat the numbers.
+#: Fields that describe the audit and its machine, and sentences, which repeat the numbers.
 _NO_RESULT = ("plan", "origin", "made_with", "since", "answers", "notes")
 
 

@@ -82,7 +82,7 @@ def _about(run: Run) -> dict[str, Any]:
         "data": spec.source.title,
         "objective": spec.plan.objective,
         "methods": list(spec.plan.methods),
-        # Those that a run finds are its result's to say.
+        # Weights that a run finds are part of its result.
         "lams": [] if spec.plan.find_lams else list(spec.plan.lams),
         "splits": spec.plan.n_splits,
         "split": spec.plan.split,
@@ -246,7 +246,7 @@ def report(
     out
         File to write; fairdash-<run>.html.
     """
-    # plotly, which no other verb needs
+    # this import loads plotly, which no other verb needs
     from fairdash.reports import content, tables
     from fairdash.reports.html import render_report
 

@@ -46,7 +46,7 @@ def worker(*, database: str | None = None, queues: Words = None) -> int:
         long, quick, studies, comma-separated; all by default.
     """
     need("dbos", "torch", "safetensors", "pyarrow")
-    # Not with the app: numpy reads the number of its threads when it is loaded, and the app sets it.
+    # Set before the app, because numpy reads the number of threads when it is loaded.
     from fairdash.cli.worker import serve
     from fairdash.jobs.queue import QUEUES
 
@@ -101,7 +101,7 @@ def reproduce(
             "The installed package has the paper's results but not the studies that produce them",
             "Run the same command in a checkout of fairdash, whose folder benchmarks/paper has them.",
         )
-    # An installed command does not look for modules in the folder that it is started in.
+    # An installed command does not import modules from the current folder.
     sys.path.insert(0, str(_ABOVE))
     from benchmarks.paper.household import Reading
     from benchmarks.paper.run import reproduce as make

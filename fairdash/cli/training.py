@@ -34,7 +34,7 @@ from fairdash.utils.records import to_plain
 from fairdash.utils.registry import get_entry
 from fairdash.utils.text import visible
 
-#: What can be said of amounts below zero, and the fix that it is.
+#: Options for amounts below zero, with their fixes.
 _BELOW_ZERO = {"as-they-are": "as_they_are", "floor": "floor", "drop": "drop_negative"}
 
 

@@ -49,7 +49,7 @@ from fairdash.data.sums import by_sentence, parts_of
 from fairdash.errors import DataError, Fix, Problem
 from fairdash.utils.text import amount, at_lines, counted
 
-#: With fewer rows a fifth held out for testing is a handful, and no dependence can be measured on it.
+#: A fifth of fewer rows, held out for testing, is too small to measure dependence on.
 MIN_ROWS = 50
 
 _FLOAT32_LARGEST = float(np.finfo(np.float32).max)

@@ -24,7 +24,8 @@ from fairdash.utils.text import amount, counted
 
 Floats = NDArray[np.float64]
 
-#: A code stands in so many rows, among so many different numbers, and one column has so many.
+#: Rows and different numbers that a column must have, at least, before a value counts as a code; codes a
+#: column may have, at most.
 _MIN_ROWS, _MIN_VALUES, _MAX_CODES = 3, 5, 6
 #: Limits of the types of numbers that programs write for “no number”, and of floats by Stata and others.
 _LIMITS = frozenset(
@@ -43,7 +44,7 @@ _SPECIAL_DAYS = frozenset(np.datetime64(day, "D") for day in _DAYS.split())
 _MIN_DAYS_AWAY = 5 * 365
 #: Years that a column of years may hold, and the year that stands for an unknown one before them.
 _YEARS, _BEGINNING = (1905, 2150), 1900
-#: What programs call the numbers of the rows that they write beside the columns.
+#: Names that programs give to the column of row numbers.
 ROW_NAMES = re.compile(
     r"Unnamed: ?0|column 1_*|X|V1|\.\.\.1|index|level_0|row_?names?|row\.names|_N_|obs", re.IGNORECASE
 )
@@ -82,7 +83,7 @@ def special_codes(values: pd.Series) -> dict[float | np.datetime64, int]:
     cells: Floats = values.to_numpy(dtype=np.float64, na_value=np.nan)
     found: dict[float | np.datetime64, int] = {}
     low, high = np.fmin.reduce(cells, initial=np.inf), np.fmax.reduce(cells, initial=-np.inf)
-    # One look at the ends is enough for nearly every column.
+    # The smallest and the largest value decide for nearly every column.
     for sign in (1, -1):
         if (low if sign < 0 else high) * sign > 0 and _looks_special(low if sign < 0 else high):
             found |= _beyond(cells[np.isfinite(cells)], sign)
@@ -120,7 +121,8 @@ def _beyond(cells: Floats, sign: int) -> dict[float | np.datetime64, int]:
     if sign < 0 and len(codes) > 1 and levels[codes].tolist() == list(range(len(codes), 0, -1)):
         # Steps below zero, as of a bonus scale from -2 on.
         return {}
-    # From the least on: a code may lie beside another, but not beside a number.
+    # Codes may be neighbours of one another, but not of an ordinary value, so the search begins at the
+    # smallest.
     while codes:
         place = codes[-1]
         if counts[place] >= _MIN_ROWS and _is_apart(levels[: place + 1], counts[: place + 1], sign):
@@ -134,7 +136,8 @@ def _is_apart(levels: Floats, counts: NDArray[np.int64], sign: int) -> bool:
     *_, code = levels
     rest = levels[:-1]
     if sign < 0 and rest[-1] <= 0:
-        # Numbers that are never below zero have no place for it, unless there are only a few of them.
+        # Numbers that are never below zero have no room for a negative code, unless there are only a few of
+        # them.
         return bool(code > 9 or rest[0] <= -10 or (rest != np.round(rest)).any())
     endings = np.mod(np.abs(rest), 100) == code % 100
     if code >= 99 and endings.mean() > 0.2:
@@ -150,7 +153,7 @@ def _before_all(name: object, cells: Floats, first: float) -> int:
     """Count the zeros of a person's age or of years, or the years 1900, before which there is a gap."""
     rest = cells[cells > first]
     low, high = float(rest.min(initial=np.inf)), float(rest.max(initial=-np.inf))
-    # Whatever the header says, which takes longest to find out.
+    # This check does not use the header. It is the slowest, so it comes last.
     if not (_YEARS[0] <= low < high <= _YEARS[1] or _YOUNGEST <= low <= high <= _OLDEST):
         return 0
     count = int((cells == first).sum())
@@ -268,7 +271,7 @@ def day_numbers(values: pd.Series) -> pd.Series | None:
     """
     if not is_plain_number(values):
         return None
-    # False where no cell is known.
+    # A column without any cell is not numeric.
     if not (values.min() >= _FIRST_DAY and values.max() <= _LAST_DAY):
         return None
     known = values.dropna()

@@ -100,17 +100,17 @@ def profile_table(
 def _profile(values: pd.Series, weight: np.ndarray | None) -> ColumnProfile:
     kind = kind_of(values)
     known = values.dropna()
-    # What is neither number nor text, such as a list, need not be comparable.
+    # Cells of other types, such as lists, may not be comparable.
     n_distinct = int(known.nunique()) if kind != "other" else 0
     histogram = known.value_counts().head(_STEPS).tolist() if kind == "text" else []
     minimum = mean = maximum = None
     if kind in NUMBERS and len(known):
         numbers = known.to_numpy(dtype=float)
-        # Sums of numbers near the largest overflow; the mean is then infinite, and that is no fault here.
+        # The sum of numbers near the largest float overflows. The mean is then infinite, which is correct.
         with np.errstate(over="ignore"):
             mean = float(np.average(numbers, weights=None if weight is None else weight[values.notna()]))
         finite = numbers[np.isfinite(numbers)]
-        # Near the largest float there are no steps between.
+        # Near the largest float there is no number between two neighbours.
         if len(finite) and np.abs(finite).max() < 1e300:
             histogram = np.histogram(finite, bins=_STEPS)[0].tolist()
         minimum, maximum = float(numbers.min()), float(numbers.max())
@@ -129,9 +129,9 @@ def _profile(values: pd.Series, weight: np.ndarray | None) -> ColumnProfile:
 #: Quantile groups that FairQuant asks for.
 GROUPS_WANTED = 50
 _MANY_ZEROS = 0.5
-#: The largest hundredth of normal costs, or of an exponential's, holds under a twelfth of the total.
+#: The largest hundredth of normal or exponential costs makes up less than a twelfth of the total.
 _HEAVY = 0.15
-#: Rows beyond a quantile that is shown: fewer would tell of single persons.
+#: At least this number of rows lies beyond a quantile that is shown, so that it reveals no single person.
 _MIN_BEYOND = 20
 
 

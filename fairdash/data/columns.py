@@ -16,15 +16,15 @@ from fairdash.errors import Checks, DataError, Fix, Problem
 from fairdash.utils.classes import MIN_ROWS, Classes, classes_of, column_of, holds_text, why_no_classes
 from fairdash.utils.rounding import is_rounding, precision
 
-#: What an estimator learns from and no predictor sees: it may be constant where nothing is penalised.
+#: Columns used in training that no predictor sees; they may be constant if nothing is penalised.
 SENSITIVE_FEATURE = "sensitive feature"
 
 #: Squares of anything larger overflow a 64-bit float, so no mean square could be computed.
 MAX_MAGNITUDE = 1e150
 
-#: A column of more texts names rows, and takes long to look through.
+#: A text column with more levels identifies rows, and is slow to check.
 _MAX_TEXTS = 10_000
-#: What a category's levels may be in a model's file: what JSON keeps.
+#: Types of levels that JSON, and so a model's file, can store.
 _LEVELS_OF_A_FILE = (str, bool, int, float)
 
 
@@ -309,7 +309,7 @@ def as_classes(values: pd.Series) -> Classes | None:
         return None
     counts = values.value_counts()
     if getattr(values.dtype, "ordered", False):
-        # Whoever gave levels an order knows what they are.
+        # An ordered category was made on purpose, so it is not checked further.
         return classes_of(values)
     if len(counts) > _MAX_TEXTS or date_fixes(values) or holds_bands(values) or can_convert(values):
         return None

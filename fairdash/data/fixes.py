@@ -31,7 +31,7 @@ from fairdash.utils.text import counted, few
 
 _DAYS_IN_A_YEAR = 365.25
 
-#: What becomes of dates, and which of day and month comes first where that can't be told.
+#: How dates are converted, and whether the day or the month comes first if the cells do not show it.
 _OF_DATES = {
     "year": ("year", None),
     "age": ("age", None),
@@ -97,7 +97,7 @@ def apply_fixes(
     What was done is added to the notes.
     """
     fresh: dict[str, pd.Series] = {}
-    # A code is missing before its column becomes anything else.
+    # Codes become missing cells before the column is converted.
     for fix in sorted(fixes, key=lambda each: each.kind != "codes"):
         values = fresh.get(fix.column, frame[fix.column])
         if fix.kind == "codes" and special_codes(values):

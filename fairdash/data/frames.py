@@ -44,7 +44,7 @@ def plain_frame(
         names = [str(name) for name in frame.columns]
         frame = frame.set_axis(names, axis=1) if len(set(names)) == len(names) else frame
     if not frame.columns.is_unique:
-        # Refused by name, later.
+        # A later check refuses these columns by name.
         return frame, []
     notes: list[str] = []
     fresh: dict[str, pd.Series] = {}

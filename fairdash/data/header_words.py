@@ -25,21 +25,21 @@ from types import MappingProxyType
 
 from fairdash.data.grammar import folded, words_in_order
 
-#: Where the phrase is all that the header says, but for words such as "du" and "of".
+#: The phrase is the whole header, except for words such as "du" and "of".
 WHOLE, PART, INSIDE = 3, 2, 1
 
 _SMALL = frozenset(
     "a al d da das de degli dei del della delle der des di die do du e el et gli het i il in la las le les"
     " lo los nb of on op por pour the und van von y".split()
 )
-#: A phrase without a gap must be so long to be looked for in a header without gaps.
+#: Length of a phrase, at least, to be searched in a header without gaps.
 _JOINED = 5
 
-#: What a row's claims are told by: one header is one of these, the one that more of its words speak for.
+#: Concepts of claims: a header belongs to the one that most of its words describe.
 CLAIMS = ("claim_cost", "claim_count", "claim_flag")
 #: Concepts that a header speaks of if it speaks of all of these.
 _JOINT = {"driver_age": ("age", "person")}
-#: What German joins words with.
+#: Letters that German inserts between joined words.
 _LINKS = ("", "s", "n", "en")
 
 #: The words of a phrase as patterns, and all of it without gaps.
@@ -78,7 +78,7 @@ def other_words(header: object, concept: str, of: str) -> bool:
     )
 
 
-# By words, not by header: 3,000 columns from zip_1 to zip_3000 have one word in common.
+# Words are cached, not headers: 3,000 columns from zip_1 to zip_3000 share one word.
 @cache
 def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
     joined = "".join(words)

@@ -42,32 +42,33 @@ MISSING_TELLS = "its missing cells show on which side of a limit the target is"
 CLASSES = "it is the target, rounded or divided into classes"
 BOUNDS = "it gives the start or end of the exposure"
 
-#: What tells a zero does so by this many levels at most: a scale that zeros part in two is an honest one.
+#: A column that reveals zeros has at most this number of levels: a scale that splits the zeros in two is
+#: honest.
 _FEW_LEVELS = 5
 #: A column that follows the target in one direction only must do so more clearly than one whose rows have
 #: this share of the zeros of others: honest columns can go with fewer zeros.
 _FEWER_ZEROS = 1 / 3
-#: So many known cells may be wrong before missingness is said to follow the zeros.
+#: This number of known cells may disagree before missingness counts as following the zeros.
 _SLIPS = 0.005
-#: Classes of a target touch: between them lies no wider gap than between other neighbours.
+#: Neighbouring classes of a target touch: the gap between them is no wider than other gaps.
 _TOUCHING = 2.5
-#: Nor is it so much wider than within the classes.
+#: The gap is at most this multiple of the gaps within the classes.
 _AS_THICK = 10
 _NEIGHBOURS = 5
 _MIN_IN_CLASS = 20
-#: A rounded target has so many steps and rows at least, and each step holds so many of the target's own.
+#: Steps and rows that a rounded target has, at least, and values of the target in each step.
 _MIN_STEPS, _MIN_ROUNDED, _FINER = 5, 100, 5
-#: Rounding leaves what it takes away evenly spread over a whole step; a noise of that width is a wonder.
+#: The remainder of rounding is uniform over a whole step. Noise of exactly that width is very unlikely.
 _WHOLE_STEP, _EVENLY = 0.95, 0.1
-#: Few rows show that a column is no rounded target if they correlate less than this.
+#: Below this correlation, a few rows suffice to show that a column is not a rounded target.
 _AT_LEAST_ALIKE = 0.8
-#: The length between two columns goes with the exposure as closely as this.
+#: The difference of two columns agrees with the exposure to within this share.
 _SAME_LENGTH = 0.999
 _SAME_LENGTH_OF_DATES = 0.99
 _MIN_BOUNDED = 50
 
-#: What was told of a column, a target and an exposure before: a suggestion, a check and the making of a data
-#: set ask the same of one table. Only digests of cells are kept.
+#: Cache of results: a suggestion, a check and the creation of a data set check the same table. Only hashes of
+#: cells are stored.
 _TOLD: dict[tuple[bytes, bytes, bytes | None], str | None] = {}
 _MAX_TOLD = 5000
 
@@ -101,7 +102,7 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
     if not varies(y) or not varies(f):
         return None
     why = _of_zeros(f, y)
-    # Values that say the target say more than its zeros.
+    # A column that reveals the target says more than one that reveals its zeros.
     if (why is None or why in (TELLS_ZEROS, SAME_ZEROS)) and (determines(f, y) or _orders_alike(f, y)):
         return READ_OFF
     if why is None and (_is_cut(f, y) or _is_cut(y, f) or _is_rounded(f, y)):
@@ -138,7 +139,7 @@ def certain_leaks(
     if kind_of(frame[target]) in NUMBERS:
         of_roles = (_digest(frame[target]), None if w is None else _digest(w))
         for name in columns:
-            # Cells of any objects have no digest, and nothing is read off them.
+            # Cells of other objects have no hash, so nothing is checked on them.
             if kind_of(frame[name]) == "other":
                 continue
             key = (_digest(frame[name]), *of_roles)
@@ -182,7 +183,7 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
             of_dates.add(name)
     few = a_few(len(frame))
     found: set[str] = set()
-    # Where all begin on one day the end alone is a bound.
+    # If all terms begin on one day, the end alone is a bound.
     origin = np.zeros(len(frame))
     for name in of_dates:
         if _goes_with(placed[name], w, _SAME_LENGTH_OF_DATES, (origin, origin)):
@@ -206,7 +207,7 @@ def _goes_with(length: np.ndarray, w: np.ndarray, edge: float, ends: tuple[np.nd
         cells = values[known]
         return float(abs(np.corrcoef(cells, w[known])[0, 1])) if np.ptp(cells) > 0 else 0.0
 
-    # Where one of the two is the length by itself, the other has no part in it.
+    # If one of the two columns is the length itself, the other plays no part.
     return together(length) > edge and max(map(together, ends)) < edge
 
 
@@ -378,7 +379,7 @@ def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
     spread = rest[cells != heap] if counts.max() > 0.01 * len(cells) else rest
     if len(spread) < _MIN_ROUNDED:
         return False
-    # What lies on steps of its own is spread over them.
+    # Values on a grid of their own are spread over the steps.
     spread = np.sort(spread) - rest.min() + fine * (np.arange(len(spread)) * 0.618 % 1)
     place = np.sort(spread) / (width + fine)
     return float(np.abs(place - np.linspace(0, 1, len(place))).max()) < _EVENLY
@@ -406,7 +407,8 @@ def _narrowest(steps: Floats, codes: Codes, y: Floats) -> tuple[float, Floats] |
     low, high = np.full(len(steps), np.inf), np.full(len(steps), -np.inf)
     np.minimum.at(low, codes, y)
     np.maximum.at(high, codes, y)
-    # Unknown are what the slope lacks, where the strip begins and its width, in steps of the first guess.
+    # The unknowns are the error of the slope, and the start and width of the strip, in steps of the first
+    # guess.
     low, high = (low - slope * steps) / abs(slope), (high - slope * steps) / abs(slope)
     ones, zeros = np.ones_like(steps), np.zeros_like(steps)
     scale = steps / steps.max()

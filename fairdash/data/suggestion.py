@@ -31,7 +31,7 @@ from fairdash.utils.classes import holds_text, why_no_classes
 #: Concepts of the table of words by how well they suit a role, the best first; equal ones stand in one text.
 _TARGETS = ("claim_cost", "premium", "claim_count", "cost", "price", "outcome", "claim_flag")
 _SENSITIVE = ("driver_age", "age protected", "income")
-#: A thing has an age and a price as well, and they are not a person's and no target.
+#: Things also have an age and a price, which are neither a person's nor a target.
 _OF_PEOPLE = ("driver_age", "age", "protected", "income", "price")
 NAMES_POLICIES = "names policies or people"
 NAMES_PLACES = "its numbers are codes of places, so their size has no meaning"
@@ -165,7 +165,7 @@ def suggest_roles(
     if target is None:
         target = _most_like(numeric, _TARGETS)
     if prediction is None and target is not None and is_of_claims(target):
-        # What was charged for these claims.
+        # The premium for these claims.
         prediction = named_most_like([name for name in numeric if name != target], "premium")
         numeric = [name for name in numeric if name != prediction]
     sensitive = _most_like([name for name in numeric if name != target], _SENSITIVE)
@@ -181,7 +181,7 @@ def suggest_roles(
     rest = [name for name in free if name not in leaks]
     parts = {} if prediction is None else parts_of(frame, prediction, rest, exposure=weight)
     if weight is not None:
-        # Dates are no features anyhow, and somebody who turns them into numbers is told.
+        # Dates are not features, and a user who converts them into numbers is told about leaks.
         free = [name for name in frame.columns if name in left_out or (name in rest and name not in parts)]
         for name in bounds_of_exposure(frame, weight, free):
             (left_out if name in left_out else leaks)[name] = BOUNDS

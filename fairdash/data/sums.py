@@ -36,11 +36,12 @@ Index = NDArray[np.intp]
 
 #: Kinds of columns that hold amounts.
 _AMOUNTS = ("number", "whole number")
-#: The factor between parts and total: taxes, surcharges and discounts, but no base premium of a tariff.
+#: Largest factor between parts and total: taxes, surcharges and discounts, but not the base premium of a
+#: tariff.
 _MIN_FACTOR, _MAX_FACTOR = 0.5, 2.0
 #: A fee is at most this share of the mean total: an intercept beyond it is the base of a tariff.
 _MAX_FEE = 0.25
-#: One part at least holds so many values: a set of relativities, each with a value a level, is no sum.
+#: Different values that at least one part has: a set of relativities, with one value per level, is not a sum.
 _MIN_VALUES = 30
 #: Shares of the rows, and of those in which a part is not at its usual value, that confirm a sum.
 _MIN_CONFIRMED, _MIN_CONFIRMED_OF_PART = 0.95, 0.9
@@ -58,7 +59,7 @@ _KEPT, _TURNS = 0.9, 4
 _MAX_ERROR = 0.05
 #: Coefficients within this share of each other are one factor.
 _ALIKE = 0.01
-#: What an amount of money never is.
+#: Kinds of columns that are not amounts of money.
 _NO_AMOUNT = frozenset({"age", "driver_age", "exposure", "policy_number", "postal_code", "row_number"})
 
 
@@ -111,7 +112,7 @@ def parts_of(
     """
     found = {}
     for one in find_sums(frame, total, columns, exposure=exposure, least=least):
-        # What adds up to a further column has been found before, as parts of the total.
+        # Columns that add up to another one have already been found as parts of the total.
         new = [name for name in one.parts if name not in found] or [one.total]
         found.update(dict.fromkeys(new, one.in_words()))
     return found
@@ -164,7 +165,7 @@ def find_sums(
         w = np.where((w > 0) & (w < np.inf), w, np.nan)
         look(total, y * w, half * w, least)
         look(total, y / w, half / w, least)
-    # A part may have parts of its own, or a copy; the list grows while it is read.
+    # A part may have parts or copies; the list grows during the loop.
     for one in found:
         for part in one.parts:
             cells = _cells(frame[part])

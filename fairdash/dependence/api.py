@@ -408,7 +408,7 @@ def _refuse(measure: Measure, u: Array, v: Array, *, n_classes: int) -> None:
     live = Pairs(u, v).varying()
     for pair in zip(u[live], v[live], strict=True):
         counts = [len(np.unique(x, axis=0)) for x in pair]
-        # A table that has every cell once, with its weight, is no sample.
+        # A table with one weighted row per cell is a law, not a sample.
         is_whole = counts[0] * counts[1] <= len(pair[0])
         for name, x, distinct in zip("uv", pair, counts, strict=True):
             if not is_whole and distinct > max(len(x) / _ROWS_A_VALUE, 2):

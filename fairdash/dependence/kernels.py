@@ -132,7 +132,7 @@ def _factor(x: Array, bandwidth: float) -> Array:
     left = np.ones(n)
     columns: list[Array] = []
     while left.sum() > _LEFT_OUT * n and len(columns) < n:
-        # Among equal remainders the smallest value is taken: the order of the rows must not matter.
+        # Among equal remainders the smallest value is chosen, because the order of the rows must not matter.
         best = np.flatnonzero(left >= left.max() * (1 - 1e-12))
         pivot = best[x[best].argmin()]
         column = np.exp(-0.5 * ((x - x[pivot]) / bandwidth) ** 2)

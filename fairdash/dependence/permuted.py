@@ -50,7 +50,7 @@ def weighted_orders(
     """
     found: list[list[Array]] = [[] for _ in u]
     prepared_u = prepared_u or prepared
-    # With the weights that stay every order has the same.
+    # With fixed weights, every order has the same value.
     stay = [] if weight_moves else [prepared_u(u[k : k + 1], weight[k : k + 1]) for k in range(len(u))]
     step = max(1, piece // u.shape[1])
     for start in range(0, len(orders), step):

@@ -37,21 +37,22 @@ Tables = list[tuple[Array, Array, Array, Array]]
 _SMOOTH = (1.5, 4.0)
 #: The same for steps, of which there are many more, and whose tables have longer tails.
 _STEPS = (4.0, 7.0)
-#: By how much steps must predict more than smooth functions, times √n, to begin to count and in full.
+#: Gain of steps over smooth functions, times √n, at which steps begin to count and count in full.
 _ADVANTAGE = (1.5, 1.8)
-#: Of steps that predict nearly alike, within so much times √n, the finest follow jumps most closely.
+#: Among steps whose predictions differ by less than this times √n, the finest follow jumps most closely.
 _ALIKE = (2.4, 2.6)
 #: Pairs whose tables are held at a time.
 _PIECE = 256
 #: Effective rows that a cell must have: with fewer, chance alone makes large singular values.
 ROWS_A_CELL = 7.5
-#: E h² / p² of functions (:func:`_supported`) that count as spread over all rows; at most 1.4 without ties.
+#: E h² / p² up to which functions (:func:`_supported`) count as spread over all rows; at most 1.4 without
+#: ties.
 _EVEN = 1.5
-#: By how much a bound may fall short of what it bounds in rounding.
+#: Rounding error of a bound, at most.
 _ROUNDING = 1 + 1e-9
-#: How many equal cells one side may have where the other has those of :func:`tail_edges`.
+#: Number of equal cells of one side if the other has the cells of :func:`tail_edges`.
 _MOST, _LEAST = 256, 32
-#: The lower half of the edges of cells that are narrow where the range ends.
+#: Lower half of the edges of cells that become narrow towards the end of the range.
 _TAIL = (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.21, 0.25, 0.29, 1 / 3, 0.42, 0.5)
 
 
@@ -142,7 +143,7 @@ def _rows_of(
         size = (np.bincount(groups) ** 2).sum() / len(groups)
     else:
         size = np.array([(np.bincount(groups, w) ** 2).sum() / (w**2).sum() for w in weight])
-    # Of several columns any may be alike.
+    # With several columns, any two may be equal.
     alike = _alike(u, groups) * (_alike(v, groups) if columns == 1 else 1.0)
     return kish / (1 + (size - 1) * alike), float((kish / size).min())
 
@@ -170,7 +171,7 @@ def _smooth(
     s, u, v = np.array(values), np.array(many), np.array(few)
     p, q = _functions(f)[:, u - 1].T, _functions(g)[:, v - 1].T
     n, support = np.broadcast_to(rows, s.shape), np.ones_like(s)
-    # Without ties every function reaches over all rows.
+    # Without ties, every function is spread over all rows.
     tied = _has_ties(f) | _has_ties(g) if columns == 1 else np.ones(s.shape[1], dtype=bool)
     if tied.any():
         squares_u, squares_v = _squares(f, weight, u), _squares(g, weight, v, columns)
@@ -178,7 +179,7 @@ def _smooth(
         for squares, count, is_more in ((squares_u, p, u > FEW), (squares_v, q, v > FEW * columns)):
             own = _supported(rows, count[is_more], squares[is_more])
             support[is_more] *= np.where(tied, own, 1.0)
-    # Noise adds pq / n to the squares of so few correlations.
+    # Noise adds pq / n to the squares of these correlations.
     noise = np.minimum((p * q / n)[0], 1.0)
     base = np.sqrt(np.clip((s[0] ** 2 - noise) / np.maximum(1 - noise, 1e-9), 0.0, 1.0))
     shares = support * _between(evidence(s, p, q, n), *_SMOOTH)
@@ -265,7 +266,7 @@ def _or_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> A
     root = np.sqrt(rows)
     least = predicted + _ADVANTAGE[0] / root
     which = np.arange(len(least))
-    # Few pairs are worth an eigenvalue: powers of the table bound it, the higher the closer.
+    # Few pairs need an eigenvalue: powers of the table bound it, and higher powers more closely.
     for squarings in (2, 4):
         hopeful = np.zeros(len(which), dtype=bool)
         for bound, p, q, own in bounds(tables, which, squarings):
@@ -279,7 +280,7 @@ def _or_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> A
     s, p, q, own = (np.array(each) for each in zip(*correlations(tables, which), strict=True))
     told, found = predicted_correlation(s, p / own, q / own), corrected(s, p / own, q / own)
     most, shown = told.max(axis=0), evidence(s, p, q, own).max(axis=0)
-    # From coarse to fine; cells of one size in the order of their values, whichever variable has the more.
+    # From coarse to fine; cells of one size are ordered by their values, whichever variable has more.
     order = np.lexsort((found, p * q), axis=0)
     told, found = (np.take_along_axis(each, order, axis=0) for each in (told, found))
     value = np.zeros_like(most)
@@ -319,7 +320,7 @@ class Cells:
         finest = _MOST
         while finest * ROWS_A_CELL > rows:
             finest //= 2
-        # Members whose ties lie alike share the ranks of their places.
+        # Members with the same ties share the ranks of their places.
         ranks = np.empty((len(x.tables), n))
         for table, first in zip(*np.unique(x.member, return_index=True), strict=True):
             dense, position = x.dense[first], x.position[first]

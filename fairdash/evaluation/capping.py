@@ -27,7 +27,7 @@ from fairdash.utils.text import at_lines
 Array = NDArray[np.float64]
 
 BEFORE, AFTER = "before the cap", "after the cap"
-#: Groups of the sensitive column between whose averages the gap is, and orders of it behind the gap's floor.
+#: Groups of the sensitive column whose averages define the gap, and permutations for the gap's floor.
 TENTHS, ORDERS = 10, 20
 
 
@@ -116,7 +116,7 @@ def cap_cost(
         both = np.stack([each[j] for each in kept.values()])
         figures, _ = judge.figures(both, split, "test", split_number=j, n_permutations=n_permutations)
         for k, (premiums, each) in enumerate(kept.items()):
-            # What stands at an end is not beyond it.
+            # A value at an end is not beyond it.
             beyond = np.abs(each[j, test] / (brought * old) - 1) > max_change + 1e-9
             found = {name: float(figures[k, judge.cells.index(of), at]) for name, (of, at) in places.items()}
             found |= {"changed": float(np.average(beyond, weights=w)), "brought": brought}

@@ -24,7 +24,7 @@ from fairdash.utils.classes import attributes_of
 from fairdash.utils.registry import get_entry
 from fairdash.utils.rounding import varies
 
-#: Permutations behind the one test, and behind the floor of the value that stands beside it.
+#: Permutations for the one test, and for the floor of the value beside it.
 N_PERMUTATIONS, N_FOR_FLOOR = 999, 99
 
 

@@ -27,9 +27,9 @@ from fairdash.training.splits import corrected_standard_error
 #: link best, whose value and edge stand beside it. A mean over the splits has its standard error last.
 FIGURES = ("value", "floor", "floor_q95", "edge", "p", "by", "se")
 VALUE, FLOOR, FLOOR_Q95, EDGE, P, BY, _ = range(len(FIGURES))
-#: Measures of error, which are of no sensitive column.
+#: Measures of error, which have no sensitive column.
 ERRORS = ("mse", "rmse", "deviance")
-#: The one test of several measures, in the place of a measure.
+#: Name of the one test of several measures, in the column of measures.
 VERDICT = "verdict"
 #: A measure and its sensitive column: "" for an error, and for a measure of all columns together.
 Cell: TypeAlias = tuple[str, str]

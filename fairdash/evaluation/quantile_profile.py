@@ -186,7 +186,7 @@ class _TestRows:
         observed = np.bincount(self.of_cells[of_cells > 0], minlength=used)
         seen = (self.sizes > 0).sum(axis=0) ** 2
         with np.errstate(invalid="ignore", divide="ignore"):
-            # Of a weighted mean; var/n with a single split and equal weights.
+            # Variance of a weighted mean; var/n with a single split and equal weights.
             errors = np.sqrt(squares / seen * observed / (observed - 1))
             # Units of equal weight that would say as much (Kish 1965).
             as_good_as = seen / np.bincount(self.of_cells, weights=of_cells**2, minlength=used)
@@ -299,7 +299,7 @@ def merged_groups(
         gathered += rows[group]
         if gathered >= fewest:
             number, gathered = number + 1, 0
-    # What is left over at the end belongs to the last whole group.
+    # The remaining rows belong to the last whole group.
     joined = np.minimum(joined, max(number - 1, 0))
     return joined[groups]
 
@@ -349,7 +349,8 @@ def densities(
             density = np.zeros(len(grid))
             density[np.abs(grid - own.mean()).argmin()] = 1 / step
         else:
-            # Scott's, but no narrower than the grid: a kernel between two of its points would not be seen.
+            # Scott's bandwidth, but no narrower than the grid: a kernel between two grid points would be
+            # invisible.
             width = max(len(own) ** -0.2, step / float(own.std(ddof=1)))
             density = gaussian_kde(own, bw_method=width)(grid)
         parts.append(
@@ -375,6 +376,6 @@ def common_grid(*values: NDArray[np.float64]) -> NDArray[np.float64]:
     low, high = np.quantile(together, [0.005, 0.995])
     margin = 0.08 * (high - low)
     if is_rounding(low, high, eps=SINGLE):
-        # Its digits are no spread to look into.
+        # Rounding digits are not a spread.
         margin = 0.5 * max(abs(low), abs(high)) or 0.5
     return np.linspace(low - margin, high + margin, N_POINTS)

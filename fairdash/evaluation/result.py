@@ -18,7 +18,7 @@ from fairdash.training.splits import Split
 from fairdash.training.splits import corrected_standard_error as corrected_standard_error
 from fairdash.training.sweep import Sweep
 
-#: Chance of saying that a model of no use has learned something.
+#: Probability of saying that a useless model has learned something.
 ALPHA = 0.05
 
 

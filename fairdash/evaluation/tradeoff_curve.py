@@ -41,10 +41,10 @@ from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD, Sweep
 
 PARTS = ("validation", "test")
-#: Stops of the slider, at most about so many; as many between any two trained weights.
+#: Stops of the slider, about this number at most; equally many between any two trained weights.
 MAX_STOPS = 45
 MAX_BETWEEN = 4
-#: Figures of a blend that lie between its neighbours'.
+#: Figures of a blend that are interpolated between its neighbours'.
 _BETWEEN = [FLOOR, FLOOR_Q95, EDGE]
 
 
@@ -263,7 +263,7 @@ def curve_predictions(
 
 def _places(members: pd.DataFrame, method: str, split: int) -> dict[float, int]:
     """Trained λ of a method in one split to its row in the predictions; 0 is the standard model."""
-    # By arrays: a move of the page's slider asks for every split.
+    # On arrays, because every move of the page's slider needs every split.
     names, lams, rows = members["method"].to_numpy(), members["lam"].to_numpy(), members.index.to_numpy()
     whole = ~members["diverged"].to_numpy(dtype=bool) & (members["split"].to_numpy() == split)
     own, standard = whole & (names == method), rows[whole & (names == STANDARD)]

@@ -71,7 +71,7 @@ def part_permutations(
         for b, rng in enumerate(generators):
             found[b] = by_rank(s, blocks.draw(rng)[rows], s[rows])
         return found
-    # As by_rank, without a sort for each: every row of the table has a place of its own, which it marks.
+    # Like by_rank, without a sort for each: every row of the table marks its own place.
     place, wanted = np.empty_like(rows, shape=len(s)), np.argsort(s[rows], kind="stable")
     place[np.argsort(s, kind="stable")] = np.arange(len(s))
     marked = np.empty(len(s), dtype=np.intp)

@@ -200,7 +200,7 @@ def training_curves_figure(curves: pd.DataFrame, figure_of: str, *, theme: Theme
     :class:`fairdash.training.progress.SweepProgress`, in the order of training.
     """
     title, y = TITLES[figure_of]
-    # Each stack of a method has told its own; in the warm-up there is no dependence, not even as a number.
+    # Each stack of a method has reported its own curve; during the warm-up there is no dependence.
     curves = curves.astype({"mse": float, "dependence": float})
     curves = curves.groupby(["method", "lam", "epoch"], sort=False, as_index=False).mean()
     fair = curves[curves["method"] != STANDARD]

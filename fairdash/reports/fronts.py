@@ -41,7 +41,7 @@ ERROR_TITLES: Mapping[str, str] = MappingProxyType(
 )
 
 
-#: Points that are shown beside a price that exists.
+#: Points that are shown beside an existing price.
 MOST = 3
 #: A number and its standard error, NaN where there is none.
 Estimate = tuple[float, float]
@@ -203,7 +203,7 @@ class Front:
         """Return the test figures of a measure at a point; NaN if it was not measured."""
         if measure not in self._measured:
             return Figure(math.nan)
-        # The standard model stands in every path.
+        # Every path contains the standard model.
         found = self._figures.get((measure, point.method, point.lam))
         found = found or self._figures.get((measure, None, point.lam))
         if found is None:
@@ -223,7 +223,7 @@ class Front:
         if len(self.validation):
             rows = of_measure(self.validation, measure)
             rows = rows[rows["method"] == method].sort_values("lam")
-            # Floors are of test rows alone, which are about as many.
+            # Floors are of test rows only; the numbers of rows are similar.
             top, floor = rows["value"].iloc[0], self.rows(measure)["floor"].mean()
             if top > floor:
                 gone = (top - rows["value"]) / (top - floor)

@@ -113,7 +113,7 @@ def benchmarks(comparison: Comparison) -> Table:
         title_of(lam) if method == FAIR_TARIFF else BASELINES[method]
         for method, lam in zip(models["method"], models["lam"], strict=True)
     ]
-    # Whoever made the existing prediction may have used it.
+    # The authors of the existing prediction may have used the attribute.
     has_price = (found["method"] == PRICE).any()
     own = " (the existing prediction may)" if has_price else ""
     level = f" {_PRICE_LEVEL}" if has_price and comparison.front.error == "deviance" else ""

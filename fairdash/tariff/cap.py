@@ -122,7 +122,7 @@ def _level(p: Array, low: Array, high: Array, share: Array, max_change: float) -
 
     if abs(lacks(1.0)) <= _ROUNDING * income:
         return 1.0
-    # At these two every premium stands at its lower, and at its upper end.
+    # At these two bounds, every premium is at its lower or at its upper end.
     ends = float((low / p).min()), float((high / p).max())
     for k in ends:
         if abs(lacks(k)) <= _ROUNDING * income:

@@ -29,7 +29,8 @@ from fairdash.utils.text import few
 
 #: Characters that a cell of a workbook holds.
 _MAX_CHARACTERS = 32_767
-#: What a spreadsheet takes for a formula (OWASP, "CSV Injection"), and what marks a text that is written so.
+#: First characters of a spreadsheet's formulas (OWASP, "CSV Injection"), and the mark of a text that is
+#: written in another way.
 _ACTIVE = ("=", "+", "-", "@", "\\")
 SHEET, WORDS = "Relativities", "How to rate"
 
@@ -120,7 +121,7 @@ def read_tariff(path: str | PathLike[str]) -> pd.DataFrame:
     from_file = {".csv": cells_of_csv, ".xlsx": _cells_of_xlsx}[_ending(path)]
     what = f"the file {path} can't be read as a tariff"
     try:
-        # Before anything of it is in memory.
+        # This check comes before the file is in memory.
         check_file(Path(path).stat().st_size, b"")
         header, *rows = from_file(Path(path).read_bytes())
     except FairdashError as error:

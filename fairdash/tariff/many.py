@@ -35,11 +35,11 @@ from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
 
-#: Training rows that shrinkages are compared on at most: where there are more, none needs to shrink much.
+#: Training rows on which shrinkages are compared, at most: with more rows, none needs to shrink much.
 MAX_ROWS = 30_000
 #: The weights of a pilot: four decades, beyond which a premium is flat.
 PILOT_LAMS = tuple(float(f"{lam:.2g}") for lam in np.geomspace(1e-3, 10, 13))
-#: Rows that it is fitted to, at most.
+#: Rows of a pilot, at most.
 MAX_PILOT_ROWS = 20_000
 #: Training rows of a split that tariffs see at most: a hundred coefficients learn nothing from more, and each
 #: row takes memory for all of them.

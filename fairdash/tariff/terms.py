@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: What a row of a table of relativities is; all but the first and the last two are kinds of factors.
+#: Kinds of rows of a table of relativities; all but the first and the last two are kinds of factors.
 KINDS = ("base", "level", "fixed", "band", "breakpoint", "missing", "interaction")
 BASE, LEVEL, FIXED, BAND, BREAKPOINT, MISSING, INTERACTION = KINDS
 
@@ -152,7 +152,7 @@ class Factor:
             return (self.places(table)[:, None] == others).astype(float)
         cells = numbers_of(table[self.column])
         missing, points = np.isnan(cells), np.array(self.cells)
-        # Missing cells begin at the first point if they have a value of their own, and else lie at the base.
+        # Missing cells start at the first point if they have a value of their own, and otherwise at the base.
         cells = np.where(missing, points[0 if self.has_missing else self.base], cells)
         steps = np.clip((cells[:, None] - points[:-1]) / np.diff(points), 0.0, 1.0)
         return np.column_stack([steps, missing]) if self.has_missing else steps

@@ -23,9 +23,10 @@ from fairdash.training.losses import Loss
 from fairdash.training.splits import Split, require_varied_target, with_held_out
 from fairdash.utils.trees import boosted_trees
 
-#: Trees at most; how many are kept is found on held-out rows.
+#: Trees, at most; held-out rows choose how many are used.
 MAX_TREES = 150
-#: Trees that are added before a look at the held-out rows, and those that end it without a lower loss.
+#: Trees that are added before each check on the held-out rows, and trees without a lower loss that end the
+#: training.
 TREES_AT_ONCE, PATIENCE = 40, 30
 #: Weights of the squared coefficients that are compared, in units of a row: none to a constant.
 ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -87,7 +88,7 @@ def train_baselines(
         unit, {str(j): partial(unit, str(j), partial(of_split, split)) for j, split in enumerate(splits)}
     )
     for j, found in enumerate(founds):
-        # What was kept comes back in an order of its own.
+        # Stored baselines come back in another order.
         for method in (each for each in BASELINES if each in found):
             members.append({"method": method, "lam": 0.0, "split": j, "diverged": False})
             predictions.append(found[method])
@@ -164,7 +165,7 @@ def _trees(
 ) -> NDArray[np.float64]:
     """Predictions (n,) in the loss's units by as many trees as are best on `inner`'s validation rows."""
 
-    # Held-out rows that the run knows stop it: scikit-learn's own would part groups.
+    # The run's own held-out rows stop the training, because scikit-learn's split would divide groups.
     model = boosted_trees(loss=loss.of_trees, random_state=random_state, warm_start=True)
 
     def grow(train: NDArray[np.int64], count: int) -> None:
@@ -179,7 +180,7 @@ def _trees(
         best = int(np.argmin(losses))
     predictions: NDArray[np.float64]
     if inner.train is split.train:
-        # The same trees again, as far as they are kept.
+        # The same trees, up to the chosen number.
         predictions = next(islice(model.staged_predict(rows.x), best, None))
     else:
         model.set_params(warm_start=False)

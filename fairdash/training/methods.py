@@ -20,10 +20,10 @@ STANDARD = "standard"
 #: Id of tariffs (:mod:`fairdash.tariff`), which are no networks: a front may be theirs alone, or have them
 #: beside it.
 FAIR_TARIFF = "fair_tariff"
-#: The fair method where none is named: as fair as the adversarial ones at the same error, by measures that
-#: are not its own, and quickest (docs/training.md).
+#: Default fair method: as fair as the adversarial ones at the same error, by measures other than its own, and
+#: the fastest (docs/training.md).
 DEFAULT_METHOD = "hgr_spline"
-#: More attributes than anybody has: such a method sees all of them together.
+#: More attributes than any table has: the method uses all of them together.
 ALL = 1_000
 
 
@@ -211,7 +211,7 @@ METHODS: Mapping[str, Method] = by_id(
         source="Pearson's ρ as the penalty of the generic problem of Grari et al.",
     ),
 )
-#: What a path on a front may be of: the networks, and tariffs.
+#: Kinds of paths on a front: networks, and tariffs.
 PATHS: Mapping[str, Method] = MappingProxyType(
     {
         **METHODS,

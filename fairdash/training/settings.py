@@ -103,7 +103,7 @@ class TrainingSettings:
             f"Choose fewer than {self.n_epochs} warm-up epochs.",
         )
         checks.finish()
-        # These refuse what is unknown.
+        # These raise errors on unknown names.
         self.loss_function  # noqa: B018
         self.network  # noqa: B018
 
@@ -146,14 +146,14 @@ class TrainingSettings:
 #: Steps of the predictor in a training: more rows make larger batches, not more steps.
 STEPS = 720
 _MIN_BATCH, _MAX_BATCH = 256, 2048
-#: Rows of a batch that an adversary sees at each step of catching up, others at the next.
+#: Rows of a batch that an adversary uses at each catch-up step; the next step uses others.
 ROWS_TO_CATCH_UP = 256
 _MIN_EPOCHS, _MAX_EPOCHS = 4, 60
-#: Of the epochs of a training, one in so many is warm-up.
+#: One in this number of epochs is warm-up.
 _EPOCHS_A_WARM_UP = 6
-#: A weight decay counts beside the mean loss of a row, and so for less the more rows there are.
+#: A weight decay is added to the mean loss of a row, so with more rows it is smaller.
 _WEIGHT_DECAY_OF_ALL_ROWS, _MAX_WEIGHT_DECAY = 40.0, 3e-2
-#: What :func:`budget_of` gives, and an estimator may have as ``"auto"``.
+#: The value of :func:`budget_of`, which an estimator may set as ``"auto"``.
 BUDGETED = ("batch_size", "n_epochs", "warm_up_epochs", "weight_decay")
 
 

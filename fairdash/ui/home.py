@@ -25,10 +25,10 @@ from fairdash.utils.text import error_change
 
 KEY = Keys(__file__)
 _AT = KEY("at")
-#: λ to begin with.
+#: First λ.
 BEGIN = 1.0
 RUNS_SHOWN = 8
-#: Page, title and words of each.
+#: Page, title and text of each card.
 DOORS = (
     (
         "lesson",
@@ -148,7 +148,7 @@ def _show_run(run: Run) -> None:
     )
 
 
-#: Where the visit goes: the page's name, and what to look at there.
+#: Stops of the tour: the page's name, and what to notice there.
 STEPS = (
     ("data", "Data: choose a table, a target and a sensitive attribute."),
     ("lesson", "Trade-off: make a guess to see all models."),
@@ -156,7 +156,7 @@ STEPS = (
     ("home", "The sentence above the slider says how much prices differ, and at what cost."),
     ("train", "Train here, then download tariff and report from the Trade-off page."),
 )
-#: What the address asks for besides.
+#: Further parameters of the address.
 _ADDRESS = {"lesson": {Address.SCENE.value: "5", Address.WEIGHT.value: "3"}}
 
 

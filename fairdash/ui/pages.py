@@ -22,6 +22,7 @@ PAGES: Mapping[str, tuple[str, str, str, str]] = MappingProxyType(
         "lesson": ("Learn", "learn/lesson.py", "The lesson", ":material/school:"),
         "patterns": ("Learn", "learn/patterns.py", "Association patterns", ":material/scatter_plot:"),
         "gaussians": ("Learn", "learn/gaussians.py", "", ""),
+        "methods": ("Learn", "learn/methods.py", "Which method?", ":material/leaderboard:"),
         "paper": ("Learn", "learn/paper.py", "The paper", ":material/article:"),
         "data": ("Work", "work/data.py", "Data", ":material/table:"),
         "train": ("Work", "work/train.py", "Train", ":material/model_training:"),

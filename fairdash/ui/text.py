@@ -34,7 +34,7 @@ def fixed(value: float, decimals: int = 3) -> str:
     return str(abs(rounded) if rounded == 0 else rounded)
 
 
-#: Id to one sentence in Markdown, without symbols that come later; the symbol stands in bold.
+#: Terms by id: one sentence in Markdown, without later symbols; the symbol is bold.
 GLOSSARY: Mapping[str, str] = MappingProxyType(
     {
         "hgr": "**HGR** (maximal correlation) is the largest correlation between any function of one "

@@ -16,7 +16,7 @@ from fairdash.utils.text import visible
 FILE = "governance.yaml"
 #: Bytes of it at most.
 _LARGEST = 10**6
-#: Field to what is asked for.
+#: Fields with their question.
 FIELDS: Mapping[str, str] = MappingProxyType(
     {
         "purpose": "Purpose of the price or model: product, lines of business, and decisions based on it.",
@@ -70,7 +70,7 @@ def parse_governance(content: bytes, *, name: str) -> dict[str, str]:
     if len(content) > _LARGEST:
         raise fault
     try:
-        # Texts alone: no tag of YAML is followed, and a date stays as it is written.
+        # The values are texts: no YAML tag is followed, and a date keeps its spelling.
         found = yaml.load(content.decode(), Loader=yaml.BaseLoader) or {}  # noqa: S506
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise fault from error

@@ -45,7 +45,7 @@ _WORDS = {
     "premium": {**PREMIUMS, "price": "Today’s price"},
     "criterion": {name: each.title for name, each in CRITERIA.items()},
 }
-#: Table to its caption; others are called as their file.
+#: Captions of tables; other tables are named after their file.
 _TITLES = {
     **{f"measures_{number}": "Results with their intervals" for number in QUESTIONS},
     "curve": "Average price along the attribute",

@@ -40,7 +40,7 @@ Index = NDArray[np.intp]
 BANDS = 5
 #: Probabilities of a band below this count as this, so that no row weighs more than 1 / 0.02 times.
 _LEAST = 0.02
-#: Levels of the quantiles of costs, and coarser ones, within which derivatives are averaged.
+#: Levels of the quantiles of costs, and coarser ones for averages of derivatives.
 _LEVELS, _CELLS = 50, 10
 
 
@@ -58,23 +58,23 @@ def premium_averages(costs: Costs, *, random_state: int | None = 0) -> pd.DataFr
     _, band = np.unique(table.bands(BANDS), return_inverse=True)
     one = np.eye(band.max() + 1)[band]
     premiums = dict(costs.premiums)
-    # A row that is in its own law ranks too near the middle.
+    # A row that is part of its own law gets a rank too near the middle.
     best = premiums["best_estimate"]
     for out in folds_of(table):
         premiums["corrective"] = np.where(
             out, corrective_of(best, table, learned=~out), premiums["corrective"]
         )
-    # Its mean is that of the best estimate.
+    # The mean equals the best estimate's.
     premiums["corrective"] = premiums["corrective"] + share @ (best - premiums["corrective"])
     means = {"unaware": costs.cost, "hyperaware": premiums["corrective"]}
-    # What the trees have left of two means given x, and the probabilities of bands given x.
+    # Residuals of the two means given x, and of the probabilities of bands given x.
     left = [values - premiums[name] for name, values in means.items()]
     told = _by_splines(table, np.column_stack([*left, one]))
     premiums |= {name: premiums[name] + told[:, k] for k, name in enumerate(means)}
     g = told[:, len(means) :].clip(_LEAST, 1.0)
     g /= g.sum(axis=1, keepdims=True)
     p, cost = share @ one, costs.cost
-    # Costs are at the level of the price, which is estimated, too.
+    # Costs are scaled to the level of the price, which is also an estimate.
     level = (table.price - cost) / table.mean_price
     s = pd.Series(table.sensitive).groupby(band)
     frames = []
@@ -136,7 +136,7 @@ def _hyperaware(costs: Costs, band: Index, one: Array, g: Array) -> Array:
     given_both = _mean_in(band * _CELLS + cell, len(p) * _CELLS, g, table).reshape(len(p), _CELLS, -1)
     steep = np.clip(slope[level] / np.maximum(slopes[band, level], 1e-12), 0.2, 5.0)[:, None]
     alpha = steep * (g - given_both[band, cell]) + given_rank[cell]
-    # A row's influence on its own law, on the quantiles of the common one, and on how often its s occurs.
+    # A row's influence on its own law, on the quantiles of the common law, and on the frequency of its s.
     grid = (at * _CELLS).astype(np.intp)
     step = (rank[:, None] <= at) - at
     law = np.einsum("nl,nlb->nb", step * slope, given_both[:, grid][band])

@@ -37,9 +37,10 @@ Nodes = list[tuple[Any, float]]
 NUMBER = 11
 TITLE = "What does the model do?"
 MODEL_PRICE = "model price"
-#: Rows that are priced again for each value of each column, at most; and rows that count as the same s.
+#: Rows that are priced again for each value of each column, at most; and rows that count as having the same
+#: s.
 MAX_ROWS, END = 2_000, 0.1
-#: Levels of a number's quantiles that stand for its values.
+#: Levels of the quantiles that represent a number's values.
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 #: Prices that differ by less than this share are the same: files hold numbers of 32 bits.
@@ -94,7 +95,7 @@ def priced(
             made = np.asarray(told(rows[taken]), dtype=float)
         except FairdashError:
             raise
-        except Exception as error:  # Anything that somebody's model raises; the cause is kept.
+        except Exception as error:  # A user's model may raise any error; the cause is kept.
             listed = ", ".join(f"“{each}”" for each in taken)
             cause = next(iter(str(error).splitlines()), "")
             why = f"The model can't price the rows ({type(error).__name__}: {cause})"
@@ -108,7 +109,7 @@ def priced(
             raise DataError.of("The model does not give one finite price per row", "Return an array (n,).")
         return made
 
-    # The additional answer changes these alone.
+    # The additional answer changes only these.
     price.columns = taken  # type: ignore[attr-defined]
     made = price(frame)
     if check_column is not None:

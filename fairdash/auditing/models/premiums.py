@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -34,9 +34,11 @@ from fairdash.utils.seeds import Stream, seed_of
 from fairdash.utils.trees import boosted_trees
 
 Array = NDArray[np.float64]
+#: Options of boosted trees (scikit-learn's histogram gradient boosting).
+Trees = Mapping[str, Any]
 Rows = NDArray[np.bool_]
 
-#: Rows that a level counts the mean of all rows for, when levels are put in order of their means.
+#: Weight, in rows, of the overall mean in a level's mean when levels are ordered.
 _SHRINK = 20
 #: The premiums by id, in the order from all of s to nothing of it.
 PREMIUMS: Mapping[str, str] = MappingProxyType(
@@ -48,7 +50,7 @@ PREMIUMS: Mapping[str, str] = MappingProxyType(
         "corrective": "Corrective",
     }
 )
-#: What is compared of each policy: id to what it is called.
+#: Comparisons of each policy: id to name.
 DIFFERENCES: Mapping[str, str] = MappingProxyType(
     {
         "proxy_effect": "unaware less aware",
@@ -56,7 +58,7 @@ DIFFERENCES: Mapping[str, str] = MappingProxyType(
         "cost_of_parity": "corrective less best estimate",
     }
 )
-#: Values of s that stand for all of them, at most.
+#: Values of s that represent all of them, at most.
 N_NODES = 30
 #: The kernel of :func:`corrective_of` is narrower than the rule's for a smooth curve by this factor.
 _NEARER = 0.25
@@ -119,25 +121,11 @@ class Fitted:
         return told
 
 
-@dataclass(frozen=True, kw_only=True)
-class Learner:
-    """Boosted trees (scikit-learn's histogram gradient boosting) with some options."""
-
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    def fit(
-        self, features: pd.DataFrame, y: Array, weight: Array, *more: Array, random_state: int | None
-    ) -> Fitted:
-        """Fit y (n,) to features and additional numeric columns."""
-        seed = None if random_state is None else seed_of(Stream.AUDIT_MODELS, random_state)
-        return Fitted.of(boosted_trees(**self.options, random_state=seed), features, y, weight, *more)
-
-
-#: A price follows its features closely, even in a class of 20 rows; costs are mostly chance; a mean given the
+#: A price follows its features closely, even in a class of 20 rows; costs are mostly noise; a mean given the
 #: features is smooth.
-OF_A_PRICE = Learner(options={"max_leaf_nodes": 31, "min_samples_leaf": 10})
-OF_A_COST = Learner(options={"loss": "poisson", "max_iter": 60, "max_leaf_nodes": 8, "min_samples_leaf": 50})
-OF_A_MEAN = Learner(options={"max_iter": 60})
+OF_A_PRICE: Trees = {"max_leaf_nodes": 31, "min_samples_leaf": 10}
+OF_A_COST: Trees = {"loss": "poisson", "max_iter": 60, "max_leaf_nodes": 8, "min_samples_leaf": 50}
+OF_A_MEAN: Trees = {"max_iter": 60}
 #: The package of networks. Trees give every answer; without it, nothing checks them.
 OF_NETWORKS = "torch"
 NO_NETWORKS = (
@@ -148,16 +136,20 @@ NO_NETWORKS = (
 _MIN_ROWS_A_STEP, _STEPS_AN_EPOCH = 256, 40
 
 
-def out_of_fold(
-    table: AuditTable, y: Array, learner: Learner, *more: Array, random_state: int | None
-) -> Array:
+def fit_trees(
+    trees: Trees, features: pd.DataFrame, y: Array, weight: Array, *more: Array, random_state: int | None
+) -> Fitted:
+    """Fit boosted trees with these options to y (n,), by features and additional numeric columns."""
+    seed = None if random_state is None else seed_of(Stream.AUDIT_MODELS, random_state)
+    return Fitted.of(boosted_trees(**trees, random_state=seed), features, y, weight, *more)
+
+
+def out_of_fold(table: AuditTable, y: Array, trees: Trees, *more: Array, random_state: int | None) -> Array:
     """Predict y (n,) out of fold."""
     told = np.empty(table.n)
     for fold in folds_of(table):
-        fitted = learner.fit(
-            table.features[~fold], y[~fold], table.weight[~fold], *(each[~fold] for each in more),
-            random_state=random_state,
-        )  # fmt: skip
+        seen, weight, *others = (each[~fold] for each in (y, table.weight, *more))
+        fitted = fit_trees(trees, table.features[~fold], seen, weight, *others, random_state=random_state)
         told[fold] = fitted.predict(table.features[fold], *(each[fold] for each in more))
     return told
 
@@ -179,7 +171,7 @@ def networks_out_of_fold(
     budget: dict[str, Any] = budget_of(n_learned, batch_size=batch)
     settings = TrainingSettings(loss=loss, **budget)
     seed = seed_of(Stream.AUDIT_MODELS, 0 if random_state is None else random_state)
-    # Names of its own, since a column may be called anything.
+    # Generated names, because a user's column may have any name.
     features = pd.concat([table.features.reset_index(drop=True), *map(pd.Series, more)], axis=1).set_axis(
         [f"x{k}" for k in range(table.features.shape[1] + len(more))], axis=1
     )
@@ -266,7 +258,7 @@ class Costs:
         told = networks_out_of_fold(
             self.table, self.cost, *self.table.s_columns, loss=loss, random_state=self.random_state
         )
-        # Where one loss can judge the trees it can judge these, too.
+        # If one loss can compare the trees, it can also compare these.
         best = self.premiums["best_estimate"]
         return np.clip(told, best.min(), best.max())
 
@@ -334,23 +326,19 @@ def learn_costs(
     assert learned is not None
     cost = at_level_of_price(learned, part)
     nodes, shares = sensitive_nodes(part.sensitive, sample_weight=part.weight, max_nodes=N_NODES)
-    trees = _trees_for(cost)
     at_nodes = np.empty((part.n, len(nodes)))
     made = {name: np.empty(part.n) for name in PREMIUMS}
     folds = folds_of(part)
     for k, out in enumerate(folds):
         tell(k / len(folds))
-        fitted = trees.fit(
-            part.features[~out], cost[~out], part.weight[~out], part.sensitive[~out],
-            random_state=random_state,
-        )  # fmt: skip
+        told = (part.features[~out], cost[~out], part.weight[~out], part.sensitive[~out])
+        fitted = fit_trees(_trees_for(cost), *told, random_state=random_state)
         at_nodes[out] = fitted.predict_at(part.features[out], nodes)
 
         def given_features(values: Array, out: NDArray[np.bool_] = out) -> Array:
-            mean: Fitted = _trees_for(values).fit(
-                part.features[~out], values[~out], part.weight[~out], random_state=random_state
-            )
-            # Trees go a little beyond what they have seen.
+            known = (part.features[~out], values[~out], part.weight[~out])
+            mean = fit_trees(_trees_for(values), *known, random_state=random_state)
+            # Trees extrapolate slightly beyond the values seen.
             return np.clip(mean.predict(part.features[out]), values.min(), values.max())
 
         best = fitted.predict(part.features, part.sensitive)
@@ -369,7 +357,7 @@ def learn_costs(
     )
 
 
-def _trees_for(y: Array) -> Learner:
+def _trees_for(y: Array) -> Trees:
     return OF_A_COST if y.min() >= 0 else OF_A_MEAN
 
 
@@ -412,7 +400,7 @@ def loss_in_words(costs: Costs) -> str:
 
 def points(each: Estimate) -> str:
     """Return the difference of two shares with its interval."""
-    # Adding 0 makes a negative nought a plain one.
+    # Adding 0 turns −0 into 0.
     value, low, high = (f"{round(100 * part, 1) + 0.0:.1f}".replace("-", "−") for part in vars(each).values())
     return f"{value} percentage points ({low} to {high})"
 

@@ -16,11 +16,11 @@ Array = NDArray[np.float64]
 
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 N_FOLDS = 5
-#: A price that moves by more than this share of it counts as changed.
+#: A price that changes by more than this share counts as changed.
 CHANGED = 0.1
 #: Columns that are shares.
 SHARES = ("mean change", "moved by a tenth")
-#: How a repaired price is made: with s at pricing, or of the other columns alone.
+#: Ways to compute a repaired price: with s at pricing, or from the other columns only.
 WITH_S, WITHOUT_S = "known", "not known"
 
 
@@ -39,7 +39,7 @@ def repaired(
     prices
         A row a row of the audit, in its order: price, s, and a column a way and strength.
     """
-    # It loads scikit-learn, which a page that only shows an audit has no use for.
+    # The import loads scikit-learn, which a page that only shows an audit does not need.
     from fairdash.tariff.postprocessor import FairPostprocessor
 
     seed, price, columns = random_state or 0, table.price, table.columns

@@ -48,7 +48,7 @@ from fairdash.utils.text import percent
 
 Array = NDArray[np.float64]
 
-#: How columns of a number and of its limits end, and what they are of an estimate.
+#: Endings of the columns of a number and its limits, and the fields of an estimate.
 _ENDS = {"": "value", "_low": "ci_low", "_high": "ci_high"}
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _NO_COSTS = "This question needs {what}."
@@ -276,7 +276,7 @@ def _left_out(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
     """Likewise, by leaving out a twentieth of the units at a time: a jackknife of groups."""
     found = []
     for data in (first.data, other.data):
-        # The curve as all rows have told it out of fold.
+        # The curve from out-of-fold predictions of all rows.
         told = predicted_out_of_fold(data.table.price, data.table, data.basis, lam=data.curve.lam)
         judged = data.on("outcome")
         fold, of_judged = data.table.folds(_LEFT_OUT), judged.table.folds(_LEFT_OUT)

@@ -33,13 +33,13 @@ from fairdash.utils.text import counted, few, percent
 
 Array = NDArray[np.float64]
 
-#: Reliabilities that are always looked at; 1 is s as it stands.
+#: Reliabilities that are always reported; 1 is s as measured.
 RELIABILITIES = (1.0, 0.9, 0.7, 0.5)
-#: Variances of the errors that are added, as shares of that of s.
+#: Variances of the added errors, as shares of the variance of s.
 _ADDED = np.array([0.25, 0.5, 1.0, 2.0])
 #: Shares of the exposure at or below which the curve is read.
 SHARES = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
-#: Rows, of units drawn by the seed, that it is worked out on; and how often errors are drawn.
+#: Rows for the computation, drawn in whole units; and the number of draws of errors.
 MAX_ROWS = 100_000
 _MAX_DRAWS, _MIN_DRAWS, _ROWS_DRAWN = 40, 5, 400_000
 _NO_ORDER = (
@@ -229,7 +229,7 @@ def corrected(
         drawn = np.tensordot(of, values, axes=1) @ read
         error = np.sqrt((off**2).sum(axis=0) * degrees + drawn.var(axis=0, ddof=1) / draws)
         direction[reliability] = Estimate.of(float(told[-1]), float(error[-1]))
-        # Of the true s, were it normal.
+        # Quantiles of the true s, if it were normal.
         true = mean + np.sqrt(reliability) * (at - mean)
         curve = {"reliability": reliability, "share": SHARES, "at": true, "value": told[:-1]}
         ends = {"low": told[:-1] - Z * error[:-1], "high": told[:-1] + Z * error[:-1]}

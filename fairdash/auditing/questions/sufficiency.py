@@ -51,9 +51,9 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 _DRAWS = 2000
-#: Bands of the price, and of s within each: at most so many, and so many rows in a cell as the aim.
+#: Bands of the price, and of s within each, at most; and the aim for the rows of a cell.
 _MAX_BANDS, _ROWS_A_CELL = 8, 100
-#: Straight lines that b(p) is made of in a band.
+#: Number of straight pieces of b(p) in a band.
 _LINES_A_BAND = 3
 #: Columns with a one-way table, the first ones.
 _MAX_COLUMNS = 20
@@ -234,7 +234,8 @@ def _surface(
         by = pd.Series(values).groupby(code)
         frame[f"{name}_low"], frame[f"{name}_high"] = by.min(), by.max()
     frame["rows"], frame["share"] = rows, weight / weight.sum()
-    # Each row's part in each cell: in its own, less its part in what is told of the others.
+    # Each row's contribution to each cell: to its own cell, minus its contribution through the other cells'
+    # estimates.
     own = csr_matrix((table.weight / weight[code], (np.arange(table.n), code)))
     error = table.outcome_at_price_level - table.price
     part = own
@@ -264,7 +265,7 @@ def _lines_in_price(band: Index, table: AuditTable) -> csr_matrix:
     middle = np.bincount(code, weights=table.weight * table.price) / total
     away = table.price - middle[code]
     width = np.sqrt(np.bincount(code, weights=table.weight * away**2) / total)
-    # Prices of one value have no slope.
+    # Prices with one value have no slope.
     steep = width > 1e-9 * max(float(np.abs(table.price).max()), 1e-300)
     rows, count = np.arange(table.n), len(total)
     level, slope = (

@@ -111,7 +111,7 @@ def is_second_header(first: Sequence[str], following: Sequence[Sequence[str]]) -
         if LIKE_NUMBER.fullmatch(cell):
             return False
         if known and numbers >= _NUMBERS * len(known):
-            # A mark of missing cells stands in other rows, too.
+            # The mark of a missing cell also occurs in other rows.
             if not cell or cell in (*MISSING_MARKS, *ERRORS, *known):
                 return False
             labelled += 1

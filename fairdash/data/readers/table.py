@@ -22,17 +22,18 @@ from fairdash.data.readers.texts import as_text
 from fairdash.errors import Fix, OptionError, Problem, ReadingError
 from fairdash.utils.text import at_lines, counted, few
 
-#: From here on whole numbers are not exact as 64-bit floats; two identifiers could become one.
+#: Larger whole numbers are not exact as 64-bit floats, so that two identifiers could become equal.
 FIRST_INEXACT = 2**53
 
-#: Filled rows among which the header is looked for, and rows at the end among which totals and notes are.
+#: Non-empty rows that are searched for the header, and rows at the end that are searched for totals and
+#: notes.
 ROWS_ABOVE, ROWS_BELOW = 30, 10
 
 #: First words of a note, folded.
 _NOTES = frozenset(
     "source sources quelle quellen fuente fonte bron note notes notiz hinweis nota remarque".split()
 )
-#: Words that may stand before that of a total.
+#: Words that may precede the word for a total.
 _GRAND = frozenset({"grand", "general", "sub"})
 _MIN_FOR_NOTE = 3
 
@@ -387,8 +388,8 @@ def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -
         return True
     if not above or any(above[-1]):
         return False
-    # A row that is all empty may also be one of a sparse table's. Then what follows is a value, and stands
-    # right of the first column or among its like.
+    # A row that is all empty may also belong to a sparse table. What follows is then a value to the right of
+    # the first column, or among values of its kind.
     place = cells.index(filled[0])
     return not any(any(row[:place]) or filled[0] in row[place : place + 1] for row in above)
 

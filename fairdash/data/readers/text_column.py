@@ -23,7 +23,7 @@ from fairdash.errors import Problem
 
 #: Read as "missing" unless the user says otherwise; the empty cell always is.
 MISSING_MARKS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "?")
-#: Likewise, and said: a spreadsheet writes them where a formula failed.
+#: These are also read as missing, with a note: a spreadsheet writes them if a formula failed.
 ERRORS = ("#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
 
 
@@ -90,7 +90,7 @@ class TextColumn:
 
     def _matches(self, pattern: str, *, holding: str = "") -> np.ndarray:
         """Say which distinct cells match; `holding` is a text that all of these hold."""
-        # Looking for a text is far quicker than matching, and most columns hold no comma at all.
+        # Searching for a text is much faster than matching, and most columns contain no comma.
         if holding and not self._trimmed.hold(holding).any():
             return np.zeros(len(self._texts), dtype=bool)
         return self._trimmed.match(pattern) & ~self.is_missing
@@ -181,7 +181,7 @@ class TextColumn:
             ambiguous = self._ambiguous(mark)
             sure = (fractions & ~ambiguous).any()
             if self.is_money and fractions.any() and not sure and len(marks) > 1:
-                # Nobody writes money with three digits behind the mark.
+                # Amounts of money never have three digits after the decimal mark.
                 continue
             if mark not in doubted or not fractions.any() or sure:
                 self._add_numbers(mark, fractions)
@@ -291,7 +291,7 @@ class TextColumn:
         known = ~self.is_missing
         if self.all_known(self._matches(grammar.ISO_DATE)):
             dates = pd.to_datetime(self._as_written(), format="ISO8601", errors="coerce")
-            # A 30 February is text like any other.
+            # An impossible date, such as 30 February, stays text.
             if not dates[known].isna().any():
                 self._table.add(self.name, dates.to_numpy()[self._codes])
                 return True

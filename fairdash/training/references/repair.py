@@ -23,7 +23,7 @@ Index = NDArray[np.int64]
 #: Passes over several numbers: repairing by the second brings back a little of the first, if these two are
 #: dependent; after three passes it is below the noise of the maps.
 PASSES = 3
-#: Rows of a crossing of attributes that has maps of its own, at least.
+#: Rows, at least, of a crossing of attributes with maps of its own.
 FEWEST = 20
 
 

@@ -45,7 +45,7 @@ from fairdash.utils.text import unbroken
 
 KEY = Keys(__file__)
 
-#: Audits that are offered.
+#: Audits in the list.
 _MOST = 20
 _ICONS = {"below": ":material/check_circle:", "above": ":material/error:", "undecided": ":material/help:"}
 
@@ -58,7 +58,7 @@ def show_audit(audit: AuditJob) -> None:
             whole = audit.read_result()
         whole, result = _beside_earlier(audit, whole, choose_attribute(whole))
         show_result(result, whole, title=audit.spec.source.title, audit=audit)
-        # A crossing is no column to repair along.
+        # A crossing is not a column, so a repair along it is impossible.
         if result.plan.columns.sensitive in (whole.plan.columns.sensitive, *whole.plan.columns.also):
             _show_repair(audit, result)
     else:
@@ -96,7 +96,7 @@ def show_result(
     for question, title, blocks in answers_of(result):
         with st.expander(safe(title)):
             _show_answer(blocks, result)
-            # A front is trained beside a price that is a column.
+            # A front can only be compared with a price that is a column.
             if audit is not None and audit.spec.model is None and question == 8:
                 _show_alternatives(audit, result.plan.columns)
     if result.since is not None:
@@ -171,7 +171,7 @@ def _show_first_screen(result: AuditResult, whole: AuditResult, title: str) -> N
 
 
 def _show_answer(blocks: list[Block], result: AuditResult) -> None:
-    # The picture of the first screen is not drawn twice.
+    # The picture of the first screen is not repeated.
     first = CRITERIA[result.plan.criterion].picture
     show_blocks((each for each in blocks if not (isinstance(each, Chart) and each.name == first)), KEY)
 
@@ -316,7 +316,7 @@ def _run_of(source: DatasetSource, columns: Columns) -> Run | None:
         try:
             run = Run(name, owner=owner)
         except RunError:
-            # A file's hash, or a run that is gone.
+            # The address may hold a file's hash, or a run that was deleted.
             continue
         if run.available_result == RESULT and columns.sensitive in roles_of(run.spec.source).sensitive:
             return run
@@ -341,7 +341,7 @@ def _offer_training(source: DatasetSource, columns: Columns) -> None:
         table = source.table()
         made = replace(source, roles=roles_of_audit(roles_of(source), columns, table))
         if columns.outcome in columns.totals and (table[columns.outcome] < 0).any():
-            # As the audit took them.
+            # The values as the audit used them.
             made = replace(made, fixes=with_fix(made.fixes, Fix(AS_THEY_ARE, columns.outcome)))
         choose_run(None)
         choose_source(made)
@@ -351,7 +351,7 @@ def _offer_training(source: DatasetSource, columns: Columns) -> None:
 def roles_of_audit(roles: Roles, columns: Columns, table: pd.DataFrame) -> Roles:
     """Return the audit's columns as a run has them; what else the table's roles say stays."""
     names = [str(name) for name in table]
-    # A model's price is no column.
+    # A model's price is not a column.
     price = columns.price if columns.price in names else None
     target = next(
         name

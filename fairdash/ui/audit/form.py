@@ -41,9 +41,9 @@ from fairdash.utils.text import counted
 KEY = Keys(__file__)
 
 _LINKS = {"auto": "as the file says", "identity": "the price", "log": "its logarithm"}
-#: What columns mean that no model of a price takes.
+#: Roles of columns that a model of a price does not need.
 _NO_INPUT = frozenset(("claim_count", "claim_cost", "cost", "exposure", "premium", "price"))
-#: Where the session keeps the data that were in use when a table of one's own was asked for.
+#: Session key of the data that were in use before the user chose a table of their own.
 _OWN = KEY("own")
 #: The policies of the example, and simulated ones that are there without a connection.
 MOTOR = CatalogueSource(dataset="motor_tariff")
@@ -149,7 +149,7 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
 
 def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> dict[str, Any] | None:
     """Return a model and its options, as an audit takes them: empty for a column, None without its file."""
-    # The file goes with the table, whose term the user has chosen; a built-in table has none.
+    # The model's file has the table's retention period, which the user has chosen; a built-in table has none.
     if not isinstance(source, UploadSource) or not st.toggle("Audit a model's file", key=KEY("model")):
         return {}
     file = st.file_uploader(
@@ -213,13 +213,13 @@ def _ask_for_inputs(
         output = ask(
             st.container(), ModelFile, "model_output", options=outputs, key=KEY("model-output", source.id)
         )
-    # The name of a term begins with that of its column.
+    # The name of a term begins with the name of its column.
     has_terms = all(each["type"] == "term" for each in inputs)
     if inputs and (has_terms or set(listed) <= set(names)):
         of = "the columns of these terms" if has_terms else "these columns"
         st.caption(safe(f"The model takes {of} by name: {', '.join(listed)}."))
         return [], output
-    # Prices, claims and exposure are no inputs, and neither is the attribute, unless the user says so.
+    # Prices, claims and exposure are not inputs, and neither is the attribute, unless the user says so.
     left_out = {*roles.sensitive, roles.prediction, roles.target, roles.weight}
     left_out |= {name for name in names if not _NO_INPUT.isdisjoint(meanings_of(name))}
     columns = ask(
@@ -258,7 +258,7 @@ def _ask_for_columns(
     """
     names = [str(name) for name in frame]
     numbers = [name for name in names if is_numeric_dtype(frame[name])]
-    # Only the sensitive attribute may be classes.
+    # Only the sensitive attribute may have classes.
     of_classes = columns_of_classes(frame, table=table)
     sensitive_ones = [name for name in names if name in numbers or name in of_classes]
     taken: list[str | None] = []

@@ -64,7 +64,7 @@ def show_part() -> None:
         with body:
             show_gaussians()
     else:
-        # The meanings where they are used first; the lines themselves would take the picture's place.
+        # Explanations come with their first use, because full lines would take the picture's place.
         heading.title("Which measure detects the link?", help=in_lines())
         with body:
             show_patterns()

@@ -10,7 +10,7 @@ import string
 import streamlit as st
 
 from fairdash.dependence import REGISTRY
-from fairdash.figures.front import RunPath, runs_front_figure
+from fairdash.figures.front import runs_front_figure
 from fairdash.reports.runs_compared import ComparedRun, differences, remarks, shared_measures, table_of
 from fairdash.runs.archive import export_run, import_run
 from fairdash.runs.cancel_and_resume import cancel
@@ -35,11 +35,11 @@ KEY = Keys(__file__)
 
 RUNS_A_PAGE = 10
 SECONDS_BETWEEN_LOOKS = 1.0
-#: Session key of the ids that are chosen.
+#: Session key of the selected ids.
 CHOSEN = KEY("chosen")
 #: The filter by data and the page of the list.
 KEY_DATA, KEY_PAGE = KEY("data"), KEY("page")
-#: What was said of the last run that came in, and how many have.
+#: Session keys of the message on the last imported run, and of the number of imports.
 SAID, COUNT = KEY("said"), KEY("count")
 #: Largest number of runs that stay distinguishable on one front.
 MOST = 6
@@ -81,7 +81,7 @@ def _adopt_address(by_id: dict[str, Run]) -> None:
         choose([asked])
         return
     del st.query_params[Address.RUN]
-    # Gone, damaged, or no id at all: opening it says which.
+    # The run is deleted or damaged, or the id is invalid; opening it reports which.
     with plain_errors():
         Run(asked, owner=current_owner()).spec  # noqa: B018
 
@@ -125,7 +125,7 @@ def _show_row(run: Run, status: RunStatus) -> None:
     with left, st.container(gap=None):
         key = KEY("choose", run.id)
         st.session_state[key] = run.id in st.session_state.get(CHOSEN, [])
-        # Not bold: a screen reader is given the label as it is written.
+        # Not bold, because a screen reader would read the marks.
         st.checkbox(safe(title_of(run)), key=key, on_change=_toggle, args=(run.id,))
         st.caption(line_of(run, status))
         if not status.is_over:
@@ -275,7 +275,7 @@ def ask_for_file() -> None:
             "The zip file of a run",
             type=["zip"],
             help="Every file in it is checked against its hash before anything is stored.",
-            # A file that has come in leaves the field: the next one has a place of its own.
+            # After an import the field is empty, because the next file gets another widget.
             key=KEY("file", count),
         )
         if file is not None:
@@ -327,7 +327,7 @@ def _show_front(runs: list[ComparedRun], jobs: list[Run]) -> None:
     chart(
         runs_front_figure(
             [
-                RunPath(letter=run.letter, title=run.title, test=front.test, of_average=front.rmse_of_mean)
+                (run.letter, run.title, front.test, front.rmse_of_mean)
                 for run, front in zip(runs, fronts, strict=True)
             ],
             **fronts[0].axis_of_error(unit),

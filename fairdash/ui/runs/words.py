@@ -16,7 +16,7 @@ from fairdash.ui.owner import current_owner
 from fairdash.ui.text import safe
 from fairdash.utils.text import counted
 
-#: States as people call them.
+#: Names of states.
 STATES = MappingProxyType(
     {QUEUED: "waiting", RUNNING: "at work", DONE: "done", CANCELLED: "stopped", FAILED: "failed"}
 )

@@ -47,14 +47,14 @@ def choose(run: Run) -> Comparison:
             list(views),
             default=sensitive,
             required=True,
-            # Labels of these are Markdown.
+            # Labels of these widgets are Markdown.
             format_func=lambda each: safe(result.names.get(each, each)),
             key=Address.SENSITIVE,
             bind="query-params",
             help="“×” is what the combination of two attributes adds. The slider opens where half of the "
             "chosen dependence is gone.",
         )
-        # An address may name none: ?sensitive=
+        # An address may contain an empty parameter.
         sensitive = first if sensitive is None else sensitive
     left, middle, right = st.columns([2, 1, 1], vertical_alignment="bottom")
     with left:
@@ -149,7 +149,7 @@ def _ask_for_objective(trained_for: str) -> str:
         key=Address.OBJECTIVE,
         bind="query-params",
     )
-    # An address may name none: ?objective=
+    # An address may contain an empty parameter.
     return str(chosen or trained_for)
 
 
@@ -209,7 +209,7 @@ def show_pictures(comparison: Comparison, run: Run) -> None:
         st.query_params[Address.LAM] = stops.lams[at]
 
     drawn = stage.stage_of(comparison, stops, at=at, theme=theme())
-    # Below an answer of three lines and two rows of controls.
+    # Height below an answer of three lines and two rows of controls.
     show_stage(drawn, key=KEY("stage"), on_release=let_go)
     _show_place(comparison)
 

@@ -50,7 +50,7 @@ KEY = Keys(__file__)
 _FAULT = KEY("fault")
 
 DEFAULT_OBJECTIVE = "demographic_parity"
-#: Seconds that a run has left from which a quicker one is offered beside it.
+#: Remaining seconds of a run from which a faster run is offered.
 LONG = 600.0
 
 
@@ -151,7 +151,7 @@ def _offer_quicker(run: Run) -> None:
     from fairdash.evaluation.execute_sweep import work_of_plan
 
     own, whole = (work_of_plan(dataset_of(spec.source), each).seconds for each in (quick, spec.plan))
-    # It begins anew, with all of its work left.
+    # The run starts again, with all of its work left.
     seconds = own / whole * sum(left) / 2 / (1 - status.fraction)
     (fair,) = (PATHS[method].title for method in quick.methods if method != STANDARD)
     if st.button(
@@ -243,7 +243,7 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
 def _open(comparison: Comparison, run: Run) -> None:
     point, owner = comparison.b, current_owner()
     try:
-        # Asked again: the run may have been deleted since the button was drawn.
+        # Checked again, because the run may have been deleted since the button was drawn.
         confirm_run(
             Run(run.id, owner=owner),
             method=point.method,

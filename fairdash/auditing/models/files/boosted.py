@@ -75,7 +75,7 @@ class LightGBMModel(_Boosted):
         lists, names = held["pandas_categorical"] or (), held["feature_names"]
         codes = [held["feature_infos"].get(name, {}).get("values", []) for name in names]
         self._lists = [tuple(as_levels(pd.Series(each)).tolist()) for each in lists]
-        # A category of pandas with an order is split as a number: only the table tells which one it is.
+        # An ordered category of pandas is split as a number, and only the table shows which one it is.
         self._coded = {k for k, each in enumerate(codes) if each}
         places = dict(zip(sorted(self._coded), self._lists, strict=False))
         self._is_open = 0 < len(lists) != len(places) or len(self._coded) != len(places) > 0

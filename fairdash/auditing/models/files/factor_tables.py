@@ -25,7 +25,7 @@ _FORM = (
     "Give a sheet with the columns factor, level and relativity, and one row “base rate”; or a sheet for "
     "each factor, with its levels and their relativities."
 )
-#: What columns are called in the tables of insurers, SAS and R; coefficients are on the scale of the link.
+#: Names of columns in the tables of insurers, SAS and R; coefficients are on the scale of the link.
 _FACTOR = ("factor", "variable", "rating factor", "parameter", "feature")
 _LEVEL = ("level", "level1", "band", "class", "category", "value", "levels")
 _RELATIVITY = ("relativity", "relativities", "multiplier", "rel", "exp", "exp(coef)", "exp(estimate)")
@@ -36,7 +36,7 @@ _INFINITE = tuple(
     sign + word for sign in ("", "-", "+") for word in "inf Inf INF infinity Infinity ∞".split()
 )
 _BASES = (*BASES, "base premium", "base factor", "basis")
-#: What SAS lists with the coefficients of a GLM.
+#: Rows that SAS lists beside the coefficients of a GLM.
 _NO_TERM = ("scale", "dispersion")
 COEFFICIENT = "coefficient"
 Cells = list[list[Any]]
@@ -139,7 +139,7 @@ class FactorTable(NamedModel):
         if what == COEFFICIENT:
             if link == "auto":
                 raise refused("it lists coefficients, and does not name their link", NAME_LINK)
-            # Their sum, of which the link that was named makes the price.
+            # The sum of coefficients; the link that was named turns it into the price.
             what, self.response = POINTS, "the sum of coefficients, on the scale of the link"
         table = pd.DataFrame(
             {"factor": factors, "level": [_text(level) for _, level, _ in cells], what: numbers}
@@ -231,7 +231,7 @@ def _of_terms(names: list[str], rows: Cells, place: int, what: str, link: Link) 
 
 def _refuse_terms(rows: Cells, place: int) -> None:
     """Refuse terms without numbers, and those that do not have one intercept."""
-    # One text makes texts of a column's numbers.
+    # One text turns a column of numbers into texts.
     numbers = pd.to_numeric(pd.Series([row[place] for row in rows]), errors="coerce")
     if none := [str(row[0]) for row, lacks in zip(rows, numbers.isna(), strict=True) if lacks]:
         raise refused(

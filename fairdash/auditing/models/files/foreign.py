@@ -77,7 +77,7 @@ def read_model(
         "factors": factor_tables.read_factors,
         "onnx": onnx_graph.OnnxModel,
     }
-    # Without a table nothing is priced: what the link is need not be known.
+    # Without a table nothing is priced, so the link may be unknown.
     model = readers[kind_of(content)](content, "identity" if table is None else link)
     if table is not None:
         if link == "log" and model.is_price:
@@ -156,7 +156,7 @@ class ForeignModel:
             return refused(f"it needs more than {MAX_SECONDS} s", hint)
         if "MemoryError" in words or "bad_alloc" in words:
             return refused(f"it needs more than {MAX_MEMORY / 1e9:g} GB of memory", hint)
-        # An exception of Python is a mistake of ours; a signal is the end of a library that met a bad file.
+        # A Python exception is our mistake; a signal means that a library crashed on a bad file.
         if code > 0 and "Traceback" in words:
             return RuntimeError(f"the process that reads the model's file failed:\n{words}")
         return refused("the process that reads it ended: it is damaged, or too large", hint)
@@ -169,7 +169,7 @@ def _end(process: subprocess.Popen[bytes], said: IO[bytes]) -> None:
         if each is not None:
             try:
                 each.close()
-            except BrokenPipeError:  # What was left to be sent is of no use any more.
+            except BrokenPipeError:  # The rest of the message is no longer needed.
                 continue
 
 
@@ -221,7 +221,7 @@ def _unpacked(columns: list[list[Any]], body: bytes) -> pd.DataFrame:
 def _opened(content: bytes, options: dict[str, Any]) -> NamedModel:
     """Open a file, whose form alone decides what fails: that is said, with its cause."""
     if kind_of(content) in ("lightgbm", "xgboost"):
-        # They load it for estimators that are not used here, which takes seconds.
+        # Libraries load scikit-learn for estimators that are not used here, which takes seconds.
         sys.modules["sklearn"] = None  # type: ignore[assignment]
     try:
         return read_model(content, **options)
@@ -234,7 +234,7 @@ def _opened(content: bytes, options: dict[str, Any]) -> NamedModel:
 
 def main() -> None:
     """Answer requests until the caller closes the pipe."""
-    # Libraries print to standard output: answers go where only they are.
+    # Libraries print to standard output, so answers have a channel of their own.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     if sys.platform != "win32":
@@ -249,7 +249,7 @@ def main() -> None:
             return
         if sys.platform != "win32":
             resource.setrlimit(resource.RLIMIT_AS, (header["memory"], header["memory"]))
-            # In case nobody is there any more to end it.
+            # A limit in case the parent process has died.
             used = resource.getrusage(resource.RUSAGE_SELF)
             most = int(used.ru_utime + used.ru_stime + header["seconds"]) + 5
             resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))

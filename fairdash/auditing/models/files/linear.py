@@ -15,10 +15,10 @@ from fairdash.auditing.models.files.inputs import NAME_LINK, Input, NamedModel, 
 from fairdash.auditing.models.files.model_file import Array, Link, as_levels, number_values, refused
 from fairdash.utils.text import counted, few
 
-#: What a coefficient is multiplied by: the power of a number, or 1 where a level occurs.
+#: Factor of a coefficient: the power of a number, or 1 for the rows of a level.
 Parts = list[tuple[str, str | float]]
 Term = tuple[float, Parts]
-#: Functions that make a factor of a column, and how patsy and formulaic write a level.
+#: Functions that turn a column into a factor, and the spelling of levels by patsy and formulaic.
 _FACTOR = re.compile(r"(?:C|factor|as\.factor|ordered)\(([^(),]+)(?:[^()]|\([^()]*\))*\)")
 _LEVEL = re.compile(r"\[(?:T\.)?(.*)\]")
 #: A level as R's cut writes it, behind the column's name.

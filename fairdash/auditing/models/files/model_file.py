@@ -29,14 +29,14 @@ DIFFERS = "The model's price differs"
 MAX_BYTES, MAX_INPUTS, MAX_SECONDS = 50 * 10**6, 1_000, 60
 #: Bytes of memory that the process may take in which it is opened.
 MAX_MEMORY = 6 * 10**9
-#: Endings of files that are read, for the page.
+#: File endings that are accepted, for the page.
 ENDINGS = ("onnx", "txt", "json", "ubj", "cbm", "pmml", "xml", "csv", "xlsx")
 _NO_PICKLE = (
     "Save the model by its library's own save_model, or export it as ONNX, for example with skl2onnx. "
     "fairdash never loads pickles, because they can run any program."
 )
 _ITS_PRICES = "Compute the prices where the model is at home, and audit their column."
-#: How files begin that are not read: what they are, and the next step.
+#: First bytes of files that are not supported: their type, and the next step.
 _OTHER_FILES = (
     (b"\x80", "it is a pickle", _NO_PICKLE),
     (b"binf", "it is XGBoost's old binary format", "Save the model by save_model with the ending .json."),
