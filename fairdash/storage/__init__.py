@@ -23,8 +23,8 @@ _PERSONAL = ("uploads", "sources", "runs", "searches", "models", "audits", "repa
 #: The owner of everything where nobody signs in.
 LOCAL = "local"
 _OWNER = re.compile(rf"{LOCAL}|[0-9a-f]{{32}}")
-#: Names of files of :func:`write_whole` and folders of :func:`fairdash.storage.bundle.whole_folder` while they
-#: are written, which takes less time than this.
+#: Names of files and folders (:func:`fairdash.storage.bundle.whole_folder`) while they are written, and the
+#: seconds that takes at most.
 _UNFINISHED = re.compile(r"\..*\.part|\.[0-9a-f]{12}")
 SECONDS_TO_WRITE = 3600.0
 WRITABLE = "Free some space, or set FAIRDASH_HOME to a writable folder."
