@@ -270,7 +270,9 @@ def report(
     )
     dataset = None
     try:
-        dataset = of_run.spec.load()
+        loaded = of_run.spec.load()
+        of_run.check_data(loaded)
+        dataset = loaded
     except FairdashError as error:
         print(f"The report will not list the features. {visible(str(error))}", file=sys.stderr)
     page = render_report(
