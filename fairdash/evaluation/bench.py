@@ -271,7 +271,9 @@ class _Judge:
         if name == GAP:
             weight = self._weight[rows]
             groups = bands_of(s[:, 0], weight) if name == reading else s[:, 0].astype(np.intp)
-            return _gaps(u, groups, weight, self._seed)
+            # Rows of cells that are too small have none.
+            kept = groups >= 0
+            return _gaps(u[:, kept], groups[kept], weight[kept], self._seed)
         measure = REGISTRY[name]
         used = self._used[rows] if self._used is not None and measure.accepts_weights else None
         estimator = Estimator(measure, random_state=self._seed)

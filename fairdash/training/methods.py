@@ -308,5 +308,5 @@ def apart_in_words(method: str, n_attributes: int) -> str:
     seen = words.get(path.together, f"{path.together} attributes at a time")
     return (
         f"“{path.title}” treats {seen}, so a link with their combination may remain. Audit the price along "
-        "all of them. A repair (FairPostprocessor) removes the link of a number and classes together."
+        "all of them. A repair (FairPostprocessor) lowers the link with all of them together."
     )
