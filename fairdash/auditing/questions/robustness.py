@@ -131,8 +131,8 @@ def _bound(
     """Partial R² with price and s of an omitted factor as strong as a named one, given the others."""
     others = tuple(each for each in factors if each != name)
     (y_all, s_all), (y_few, s_few) = (without(among, both).T for among in (factors, others))
-    of_s = _gained(s_few, s_all, share)
-    of_price = _gained(_off(y_few, s_few, share), _off(y_all, s_all, share), share)
+    of_s = _partial_r2(s_few, s_all, share)
+    of_price = _partial_r2(_residualise(y_few, s_few, share), _residualise(y_all, s_all, share), share)
     return bound_of(of_price, of_s)
 
 
@@ -150,12 +150,12 @@ def bound_of(of_price: float, of_s: float) -> tuple[float, float]:
     return min(bound, 1.0), of_s / (1 - of_s)
 
 
-def _off(y: Array, s: Array, share: Array) -> Array:
+def _residualise(y: Array, s: Array, share: Array) -> Array:
     square = float(share @ s**2)
     return y - s * (float(share @ (s * y)) / square if square > 0 else 0.0)
 
 
-def _gained(before: Array, after: Array, share: Array) -> float:
+def _partial_r2(before: Array, after: Array, share: Array) -> float:
     square = float(share @ before**2)
     return min(max(1 - float(share @ after**2) / square, 0.0), 1.0) if square > 0 else 0.0
 
