@@ -35,8 +35,7 @@ def page_of(run: Run) -> str:
 def methods_of(run: Run) -> str:
     """Return the run's fair methods."""
     return (
-        ", ".join(PATHS[each].title for each in run.spec.plan.methods if each != STANDARD)
-        or "standard only"
+        ", ".join(PATHS[each].title for each in run.spec.plan.methods if each != STANDARD) or "standard only"
     )
 
 
