@@ -37,7 +37,8 @@ fd.FairPostprocessor("price", projection="network", alpha=0.5).fit(X, sensitive_
 
 - **A number and classes**, such as age and sex, are repaired together. The price is then independent of age
   within each sex, too. Crossings of fewer than 20 rows count as one. **Several numbers** are repaired one
-  after another, in three passes. The price is then independent of each number, but not of their combinations.
+  after another, in three passes, and each within up to ten bands of the others with about 200 rows. A price
+  with HGR 0.88 for two numbers together comes down to 0.17 on 4,000 new rows, and without bands to 0.83.
 - **`objective="equalized_residuals"`** subtracts the average error at each s. It does not equalise the
   spread of errors, which depends on the target and is unknown at pricing.
 - **Without s** the price still follows s to the extent that x reveals only part of s, as the second table

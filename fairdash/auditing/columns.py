@@ -208,10 +208,10 @@ def class_names(columns: tuple[str, ...]) -> tuple[str, ...]:
     (('black', 'white'), ('a', 'b'), ('x', 'xy'))
     """
     start, end = _shared(columns), _shared([name[::-1] for name in columns])
-    found = tuple(name[start : len(name) - end] for name in columns)
+    short_names = tuple(name[start : len(name) - end] for name in columns)
     # Letters that names share by chance belong to them: cut at a separator.
     cut = columns[0][:start]
-    return columns if not all(found) or cut[-1:].isalnum() else found
+    return columns if not all(short_names) or cut[-1:].isalnum() else short_names
 
 
 def _shared(names: Sequence[str]) -> int:
@@ -224,12 +224,12 @@ def with_codes(
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return the rows with class codes for s, and the class names; merged classes are noted."""
     name = columns.sensitive
-    found = classes_of(used[name])
-    if (why := why_no_classes(found)) is not None and len(used) >= fewest:
+    coded = classes_of(used[name])
+    if (why := why_no_classes(coded)) is not None and len(used) >= fewest:
         hint = "Merge classes, or choose another column."
         raise DataError.of(f"it is read as classes, and {why}", hint, column=name)
-    notes.extend(found.merged_in_words(name))
-    return used.assign(**{name: found.codes.astype(float)}), found.names
+    notes.extend(coded.merged_in_words(name))
+    return used.assign(**{name: coded.codes.astype(float)}), coded.names
 
 
 def probabilities_of(
@@ -326,7 +326,7 @@ def price_in_words(price: Array, weight: Array, columns: Columns) -> list[str]:
     if low := int((price <= 0).sum()):
         said.append(
             f"“{columns.price}” is 0 or less in {counted(low, 'row')} of {len(price):,}, down to "
-            f"{amount(float(price.min()))}. Logarithms and differences are no prices."
+            f"{amount(float(price.min()))}. Logarithms and differences are not prices."
         )
     elif columns.exposure is not None and columns.price not in columns.totals and np.ptp(weight) > 0:
         years, logs = np.log(weight), np.log(price)

@@ -359,15 +359,15 @@ def predicted_out_of_fold(
 ) -> Array:
     """Predict the curve of y (n,), or of each column (n, k), at each row, fitted on the other folds."""
     folds = table.folds(n_folds)
-    told = np.empty_like(y)
+    predictions = np.empty_like(y)
     for fold in range(n_folds):
         out = folds == fold
         rows = basis.rows[~out]
         weighted = rows.multiply(table.weight[~out][:, None] / table.weight[~out].sum())
         gram = np.asarray((rows.T @ weighted).todense())
         gram += 1e-10 * np.trace(gram) / len(gram) * np.eye(len(gram)) + lam * basis.penalty
-        told[out] = basis.rows[out] @ np.linalg.solve(gram, np.asarray(weighted.T @ y[~out]))
-    return told
+        predictions[out] = basis.rows[out] @ np.linalg.solve(gram, np.asarray(weighted.T @ y[~out]))
+    return predictions
 
 
 def _penalties(gram: Array, basis: Basis, moment: Array, square: float, n: int) -> tuple[float, float]:
@@ -375,7 +375,7 @@ def _penalties(gram: Array, basis: Basis, moment: Array, square: float, n: int) 
     if not basis.penalty.any():
         return 0.0, 0.0
     tails = int(np.linalg.matrix_rank(basis.steps))
-    found = []
+    penalties = []
     for kappa in _KAPPAS if tails else (0.0,):
         own = gram + kappa * basis.steps
         # own = LL', LᵀPL⁻¹ = V diag(γ) V': every λ is then a division.
@@ -392,8 +392,8 @@ def _penalties(gram: Array, basis: Basis, moment: Array, square: float, n: int) 
         if tails:
             score += np.linalg.slogdet(own)[1] + np.log(bent[bends]).sum() - tails * np.log(kappa)
         best = int(np.argmin(score))
-        found.append((score[best], float(_LAMBDAS[best] * UNDERSMOOTHING), kappa))
-    return min(found)[1:]
+        penalties.append((score[best], float(_LAMBDAS[best] * UNDERSMOOTHING), kappa))
+    return min(penalties)[1:]
 
 
 def _in_groups(scores: Rows) -> Array:

@@ -159,7 +159,7 @@ class AuditData:
         return self._parts[wanted]
 
     def left_out(self, roles: Collection[str]) -> tuple[str, ...]:
-        """Name the rows that figures on these roles leave out, and what a blank cell may mean."""
+        """Name the rows that figures on these roles leave out, and the possible meaning of a blank cell."""
         columns, said = self.plan.columns, []
         kept, _ = complete_rows(self.frame, columns)
         for name in dict.fromkeys(name for role in roles for name in columns.of(role)):
@@ -295,7 +295,7 @@ class Answered:
 
     @property
     def measures(self) -> Iterator[dict[str, Any]]:
-        """Rows of the figures for the measures of all parts: shares, and amounts where there are any."""
+        """Rows of the figures for the measures of all parts: shares, and amounts if known."""
         for number, part in self.parts.items():
             for row in part.measures:
                 key = {"question": number, "measure": row["measure"], "quantity": MEASURE}

@@ -209,7 +209,7 @@ def p_of_flat(curve: Curve, *, random_state: int | None = 0) -> float:
 # An audit tests several curves of the same units, with the same draws.
 @lru_cache(maxsize=1)
 def _bootstrap_counts(groups: int, random_state: int | None) -> Array:
-    """Return how often each group is in each bootstrap sample, (draws, G)."""
+    """Return the count of each group in each bootstrap sample, (draws, G)."""
     picked = rng_of(Stream.AUDIT_DRAWS, random_state).integers(groups, size=(_DRAWS, groups))
     picked += groups * np.arange(_DRAWS)[:, None]
     counts = np.bincount(picked.ravel(), minlength=_DRAWS * groups).reshape(_DRAWS, groups).astype(float)
@@ -218,7 +218,7 @@ def _bootstrap_counts(groups: int, random_state: int | None) -> Array:
 
 
 def _least(curve: Curve) -> float:
-    """Standard error that is never quite 0, where a price has no noise at all."""
+    """Standard error, kept above 0 for a price without noise."""
     return 1e-12 * max(float(np.abs(curve.values).max()), 1e-300)
 
 
@@ -332,7 +332,7 @@ def root_of(covariance: Array) -> tuple[Array, Array]:
 
 
 def reach_of_all(covariance: Array, random_state: int | None) -> float:
-    """Return how many standard errors make 95 % limits of several numbers hold at once; nan for none."""
+    """Return the multiple of standard errors for joint 95 % limits of several numbers; nan for none."""
     _, root = root_of(covariance)
     drawn = rng_of(Stream.AUDIT_SEGMENTS, random_state).normal(size=(_DRAWS, len(root))) @ root.T
     return float(np.quantile(np.abs(drawn).max(axis=1), 1 - LEVEL)) if len(root) else np.nan
@@ -362,7 +362,7 @@ def _draw(covariance: Array, random_state: int | None) -> Array:
 
 
 def _scales(freedom: Array, random_state: int | None) -> Array:
-    """Draw factors by which standard errors of points are off, (draws, J); (1, J) if all are certain."""
+    """Draw the relative errors of the points' standard errors, (draws, J); (1, J) if all are certain."""
     if np.isinf(freedom).all():
         return np.ones((1, len(freedom)))
     own = np.where(np.isinf(freedom), 1.0, freedom)

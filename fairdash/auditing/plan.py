@@ -24,7 +24,7 @@ MAX_CROSSED = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """Roles of a table's columns in an audit, with names as in the table; their help says what each is."""
+    """Roles of a table's columns in an audit, with names as in the table; their help describes each."""
 
     price: str = option(
         ..., "Price, or prediction", "The price charged, or the prediction, per unit of exposure."

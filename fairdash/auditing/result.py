@@ -199,16 +199,16 @@ class Findings:
     @cached_property
     def details(self) -> dict[str, dict[str, float]]:
         """Numbers behind the verdicts, by criterion."""
-        found: dict[str, dict[str, float]] = {}
+        by_criterion: dict[str, dict[str, float]] = {}
         rows = self.figures[~self.figures["quantity"].isin([GAP, ANY_LINK, MEASURE])]
         columns = ["measure", "quantity", "value", "p"]
         for name, quantity, value, p in rows[columns].itertuples(index=False, name=None):
-            found.setdefault(name, {})[quantity] = p if quantity.startswith("p_") else value
-        return found
+            by_criterion.setdefault(name, {})[quantity] = p if quantity.startswith("p_") else value
+        return by_criterion
 
     @property
     def units_remark(self) -> str:
-        """Note that the price may not be what it is taken for, shown before the verdict; "" if none."""
+        """Note that the price may have another unit or source, shown before the verdict; "" if none."""
         return next((note for note in self.notes if note.startswith((DIFFERS, UNITS))), "")
 
     @property

@@ -89,15 +89,15 @@ _COLUMNS: Mapping[str, str] = MappingProxyType(
 
 
 def _declared(columns: str) -> dict[str, Column]:
-    made = {"class": Column(kind=TEXT, is_needed=False)}
+    kinds = {"class": Column(kind=TEXT, is_needed=False)}
     for each in columns.split():
         name = each.rstrip("*?+%")
         kind = _KINDS.get(each.removeprefix(name))
         if kind is None:
-            made[name] = Column(may_lack=True)
+            kinds[name] = Column(may_lack=True)
         else:
-            made[name] = Column(kind=kind, among=_AMONG.get(name))
-    return made
+            kinds[name] = Column(kind=kind, among=_AMONG.get(name))
+    return kinds
 
 
 #: Columns of each table; tables along classes mostly have a further column with their names.
@@ -172,23 +172,23 @@ def read_tables(found: Content) -> dict[str, pd.DataFrame]:
 
 def read_plan_file(content: bytes, *, max_bytes: int) -> PlanFile:
     """Read plan.json; ValueError or FairdashError if it is none of ours."""
-    found = _fields(PlanFile, read_json(content, most_bytes=max_bytes))
-    require(found.fairdash_audit == FORMAT, "it is from another version")
-    from_plain(Origin, found.origin)
-    return found
+    plan = _fields(PlanFile, read_json(content, most_bytes=max_bytes))
+    require(plan.fairdash_audit == FORMAT, "it is from another version")
+    from_plain(Origin, plan.origin)
+    return plan
 
 
 def read_content(content: bytes, *, max_bytes: int) -> Content:
     """Read audit.json; ValueError or FairdashError if it is none of ours, or if its parts do not fit."""
-    found = _fields(Content, read_json(content, most_bytes=max_bytes, most_entries=_MAX_ENTRIES))
-    columns, names = found.plan.columns, [each.plan.columns.sensitive for each in found.others]
+    content_read = _fields(Content, read_json(content, most_bytes=max_bytes, most_entries=_MAX_ENTRIES))
+    columns, names = content_read.plan.columns, [each.plan.columns.sensitive for each in content_read.others]
     judged = set(names[len(columns.also) :])
     # A crossing may be missing, because it could not be judged.
     crossings = [name for each in columns.crossings if (name := crossing_name(each)) in judged]
     require(names == [*columns.also, *crossings], "its attributes are not the plan's")
-    for each in (found, *found.others):
+    for each in (content_read, *content_read.others):
         _check(each)
-    return found
+    return content_read
 
 
 def _fields(kind: type[Record], values: Any) -> Record:
@@ -197,7 +197,7 @@ def _fields(kind: type[Record], values: Any) -> Record:
 
 
 def _check(found: Content) -> None:
-    """Raise a SchemaError unless what an answer names is there."""
+    """Raise a SchemaError if a table that an answer names is missing."""
     require(found.verdict in (BELOW, ABOVE, UNDECIDED), "its verdict is unknown")
     require(1 <= found.n_units <= found.n and found.mean_price > 0, "its rows or its mean are not valid")
     require("curve" in found.tables, "it lacks its curve")

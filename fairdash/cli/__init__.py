@@ -50,7 +50,7 @@ log = logging.getLogger("fairdash.cli")
 
 #: EX_SOFTWARE of sysexits.h: an internal error, which no verb uses for a result.
 UNEXPECTED = 70
-#: What a shell says of a program that SIGPIPE ended: 128 + 13.
+#: Exit status in a shell of a program that SIGPIPE ended: 128 + 13.
 _READER_GONE = 141
 #: Exit statuses that every verb may have.
 _OTHER_STATUSES = f"2 bad input, {UNEXPECTED} unexpected error."
@@ -291,7 +291,7 @@ def _parameter(name: str, option: Field[Any], kind: Any) -> inspect.Parameter:
 
 
 def say(found: Any, lines: Iterable[str], *, as_json: bool) -> None:
-    """Print what was found: as JSON for a program, or lines with nothing in them that steers a terminal."""
+    """Print a result as JSON for a program, or as lines without control characters."""
     if as_json:
         print(json.dumps(_without_nan(found), indent=2, allow_nan=False))
         return

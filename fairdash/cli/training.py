@@ -185,7 +185,7 @@ class DataOptions:
 
 
 def _with_option(problem: Problem) -> Problem:
-    """Name the option by which a command line answers what a page asks with buttons."""
+    """Name the command's option for a question that a page asks with buttons."""
     if not any(fix.kind in _BELOW_ZERO.values() for fix in problem.fixes):
         return problem
     return replace(problem, hint=f"{problem.hint} Choose with --below-zero.")

@@ -1,6 +1,8 @@
-"""Values that are likely not what they look like: 999 for an age, 19480711 for a day, “male” beside “Male”.
+"""Values whose meaning likely differs from their look: 999 for an age, 19480711 for a day, “male” beside
+“Male”.
 
-A code is told from a number by how it looks and by where it lies: -1 below whole numbers from 0 on, or 999 in
+The look and the position of a value distinguish a code from a number: -1 below whole numbers from 0 on, or
+999 in
 several rows far beyond all others. What is only likely is said, and never changed without a word.
 
 >>> ages = pd.Series([18, 25, 31, 40, 52, 66, 71] * 3 + [999] * 4, name="age")
@@ -81,15 +83,15 @@ def special_codes(values: pd.Series) -> dict[float | np.datetime64, int]:
     if not is_number:
         return {}
     cells: Floats = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    found: dict[float | np.datetime64, int] = {}
+    codes: dict[float | np.datetime64, int] = {}
     low, high = np.fmin.reduce(cells, initial=np.inf), np.fmax.reduce(cells, initial=-np.inf)
     # The smallest and the largest value decide for nearly every column.
     for sign in (1, -1):
         if (low if sign < 0 else high) * sign > 0 and _looks_special(low if sign < 0 else high):
-            found |= _beyond(cells[np.isfinite(cells)], sign)
+            codes |= _beyond(cells[np.isfinite(cells)], sign)
     if low in (0, _BEGINNING) and (count := _before_all(values.name, cells, low)):
-        found[float(low)] = count
-    return found
+        codes[float(low)] = count
+    return codes
 
 
 def _looks_special(number: float) -> bool:
@@ -169,19 +171,19 @@ def _special_days(values: pd.Series) -> dict[float | np.datetime64, int]:
     known = values.dropna()
     known = known.dt.tz_localize(None) if getattr(known.dtype, "tz", None) is not None else known
     days = known.to_numpy().astype("datetime64[D]")
-    found: dict[float | np.datetime64, int] = {}
+    codes: dict[float | np.datetime64, int] = {}
     for end in (np.min, np.max):
         if len(days) == 0 or (day := end(days)) not in _SPECIAL_DAYS:
             continue
         count, rest = int((days == day).sum()), days[days != day]
         far = len(rest) and abs(int((end(rest) - day) / np.timedelta64(1, "D"))) > _MIN_DAYS_AWAY
         if count >= _MIN_ROWS and far:
-            found[day] = count
-    return found
+            codes[day] = count
+    return codes
 
 
 def written(code: float | np.datetime64) -> str:
-    """Write a code as it stands in a file."""
+    """Write a code as in a file."""
     if isinstance(code, np.datetime64):
         return str(code)
     return f"{code:.0f}" if code == round(code) and abs(code) < 1e16 else amount(code)
@@ -215,17 +217,17 @@ def said_of_codes(values: pd.Series) -> list[str]:
 
 
 def doubts_about(values: pd.Series) -> list[str]:
-    """Return sentences on what a column's values likely stand for."""
-    found = said_of_codes(values)
+    """Return sentences on the likely meaning of a column's values."""
+    remark = said_of_codes(values)
     if day_numbers(values) is not None:
-        found.append(
+        remark.append(
             f"“{values.name}” holds dates written as numbers, such as {values.dropna().iloc[0]:.0f}. They "
             "are used as numbers unless you use them as a year or as an age."
         )
-    found += _said_of_counted_days(values)
+    remark += _said_of_counted_days(values)
     levels = _levels(values)
     if alike := said_of_spellings(values, levels):
-        found.append(
+        remark.append(
             f"“{values.name}”: {alike}. They count as different levels unless you write them alike "
             f"(--one-spelling {values.name})."
         )
@@ -233,11 +235,11 @@ def doubts_about(values: pd.Series) -> list[str]:
         word = folded(level.strip()).removeprefix("grand ")
         rows = int((values == level).sum()) if word in TOTALS else 0
         if 0 < rows <= max(1, _TOTALS_SHARE * len(values)):
-            found.append(
+            remark.append(
                 f"“{values.name}” holds “{level}” in {counted(rows, 'row')}, used as a level. If it is the "
                 "total of other rows, leave it out."
             )
-    return found
+    return remark
 
 
 def _said_of_counted_days(values: pd.Series) -> list[str]:

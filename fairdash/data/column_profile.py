@@ -144,10 +144,10 @@ def target_remarks(target: pd.Series) -> tuple[str, ...]:
         float64, finite.
     """
     cells = target.to_numpy(dtype=float)
-    found = []
+    remarks = []
     zeros = float(np.mean(cells == 0))
     if zeros >= _MANY_ZEROS:
-        found.append(
+        remarks.append(
             f"“{target.name}” is zero in {100 * zeros:.0f} % of the rows: "
             "squared error then depends mostly on the few others."
         )
@@ -156,11 +156,11 @@ def target_remarks(target: pd.Series) -> tuple[str, ...]:
     share = float(sizes[:top].sum() / sizes.sum()) if sizes.sum() > 0 else 0.0
     if len(cells) >= 100 and share >= _HEAVY:
         beyond = f" (beyond {np.quantile(cells, 0.99):.3g})" if top >= _MIN_BEYOND else ""
-        found.append(
+        remarks.append(
             f"“{target.name}” has a heavy tail: the 1 % of rows farthest from the middle{beyond} make up "
             f"{100 * share:.0f} % of all distances from it. They are used as they are, never clipped."
         )
-    return tuple(found)
+    return tuple(remarks)
 
 
 def quantile_support(values: pd.Series) -> int:
@@ -177,7 +177,7 @@ def quantile_support(values: pd.Series) -> int:
 
 
 def support_sentence(values: pd.Series) -> str:
-    """Describe how finely a sensitive column can be cut; `values` as in :func:`quantile_support`."""
+    """Describe the distinct quantile groups of a sensitive column, as :func:`quantile_support` finds them."""
     counts = values.value_counts()
     if len(counts) == len(values):
         ties = "no two rows are tied"

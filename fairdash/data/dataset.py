@@ -182,7 +182,7 @@ class Dataset:
                 yield role, frame[name]
 
     def _extra(self) -> Iterator[tuple[str, pd.Series]]:
-        """The parts that one column plays, where there is one."""
+        """Roles that one column has, if any."""
         yield from ((part, values) for part in SINGLE if (values := getattr(self, part)) is not None)
 
     def table(self) -> pd.DataFrame:

@@ -144,14 +144,14 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
 
     Nothing is in the way; each problem names the fixes that would bring a column in as a feature.
     """
-    found: list[Problem] = []
+    proposals: list[Problem] = []
     ways: tuple[Fix, ...]
     for name in frame.columns:
         values = frame[name]
         why = exclusion_reason(values)
         if said := said_of_codes(values):
             hint = "Make these cells missing, or leave them if the values are right."
-            found.append(
+            proposals.append(
                 Problem(
                     what=said[0].partition("” ")[2].partition(".")[0],
                     hint=hint,
@@ -160,7 +160,7 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
                 )
             )
         if alike := said_of_spellings(values):
-            found.append(
+            proposals.append(
                 Problem(
                     what=alike,
                     hint="Write them alike, or leave them if they are different.",
@@ -194,8 +194,8 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
             ways = (Fix("keep", name),)
         else:
             continue
-        found.append(Problem(what=what, hint=hint, column=name, fixes=ways))
-    return tuple(found)
+        proposals.append(Problem(what=what, hint=hint, column=name, fixes=ways))
+    return tuple(proposals)
 
 
 def exclusion_reason(values: pd.Series) -> str | None:

@@ -83,7 +83,7 @@ def with_fix(fixes: Sequence[Fix], fix: Fix) -> tuple[Fix, ...]:
 
 
 def _question(kind: str) -> str:
-    """Name what a kind of fix decides: rows, codes, spelling, amounts below zero, or the use of cells."""
+    """Name the subject of a fix: rows, codes, spelling, amounts below zero, or the use of cells."""
     if kind in OF_NEGATIVES:
         return "amounts below zero"
     return {"drop_rows": "rows", "codes": "codes", "spelling": "spelling"}.get(kind, "use")
@@ -123,7 +123,7 @@ def apply_fixes(
 
 
 def can_convert(values: pd.Series) -> bool:
-    """Return whether a text column may be offered as numbers: at least half are, and it is no identifier.
+    """Return whether a text column may become numbers: at least half are, and it is not an identifier.
 
     Bands such as 6-7 are none: the numbers among them would stay and the bands be lost.
     """

@@ -207,8 +207,8 @@ def to_numbers(values: pd.Series) -> pd.Series:
     texts = texts.where(~both, english.where(~last_is_comma.fillna(False), german))
     texts = texts.str.replace(",", ".", regex=False)
     numbers = pd.to_numeric(texts.astype(object).where(texts.notna(), None), errors="coerce")
-    found = pd.Series(np.asarray(numbers, dtype=float), index=values.index, name=values.name)
-    return found.where(np.isfinite(found))
+    series = pd.Series(np.asarray(numbers, dtype=float), index=values.index, name=values.name)
+    return series.where(np.isfinite(series))
 
 
 def _bare(texts: pd.Series) -> pd.Series:
@@ -252,11 +252,11 @@ def date_orders(texts: Iterable[str]) -> tuple[str, ...]:
     left: list[str] | None = None
     same = True
     for text in texts:
-        found = _readings(str(text).strip())
-        left = [order for order in found if left is None or order in left]
+        readings = _readings(str(text).strip())
+        left = [order for order in readings if left is None or order in left]
         if not left:
             return ()
-        same &= len(set(found.values())) == 1
+        same &= len(set(readings.values())) == 1
     # If both orders give the same dates, as for a column of first Januaries, there is no doubt.
     return tuple(left or ())[: 1 if same else 2]
 
@@ -294,14 +294,14 @@ def _readings(text: str) -> dict[str, datetime]:
         return {}
     hour, minute, second = (int(match[part] or 0) for part in ("hour", "minute", "second"))
     fraction = int((match["fraction"] or "").ljust(6, "0"))
-    found = {}
+    dates = {}
     for order, (month, day) in tried.items():
         try:
-            found[order] = datetime(int(match["year"]), month, day, hour, minute, second, fraction)
+            dates[order] = datetime(int(match["year"]), month, day, hour, minute, second, fraction)
         except ValueError:
             # 30 February, or month 13, excludes this order.
             continue
-    return found
+    return dates
 
 
 #: With more levels than this, text is not bands such as 18-25, under 18 or 10+.
@@ -399,6 +399,6 @@ def folded(text: str, *, umlauts: bool = False) -> str:
 
 
 def _plain(text: str) -> str:
-    """Letters without what stands on them, in their case."""
+    """Letters without their accents, in their case."""
     parts = unicodedata.normalize("NFKD", text.replace("ß", "ss"))
     return "".join(letter for letter in parts if not unicodedata.combining(letter))

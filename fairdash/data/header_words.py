@@ -82,15 +82,15 @@ def other_words(header: object, concept: str, of: str) -> bool:
 @cache
 def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
     joined = "".join(words)
-    found: dict[str, int] = {}
+    meanings: dict[str, int] = {}
     n_words: dict[str, int] = {}
     for concept, phrases in _phrases().items():
         clear = {phrase: _clearness(words, joined, phrase) for phrase in phrases}
         if clearest := max(clear.values(), default=0):
-            found[concept] = clearest
+            meanings[concept] = clearest
             n_words[concept] = max(len(parts) for (parts, _), value in clear.items() if value)
     for concept, parts in _JOINT.items():
-        if set(parts) <= set(found):
+        if set(parts) <= set(meanings):
             known = [
                 part
                 for each in parts
@@ -98,11 +98,11 @@ def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
                 if _holds(phrase, words)
                 for part in phrase
             ]
-            found[concept] = PART if _rest(words, known) else WHOLE
-    most = max((n_words[concept] for concept in CLAIMS if concept in found), default=0)
+            meanings[concept] = PART if _rest(words, known) else WHOLE
+    most = max((n_words[concept] for concept in CLAIMS if concept in meanings), default=0)
     # "Anzahl Schäden" is a count, though "Schäden" alone would be their cost.
     return MappingProxyType(
-        {name: value for name, value in found.items() if name not in CLAIMS or n_words[name] == most}
+        {name: value for name, value in meanings.items() if name not in CLAIMS or n_words[name] == most}
     )
 
 
@@ -121,7 +121,7 @@ def _holds(parts: Iterable[re.Pattern[str]], words: Collection[str]) -> bool:
 
 
 def _rest(words: Iterable[str], parts: Collection[re.Pattern[str]]) -> list[str]:
-    """Return the words of a header that a phrase leaves, but for words such as "du"."""
+    """Return the words of a header outside a phrase, except words such as "du"."""
     return [w for w in words if w not in _SMALL and not any(part.fullmatch(w) for part in parts)]
 
 

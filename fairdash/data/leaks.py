@@ -135,7 +135,7 @@ def certain_leaks(
     """
     columns = list(columns)
     w = None if exposure is None else frame[exposure]
-    found = {}
+    leaks = {}
     if kind_of(frame[target]) in NUMBERS:
         of_roles = (_digest(frame[target]), None if w is None else _digest(w))
         for name in columns:
@@ -148,13 +148,13 @@ def certain_leaks(
                     _TOLD.pop(next(iter(_TOLD)), None)
                 _TOLD[key] = target_leak(frame[name], frame[target], exposure=w)
             if (why := _TOLD[key]) is not None:
-                found[name] = why
-        rest = [name for name in columns if name not in found]
-        found |= parts_of(frame, target, rest, exposure=exposure, least=2)
+                leaks[name] = why
+        rest = [name for name in columns if name not in leaks]
+        leaks |= parts_of(frame, target, rest, exposure=exposure, least=2)
     if exposure is not None:
-        for name in bounds_of_exposure(frame, exposure, [name for name in columns if name not in found]):
-            found[name] = BOUNDS
-    return {name: found[name] for name in columns if name in found}
+        for name in bounds_of_exposure(frame, exposure, [name for name in columns if name not in leaks]):
+            leaks[name] = BOUNDS
+    return {name: leaks[name] for name in columns if name in leaks}
 
 
 def _digest(values: pd.Series) -> bytes:
@@ -182,20 +182,20 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
         if holds_dates:
             of_dates.add(name)
     few = a_few(len(frame))
-    found: set[str] = set()
+    bounds: set[str] = set()
     # If all terms begin on one day, the end alone is a bound.
     origin = np.zeros(len(frame))
     for name in of_dates:
         if _goes_with(placed[name], w, _SAME_LENGTH_OF_DATES, (origin, origin)):
-            found.add(name)
+            bounds.add(name)
     for one, other in combinations(placed, 2):
         if (one in of_dates) != (other in of_dates):
             continue
         edge = _SAME_LENGTH_OF_DATES if one in of_dates else _SAME_LENGTH
         a, b = placed[one], placed[other]
         if _goes_with(b[few] - a[few], w[few], edge, (a[few], b[few])) and _goes_with(b - a, w, edge, (a, b)):
-            found |= {one, other}
-    return tuple(name for name in placed if name in found)
+            bounds |= {one, other}
+    return tuple(name for name in placed if name in bounds)
 
 
 def _goes_with(length: np.ndarray, w: np.ndarray, edge: float, ends: tuple[np.ndarray, np.ndarray]) -> bool:
@@ -255,7 +255,7 @@ def _are_zero(levels: pd.Index) -> NDArray[np.bool_]:
 def _only_without_zero(
     with_zero: Codes, without: Codes, rest: NDArray[np.bool_], share: float, *, slips: float
 ) -> bool:
-    """Return whether the rows outside of these levels are all without a zero, but for a few slips."""
+    """Return whether the rows outside these levels have no zeros, except for a few errors."""
     from scipy.stats import binom
 
     wrong, n = int(with_zero[~rest].sum()), int((with_zero + without)[~rest].sum())
@@ -263,8 +263,7 @@ def _only_without_zero(
 
 
 def _orders_alike(f: pd.Series, y: pd.Series) -> bool:
-    """Return whether a column puts the rows that don't hold the target's commonest value in the target's "
-    "order."""
+    """Return whether a column orders the rows without the target's commonest value as the target does."""
     if kind_of(f) not in NUMBERS:
         return False
     x = as_floats(f)
@@ -279,8 +278,7 @@ def _orders_alike(f: pd.Series, y: pd.Series) -> bool:
 
 
 def _is_cut(f: pd.Series, y: pd.Series) -> bool:
-    """Return whether a column is the other cut into classes: each a stretch of it, and the next begins "
-    "right there.
+    """Return whether a column is the other cut into classes, each of which ends where the next begins.
 
     Strong columns part the target into stretches as well, such as grades of pay with a noise below their
     steps; those leave gaps.
@@ -315,8 +313,7 @@ def _is_cut_of(f: pd.Series, y: pd.Series, *, for_sure: bool) -> bool:
 
 
 def _touch(places: Floats, changes: Codes) -> bool:
-    """Return whether the gaps between classes are no wider than others beside them, nor much than those "
-    "within.
+    """Return whether gaps between classes are no wider than those beside them, nor much wider than within.
 
     A noise that just fills the step between two grades thins out where they meet.
     """
@@ -412,15 +409,15 @@ def _narrowest(steps: Floats, codes: Codes, y: Floats) -> tuple[float, Floats] |
     low, high = (low - slope * steps) / abs(slope), (high - slope * steps) / abs(slope)
     ones, zeros = np.ones_like(steps), np.zeros_like(steps)
     scale = steps / steps.max()
-    found = linprog(
+    solution = linprog(
         [0, 0, 1],
         A_ub=np.vstack([np.column_stack([scale, ones, zeros]), np.column_stack([-scale, -ones, -ones])]),
         b_ub=np.concatenate([low, -high]),
         bounds=[(None, None), (None, None), (0, None)],
     )
-    if not found.success:
+    if not solution.success:
         return None
-    slope += float(found.x[0]) * abs(slope) / float(steps.max())
+    slope += float(solution.x[0]) * abs(slope) / float(steps.max())
     return slope, y - slope * x
 
 

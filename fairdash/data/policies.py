@@ -1,8 +1,8 @@
-"""Find the column that names policies, or people, of which several rows are in a table.
+"""Find the column that identifies policies, or people, with several rows in a table.
 
 The name of the column need not say so. An id has many values, each in a few rows, and the rows of one value
-agree in what describes a policy: sex, region, vehicle. Rows of one place agree in the place alone, rows of
-one vehicle model in the vehicle alone, and rows of one date, age or amount in hardly anything.
+agree in the columns that describe a policy: sex, region, vehicle. Rows of one place agree in the place alone,
+rows of one vehicle model in the vehicle alone, and rows of one date, age or amount in hardly anything.
 
 >>> rng = np.random.default_rng(0)
 >>> policy = np.repeat(rng.permutation(4000)[:300], 3)
@@ -81,16 +81,16 @@ def find_policies(frame: pd.DataFrame, *, but: Collection[str] = ()) -> Policies
     but
         Columns that are known to be something else, such as the price; these are still compared.
     """
-    found = None
+    best = None
     for name in frame.columns:
         meanings = set(meanings_of(name))
         if name in but or meanings & _MEASURED or (codes := _codes_of_id(frame[name])) is None:
             continue
         count = int(codes.max()) + 1
         is_named = "policy_number" in meanings
-        if (found is None or count < found.count) and _describes(frame, str(name), codes, is_named):
-            found = Policies(column=str(name), count=count, rows=len(frame))
-    return found
+        if (best is None or count < best.count) and _describes(frame, str(name), codes, is_named):
+            best = Policies(column=str(name), count=count, rows=len(frame))
+    return best
 
 
 def _codes_of_id(values: pd.Series) -> Index | None:
@@ -129,17 +129,17 @@ def _describes(frame: pd.DataFrame, name: str, codes: Index, is_named: bool) -> 
         meanings = set(meanings_of(other))
         if str(other) == name or meanings & _OF_ROWS:
             continue
-        found = _agreement(frame[other], order[same], order[same + 1])
-        if found is None:
+        agreement = _agreement(frame[other], order[same], order[same + 1])
+        if agreement is None:
             continue
-        if found < _AGREE and meanings & _OF_PEOPLE:
+        if agreement < _AGREE and meanings & _OF_PEOPLE:
             return False
-        agreeing.append(found >= _AGREE)
+        agreeing.append(agreement >= _AGREE)
     return len(agreeing) >= _MIN_COLUMNS and float(np.mean(agreeing)) >= _MIN_AGREEING
 
 
 def _agreement(values: pd.Series, first: Index, second: Index) -> float | None:
-    """Return how much two sets of rows agree beyond chance, at most 1; None if a column can't show it.
+    """Return the agreement of two sets of rows beyond chance, at most 1; None if a column can't show it.
 
     Numbers agree by the correlation of their ranks, anything else where it is equal.
     """

@@ -287,7 +287,7 @@ def _filled(values: pd.Series) -> Array:
 
 
 def _as_column(values: pd.Series) -> Array:
-    """Numbers as they are; levels in the order of their frequency, which trees can cut."""
+    """Numbers unchanged; levels in the order of their frequency, so that trees can split them."""
     if _is_number(values):
         return values.to_numpy(dtype=float, na_value=np.nan)
     counts = values.value_counts()

@@ -139,11 +139,11 @@ def find_suspects(
     if not known.all():
         frame, y = frame[known], y[known]
     others = [name for name in dict.fromkeys(beside) if name not in columns]
-    found: dict[str, Finding] = {}
+    suspects: dict[str, Finding] = {}
     groups = None if group is None else frame[group]
     for each in (*_averages(frame, y.to_numpy(), columns), *_too_good(frame, y, columns, others, groups)):
-        found.setdefault(each.column, each)
-    return tuple(found.values())
+        suspects.setdefault(each.column, each)
+    return tuple(suspects.values())
 
 
 def _too_good(
@@ -186,12 +186,12 @@ def _too_good(
     for name in strong:
         f, rest = cells[name], [cells[each] for each in cells if each != name]
         of_all = trees.explain([f, *rest]) if of_all is None else of_all
-        found = trees.look(f, rest, alone[name], of_all)
-        own, without, together = map(_percent, found)
+        shares = trees.look(f, rest, alone[name], of_all)
+        own, without, together = map(_percent, shares)
         why = f"it alone explains {own} of the target's order"
         if rest:
             why += f", with the others {together}, and these without it {without}"
-        if not trees.speak_against(f, rest, found):
+        if not trees.speak_against(f, rest, shares):
             if at_most is None or not trees.beat_chance(f, rest, counts, at_most):
                 continue
             why += (
@@ -201,7 +201,7 @@ def _too_good(
             column=name,
             level=SUSPECT,
             sentence=f"{why}. Check whether it is known before the target",
-            number=found[0],
+            number=shares[0],
         )
         # Weaker suspects are tested without this column, which knows the target as they do and would hide
         # other evidence.
@@ -275,7 +275,7 @@ def _open_to_causes(y: pd.Series) -> float | None:
 
 
 def _ranks(values: pd.Series) -> Floats:
-    """From 0, for what is missing, to 1."""
+    """From 0, for missing cells, to 1."""
     return np.asarray((values.rank() / len(values)).fillna(0.0), dtype=np.float64)
 
 
@@ -374,8 +374,7 @@ def _small_groups(values: pd.Series) -> Codes | None:
 
 
 def _without_the_row(cells: Floats, y: Floats, codes: Codes) -> bool:
-    """Return whether a column is the average of a row's group without the row: it falls as its target "
-    "rises."""
+    """Return whether a column is the average of a group without the row: it falls as the target rises."""
     fine = (codes >= 0) & np.isfinite(cells)
     if fine.sum() < _MIN_GROUPS:
         return False

@@ -116,11 +116,11 @@ def set_retention(digest: str, keep_days: int | None, *, owner: str = LOCAL) -> 
 def list_uploads(*, owner: str | None = LOCAL) -> tuple[Upload, ...]:
     """List an owner's files, newest first; everybody's, one entry per owner, if None."""
     folder = _folder()
-    found = []
+    uploads = []
     for path in folder.glob("*.upload") if folder.is_dir() else ():
         holders = holders_of(path.stem)
-        found += [_described(path, each) for each in holders if owner in (each, None)]
-    return tuple(sorted(found, key=lambda upload: upload.kept_at, reverse=True))
+        uploads += [_described(path, each) for each in holders if owner in (each, None)]
+    return tuple(sorted(uploads, key=lambda upload: upload.kept_at, reverse=True))
 
 
 def holders_of(digest: str) -> frozenset[str]:

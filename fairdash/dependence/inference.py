@@ -117,7 +117,7 @@ def draw_orders(v: Array, count: int, random_state: int | None, groups: Index | 
 
 @dataclass(frozen=True, kw_only=True)
 class DependenceEstimate:
-    """Estimate of dependence, with what its interpretation requires.
+    """Estimate of dependence, with floor, p-value and interval.
 
     Attributes
     ----------

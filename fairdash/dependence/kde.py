@@ -218,7 +218,7 @@ def _weighted_orders(
 
 
 def _permuted(damping: float, f: Array, g: Array, permutations: Any) -> Array:
-    """Permuting leaves the kernels (K or 1, G, n) as they are, so that only their product is formed again."""
+    """Permutations do not change the kernels (K or 1, G, n), so only their product is computed again."""
     members, lines, n = f.shape
     at_once = max(1, _MAX_NUMBERS // (n * g.shape[1] + members * lines * g.shape[1]))
     columns = []

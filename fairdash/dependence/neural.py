@@ -49,7 +49,7 @@ class Rows:
         return self.weight / self.weight.sum(dim=2, keepdim=True).clamp_min(1e-12)
 
     def members(self, index: Tensor) -> Rows:
-        """Return selected members, repeated as often as they are named."""
+        """Return the selected members, repeated like their indices."""
         return Rows(self.u[index], self.v[index], self.weight[index])
 
     def rows(self, index: Tensor) -> Rows:

@@ -301,7 +301,7 @@ def permuted_values(u: Array, v: Array | Side, orders: Index, *, weight: Array |
 
 
 def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
-    """The measures from functions (K, n, P) of u and (n, Q) of v, one of which has the weights; (M, K, B)."""
+    """Compute the measures (M, K, B) from functions (K, n, P) of u and (n, Q) of v, one of them weighted."""
     members, n, _ = left.shape
     width, narrow_width = right.shape[1], side.narrow
     left, right = left.astype(np.float32), right.astype(np.float32)

@@ -7,6 +7,7 @@ cross-validation; the value is the correlation on rows that neither selected nor
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -52,7 +53,8 @@ def hgr_spline(
     u : (K, n) array
     v : (K, n) or (K, n, d) array
         Of several columns, g is a sum of one function of each and of one of each product of two columns'
-        ranks, so that it sees combinations (:func:`fairdash.dependence.joint.with_products`).
+        ranks, so that it sees combinations (:func:`fairdash.dependence.joint.with_products`). The normal
+        scores are then among the functions of both sides.
     sample_weight : (K, n) array, optional
         Weights of the rows.
     groups : (n,) array, optional
@@ -87,8 +89,9 @@ def hgr_spline(
     if v.ndim == 3:
         v = with_products(v, sample_weight)
     columns = 1 if v.ndim == 2 else v.shape[2]
+    functions = partial(basis, tails=v.ndim == 3)
     if permutations is None:
-        f, g = basis(u, sample_weight), basis(v, sample_weight)
+        f, g = functions(u, sample_weight), functions(v, sample_weight)
         return scores(f, g, sample_weight, evaluation, columns, groups)
     if sample_weight is not None:
 
@@ -96,11 +99,11 @@ def hgr_spline(
             same = f if len(f.member) == len(g.member) else f.repeated(len(g.member))
             return scores(same, g, weight, evaluation, columns, groups)
 
-        return weighted_orders(basis, value, u, v, sample_weight, permutations, weight_moves=weight_moves)
+        return weighted_orders(functions, value, u, v, sample_weight, permutations, weight_moves=weight_moves)
     result = np.empty((len(u), len(permutations)))
     step = max(1, _PIECE // u.shape[1])
     for k in range(len(u)):
-        f, g = basis(u[k : k + 1]), basis(v[k : k + 1])
+        f, g = functions(u[k : k + 1]), functions(v[k : k + 1])
         for start in range(0, len(permutations), step):
             orders = permutations[start : start + step]
             same, moved = f.repeated(len(orders)), g.reordered(orders)
@@ -111,7 +114,7 @@ def hgr_spline(
 def fitted_functions(u: Array, v: Array) -> tuple[Array, Array]:
     """Return f and g of one pair, fitted on all its rows; ``(n,), (n,) or (n, d) -> (n,), (n,)``."""
     v = v[None] if v.ndim == 1 else with_products(v[None])
-    f, g = basis(u[None]), basis(v)
+    f, g = basis(u[None], tails=v.ndim == 3), basis(v)
     columns = 1 if v.ndim == 2 else v.shape[2]
     a, b, _ = _fit(*of_all_rows(f, g, None), effective(None, len(u))[0], columns)
     return f.tables[0][f.position[0]] @ a[0], g.tables[0][g.position[0]] @ b[0]

@@ -14,6 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -64,7 +65,7 @@ class Basis:
         return Basis(self.tables, self.member[members], self.position[members], self.dense[members])
 
     def repeated(self, count: int) -> Basis:
-        """Repeat the only member's functions so many times."""
+        """Repeat the only member's functions this number of times."""
         shape, member = (count, self.position.shape[1]), np.zeros(count, dtype=np.intp)
         return Basis(
             self.tables, member, np.broadcast_to(self.position, shape), np.broadcast_to(self.dense, shape)
@@ -76,7 +77,7 @@ class Basis:
         return Basis(self.tables, member, self.position[0][orders], self.dense[0][orders])
 
 
-def basis(x: Array, sample_weight: Array | None = None) -> Basis:
+def basis(x: Array, sample_weight: Array | None = None, *, tails: bool = False) -> Basis:
     """Return the functions for each member of a stack.
 
     Parameters
@@ -87,6 +88,9 @@ def basis(x: Array, sample_weight: Array | None = None) -> Basis:
     sample_weight : (K, n) array, optional
         Weights under which the functions have mean 0, variance 1 and no correlation. Their knots stay
         where the rows themselves put them.
+    tails
+        Whether the normal score is the first function, in the place of the roughest spline: splines of ranks
+        don't follow a straight line into the tails. Of several columns it always is.
 
     Returns
     -------
@@ -95,15 +99,25 @@ def basis(x: Array, sample_weight: Array | None = None) -> Basis:
     """
     if x.ndim == 3:
         return _additive(x, sample_weight)
+    functions = _with_normal_scores if tails else _smooth
     if sample_weight is None:
-        return tabulated(x, lambda mass: orthonormal(splines(axis_of(mass)), mass), untied=untied_table)
-    plain = tabulated(x, lambda mass: splines(axis_of(mass)))
+        untied = None if tails else untied_table
+        return tabulated(x, lambda mass: orthonormal(functions(mass), mass), untied=untied)
+    plain = tabulated(x, functions)
     share = np.empty_like(sample_weight, dtype=np.float64)
     np.put_along_axis(
         share, plain.position, sample_weight / sample_weight.sum(axis=-1, keepdims=True), axis=-1
     )
     tables = [orthonormal(plain.tables[i], own) for i, own in zip(plain.member, share, strict=True)]
     return Basis(tables=tables, member=np.arange(len(x)), position=plain.position, dense=plain.dense)
+
+
+def _smooth(mass: Array) -> Array:
+    return splines(axis_of(mass))
+
+
+def _with_normal_scores(mass: Array) -> Array:
+    return np.column_stack([ndtri(np.cumsum(mass) - mass / 2), _smooth(mass)[:, :-1]])
 
 
 def category_basis(codes: NDArray[np.integer]) -> Basis:
@@ -182,7 +196,7 @@ def tabulated(
 def _additive(x: Array, sample_weight: Array | None) -> Basis:
     count, n, columns = x.shape
     rows = np.broadcast_to(np.arange(n), (count, n))
-    parts = [basis(x[:, :, j], sample_weight) for j in range(columns)]
+    parts = [basis(x[:, :, j], sample_weight, tails=True) for j in range(columns)]
     together = [
         np.stack([part.tables[part.member[k]][part.position[k]] for part in parts], axis=-1).reshape(n, -1)
         for k in range(count)

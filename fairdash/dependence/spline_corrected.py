@@ -3,7 +3,7 @@
 The value starts with two functions on each side, whose contribution always counts. Further functions, and
 then steps, raise it if the rows support them: their gain has a weight that grows continuously from 0 to 1
 with the evidence, so a weak link does not profit from the best of many sizes by chance. Where both columns
-have ties, such as many zeros, few rows may be behind a correlation, and they count as so few.
+have ties, such as many zeros, a correlation may rest on few rows, and then only these count.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def _alike(ranks: Index, groups: Index) -> Array:
 def _smooth(
     tall: Array, wide: Array, f: Basis, g: Basis, weight: Array | None, rows: Array, columns: int
 ) -> tuple[Array, Array]:
-    """The smallest size of functions, raised by what larger ones earn; and the most that a size predicts."""
+    """Smallest number of functions, raised by the gain of larger ones, and the largest prediction."""
     _, _, values, many, few = zip(*pairs(tall, wide, columns), strict=True)
     s, u, v = np.array(values), np.array(many), np.array(few)
     p, q = _functions(f)[:, u - 1].T, _functions(g)[:, v - 1].T
@@ -219,10 +219,10 @@ def _squares(x: Basis, weight: Array | None, counts: Index, columns: int = 1) ->
     """E h² of the sum h of the first squared functions, for each of S counts of them, (S, K)."""
     n = x.position.shape[1]
     sizes, place = np.unique(counts, return_inverse=True)
-    found = np.empty((len(x.tables), len(sizes)))
+    squares = np.empty((len(x.tables), len(sizes)))
     for table, k in zip(*np.unique(x.member, return_index=True), strict=True):
         if weight is None and columns == 1 and x.dense[k].max() == n - 1:
-            found[table] = _squares_without_ties(n, tuple(sizes))
+            squares[table] = _squares_without_ties(n, tuple(sizes))
             continue
         functions = x.tables[table]
         share = np.full(n, 1 / n) if weight is None else weight[k] / weight[k].sum()
@@ -230,8 +230,8 @@ def _squares(x: Basis, weight: Array | None, counts: Index, columns: int = 1) ->
             # Rows in ascending order, of which equal ones are alike.
             last = np.cumsum(np.bincount(x.dense[k])) - 1
             functions, share = functions[last], np.bincount(x.dense[k], share)
-        found[table] = _mean_square(functions, share, sizes)
-    return found[x.member].T[place]
+        squares[table] = _mean_square(functions, share, sizes)
+    return squares[x.member].T[place]
 
 
 @lru_cache(maxsize=4)
@@ -358,16 +358,16 @@ def step_tables(a: Cells, b: Cells, weight: Array | None, rows: Array, tied: NDA
         constants; how many functions besides the constant either side had, (K,); and the rows behind their
         correlations (:func:`rows_behind`).
     """
-    found = [_gram(_shares(a.tails, b.tails, a.n_tails, b.n_tails, weight), rows, tied)]
+    tables = [_gram(_shares(a.tails, b.tails, a.n_tails, b.n_tails, weight), rows, tied)]
     for fine, coarse in ((a, b), (b, a)):
         if fine.fine is None:
             break
         shares = _shares(fine.fine, coarse.tails, fine.n_fine, coarse.n_tails, weight)
         while shares.shape[1] >= _LEAST:
             gram, of_rows, of_columns, own = _gram(shares, rows, tied)
-            found.append((gram, *((of_rows, of_columns) if fine is a else (of_columns, of_rows)), own))
+            tables.append((gram, *((of_rows, of_columns) if fine is a else (of_columns, of_rows)), own))
             shares = shares[:, ::2] + shares[:, 1::2]
-    return found
+    return tables
 
 
 def bounds(tables: Tables, which: Index, squarings: int) -> Iterator[tuple[Array, Array, Array, Array]]:
@@ -411,7 +411,7 @@ def _shares(a: Codes, b: Codes, count_a: int, count_b: int, weight: Array | None
 
 
 def _gram(shares: Array, n: Array, tied: NDArray[np.bool_]) -> tuple[Array, Array, Array, Array]:
-    """Q'Q without the constants, how many functions besides the constant either side has, and the rows."""
+    """Q'Q without the constants, the numbers of functions besides the constant, and the rows."""
     of_a, of_b = shares @ np.ones(shares.shape[2]), np.ones(shares.shape[1]) @ shares
     rows, columns = (np.divide(1, x, out=np.zeros_like(x), where=x > 0) for x in (of_a, of_b))
     root = np.sqrt(of_b)

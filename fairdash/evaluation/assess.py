@@ -141,7 +141,7 @@ def assess_predictions(
     def figures_of(j: int) -> Found:
         if progress is not None:
             progress(j / len(splits))
-        found: dict[str, Any] = {}
+        figures: dict[str, Any] = {}
         of_split = (members["split"] == j).to_numpy()
         wanted = [part for part in splits[j].parts if part in parts]
         for done, part in enumerate(wanted):
@@ -151,19 +151,19 @@ def assess_predictions(
                 predictions[of_split], splits[j], part, split_number=j, n_permutations=count
             )
             own = members[of_split].reset_index(names="model").assign(part=part, n=len(splits[j].parts[part]))
-            found[part] = tidy(own, judge.cells, values)
-            found |= {f"{part} {judge.cells.index(cell)}": each for cell, each in (null | tested).items()}
+            figures[part] = tidy(own, judge.cells, values)
+            figures |= {f"{part} {judge.cells.index(cell)}": each for cell, each in (null | tested).items()}
             if progress is not None:
                 progress((j + (done + 1) / len(wanted)) / len(splits))
-        return found
+        return figures
 
     nulls: dict[tuple[int, str], Nulls] = {}
 
     def step(j: int) -> Found:
-        found = unit(str(j), partial(figures_of, j))
+        figures = unit(str(j), partial(figures_of, j))
         if progress is not None:
             progress((j + 1) / len(splits))
-        return found
+        return figures
 
     founds = independent(unit, {str(j): partial(step, j) for j in range(len(splits))})
     there = [(j, part) for j, split in enumerate(splits) for part in split.parts if part in parts]
@@ -354,7 +354,7 @@ class Judge:
 
 
 def permutations_behind_floor(n_rows: int, most: int, *, has_weight: bool) -> int:
-    """Return the number of permutations behind the floors of a part with so many rows.
+    """Return the number of permutations for the floors of a part with `n` rows.
 
     With weights each permutation counts twice: the weights stay with u, then move with v.
     """
@@ -384,10 +384,10 @@ def _null_of(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -> ND
         weight = None if pairs.weight is None else pairs.weight[own]
         drawn = Pairs(pairs.u[own], pairs.v[own], weight)
         values = estimator.permuted(drawn, orders, weight_moves=moves)
-        found = np.empty((len(pairs.u), len(orders)))
-        found[untied] = values[np.searchsorted(own, untied[0])]
-        found[own] = values
-        ways.append(found)
+        null = np.empty((len(pairs.u), len(orders)))
+        null[untied] = values[np.searchsorted(own, untied[0])]
+        null[own] = values
+        ways.append(null)
     return np.stack(ways)
 
 

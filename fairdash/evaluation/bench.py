@@ -271,7 +271,9 @@ class _Judge:
         if name == GAP:
             weight = self._weight[rows]
             groups = bands_of(s[:, 0], weight) if name == reading else s[:, 0].astype(np.intp)
-            return _gaps(u, groups, weight, self._seed)
+            # Rows of cells that are too small have none.
+            kept = groups >= 0
+            return _gaps(u[:, kept], groups[kept], weight[kept], self._seed)
         measure = REGISTRY[name]
         used = self._used[rows] if self._used is not None and measure.accepts_weights else None
         estimator = Estimator(measure, random_state=self._seed)
@@ -334,15 +336,15 @@ def equal_dependence(rows: pd.DataFrame) -> pd.DataFrame:
     found = [each for method in rows["method"].unique() for each in _equal(rows, method)]
     ratio = float(rows["test_to_train"].mean())
     default = {key[1:]: errors for key, _, errors in found if key[0] == DEFAULT_METHOD}
-    made = []
+    ranked = []
     for key, figures, errors in found:
         other = None if key[0] == DEFAULT_METHOD else default.get(key[1:])
         more = np.empty(0) if other is None else (errors - other).to_numpy()
         row = dict(zip(("method", "reading", "level"), key, strict=True)) | figures
-        made.append(
+        ranked.append(
             row | with_interval(errors.to_numpy(), "error", ratio) | with_interval(more, "more", ratio)
         )
-    return pd.DataFrame(made)
+    return pd.DataFrame(ranked)
 
 
 def _equal(
@@ -359,7 +361,7 @@ def _equal(
         low = with_interval(standard[f"{reading}_validation"].to_numpy(), "it", ratio)["it_low"]
         linked = on_validation > 0 and not low <= 0
         for level in (1.0,) if method == STANDARD else LEVELS:
-            found = np.full((2, len(paths)), np.nan)
+            at_level = np.full((2, len(paths)), np.nan)
             for j, path in enumerate(paths.values()):
                 place = 0.0
                 if method != STANDARD:
@@ -368,8 +370,8 @@ def _equal(
                     place = place_below(path[f"{reading}_validation"].to_numpy(), wanted)
                 if np.isfinite(place):
                     for k, name in enumerate(("error", f"{reading}_test")):
-                        found[k, j] = np.interp(place, np.arange(len(path)), path[name])
-            errors, reached = found
+                        at_level[k, j] = np.interp(place, np.arange(len(path)), path[name])
+            errors, reached = at_level
             there = np.isfinite(errors)
             figures = {
                 "splits": len(paths),
@@ -388,13 +390,13 @@ def with_interval(values: Array, name: str, test_to_train: float) -> dict[str, f
     The interval counts the rows that the splits share (Nadeau and Bengio 2003).
     """
     values = values[np.isfinite(values)]
-    made = dict.fromkeys((name, f"{name}_low", f"{name}_high"), np.nan)
+    fields = dict.fromkeys((name, f"{name}_low", f"{name}_high"), np.nan)
     if len(values):
-        made[name] = mean = float(values.mean())
+        fields[name] = mean = float(values.mean())
     if len(values) > 1:
         error = corrected_standard_error(
             values.var(ddof=1), n_splits=len(values), test_to_train=test_to_train
         )
         off = float(stats.t.ppf(0.975, len(values) - 1)) * float(error)
-        made |= {f"{name}_low": mean - off, f"{name}_high": mean + off}
-    return made
+        fields |= {f"{name}_low": mean - off, f"{name}_high": mean + off}
+    return fields

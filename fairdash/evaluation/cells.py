@@ -1,6 +1,6 @@
 """Cells of crossed sensitive attributes, which an audit judges and a front shows as classes of one more.
 
-Classes are crossed as they are, and numbers in bands of about equal exposure. The bands depend on the
+Classes are crossed unchanged, and numbers in bands of about equal exposure. The bands depend on the
 attribute alone, never on the price, and the order of the attributes changes no cell. All numbers of a
 crossing get the same number of bands, so that there are at most 25 cells with 40 rows or policies on average.
 Classes alone may have 50 cells.

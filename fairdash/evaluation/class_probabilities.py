@@ -85,7 +85,7 @@ def by_probability(
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     of = np.arange(len(y)) if units is None else units
     mended = p if known is None else recalibrated(p, known)
-    found = [_one_against_the_rest(y, each, weight, of) for each in mended.T]
+    binaries = [_one_against_the_rest(y, each, weight, of) for each in mended.T]
     noise = np.zeros((len(names), 3))
     if known is not None:
         rng, rows = rng_of(Stream.AUDIT_DRAWS, random_state), np.flatnonzero(known >= 0)
@@ -95,7 +95,7 @@ def by_probability(
             again = recalibrated(p, known, rows=rows[_drawn(of_known, rng)])
             draws.append([_one_against_the_rest(y, each, weight, of)[1] for each in again.T])
         noise = np.std(draws, axis=0, ddof=1)
-    means, value, error = map(np.array, zip(*found, strict=True))
+    means, value, error = map(np.array, zip(*binaries, strict=True))
     error = np.sqrt(error**2 + noise**2)
     likeliest = mended.argmax(axis=1)
     off = Z * error
@@ -199,14 +199,14 @@ def _highest(y: Array, q: Array, weight: Array) -> Array:
     order = np.argsort(q, kind="stable")
     at = np.searchsorted(np.cumsum(weight[order]), np.linspace(0, weight.sum(), _BINS + 1)[1:-1])
     bins = np.searchsorted(np.unique(q[order][at]), q, side="right")
-    found = np.empty(len(y))
+    highest = np.empty(len(y))
     for each in np.unique(bins):
         rows = np.flatnonzero(bins == each)
         falling = rows[np.argsort(-y[rows], kind="stable")]
         mass = np.cumsum(weight[falling])
         t = y[falling[min(int(np.searchsorted(mass, weight[rows] @ q[rows])), len(rows) - 1)]]
-        found[rows] = np.maximum(y[rows] - t, 0) + t * q[rows]
-    return found
+        highest[rows] = np.maximum(y[rows] - t, 0) + t * q[rows]
+    return highest
 
 
 def _apart(y: Array, inside: NDArray[np.bool_], weight: Array) -> float:

@@ -170,13 +170,13 @@ def confirm_point(
         s = np.array(columns)[values.argmax(axis=1)] if are_classes else values[:, 0]
         test = independence_test(u, s, n_permutations=N_PERMUTATIONS, **counted)
         for column, of_column in zip(columns, values.T, strict=True):
-            found = assess_dependence(DEFAULT_MEASURE, u, of_column, **floored, **counted)
+            estimate = assess_dependence(DEFAULT_MEASURE, u, of_column, **floored, **counted)
             links.append(
                 Link(
                     column=column,
-                    value=found.value,
-                    floor=found.floor,
-                    floor_q95=found.floor_q95,
+                    value=estimate.value,
+                    floor=estimate.floor,
+                    floor_q95=estimate.floor_q95,
                     p_value=test.p_value,
                     attribute=name if are_classes else "",
                 )

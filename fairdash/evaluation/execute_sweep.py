@@ -95,7 +95,7 @@ def execute_sweep(
         Asked for every part of the work, a few seconds each on a small table; a run that goes on with what
         is known of them equals one that was never ended.
     """
-    rows, n_rows = None, dataset.n_rows
+    rows, n_rows, fingerprint = None, dataset.n_rows, dataset.fingerprint
     if share < 1:
         # Rows set aside for the confirmation are hidden until then, even in a sample.
         open_rows = np.setdiff1d(np.arange(n_rows), plan.set_aside(dataset))
@@ -204,6 +204,7 @@ def execute_sweep(
         evaluations={id: way for id in measures if (way := REGISTRY[id].recorded)},
         rows=rows,
         drawn_from=None if rows is None else n_rows,
+        fingerprint=fingerprint,
         **vars(trained),
     )
 

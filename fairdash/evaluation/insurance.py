@@ -72,12 +72,12 @@ def double_lift(
         frame[name] = weight * values / (weight @ values / weight.sum())
     by = frame.groupby("code")
     sums = by[["exposure", "price", "candidate", "outcome"]].sum()
-    made = sums[["price", "candidate", "outcome"]].div(sums["exposure"], axis=0)
-    made.insert(0, "exposure", sums["exposure"])
-    made.insert(0, "rows", by.size())
-    made.insert(0, "ratio_high", by["ratio"].max())
-    made.insert(0, "ratio_low", by["ratio"].min())
-    return made.reset_index(drop=True)
+    averages = sums[["price", "candidate", "outcome"]].div(sums["exposure"], axis=0)
+    averages.insert(0, "exposure", sums["exposure"])
+    averages.insert(0, "rows", by.size())
+    averages.insert(0, "ratio_high", by["ratio"].max())
+    averages.insert(0, "ratio_low", by["ratio"].min())
+    return averages.reset_index(drop=True)
 
 
 def bands_of(x: Array, weight: Array, count: int = N_BANDS) -> NDArray[np.intp]:

@@ -112,7 +112,7 @@ def blended_profiles(
 
 @dataclass(frozen=True, kw_only=True)
 class _TestRows:
-    """The splits' test rows in their groups: all that a profile needs besides what is averaged.
+    """Test rows of all splits in their groups: a profile needs only these and the values to average.
 
     Parameters
     ----------
@@ -162,7 +162,8 @@ class _TestRows:
         )
 
     def averages(self, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(G,) means over the splits of the groups' averages, and (n,) how far each row moves its group's."""
+        """Means of the groups' averages over the splits (G,), and the influence (n,) of each row on its
+        mean."""
         means, moves = np.empty_like(self.totals), np.zeros(len(self.groups))
         for j, split in enumerate(self.splits):
             own, rows, mass = self.groups[split.test], values[j, split.test], self.each[split.test]
@@ -207,7 +208,7 @@ def group_averages(
 
 
 def _group_count(n_rows: int) -> int:
-    """Groups that leave about ROWS_PER_GROUP rows in each, within what a chart can show."""
+    """Number of groups with about ROWS_PER_GROUP rows each, within the limits of a chart."""
     return int(np.clip(n_rows // ROWS_PER_GROUP, 2, MAX_NUMBER_OF_GROUPS))
 
 

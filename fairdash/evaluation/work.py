@@ -88,7 +88,7 @@ class Work:
 
 
 def slowness() -> float:
-    """Return how many times as long this core takes as one of usual speed, of which these seconds are.
+    """Return this core's time for a task as a multiple of a usual core's.
 
     It is the best of several tries, as other work may be over soon. They need no further memory, which takes
     some threads longer to get.

@@ -61,9 +61,9 @@ class Text(str):
     part: str
 
     def __new__(cls, text: str, part: str) -> Text:
-        made = super().__new__(cls, text)
-        made.part = part
-        return made
+        block = super().__new__(cls, text)
+        block.part = part
+        return block
 
     @property
     def tag(self) -> str:

@@ -146,7 +146,7 @@ def _panel(
     chosen_lam: float,
     theme: Theme,
 ) -> None:
-    """The k-th of so many panels: an objective's path, its noise floor, and the two models."""
+    """Draw panel k: an objective's path, its noise floor, and the two models."""
     number = str(k + 1) if k else ""
     axes: Values = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
     on = {"xref": axes["xaxis"], "yref": axes["yaxis"]}

@@ -207,8 +207,8 @@ def on_axes(
 ) -> pd.DataFrame:
     """One row a model: a measure's figures, x and y, the error's standard error, and the error in words."""
     across, errors = (of_measure(frame, each) for each in (measure, error))
-    found = across.assign(x=across["value"], y=errors["value"], y_se=errors.get("se", math.nan))
-    return found.assign(said=errors_in_words(found["y"], found["y_se"], unit, of_average))
+    points = across.assign(x=across["value"], y=errors["value"], y_se=errors.get("se", math.nan))
+    return points.assign(said=errors_in_words(points["y"], points["y_se"], unit, of_average))
 
 
 def errors_in_words(errors: pd.Series, se: pd.Series, unit: str, of_average: float) -> list[str]:
@@ -229,7 +229,7 @@ def _within(y: float, axes: Axes) -> float:
 
 
 def _arrow(y: float, axes: Axes) -> str:
-    """Return what stands before a name at the edge: where to look for it."""
+    """Return the arrow before a name at the edge, which points to its mark."""
     return "" if y == _within(y, axes) else "↑ " if y > axes[1][1] else "↓ "
 
 

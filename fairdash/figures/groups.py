@@ -198,7 +198,7 @@ def spread_figure(
 
 
 def _name_the_models(figure: go.Figure, models: tuple, *, row: int, scale: float) -> float:
-    """Name both curves of the top row where each stands out most from the other; how high names reach."""
+    """Label both curves of the top row where they differ most, and return the height of the labels."""
     own, other = (
         densities[densities["group"] == densities["group"].unique()[row]] for densities, *_ in models
     )

@@ -18,7 +18,7 @@ Values = dict[str, Any]
 
 
 def lists(values: ArrayLike, *, digits: int = 5) -> list[Any]:
-    """Return nested lists with so many digits below the first one of their range, None for NaN."""
+    """Return nested lists rounded to `digits` below the first digit of their range, None for NaN."""
     values = np.asarray(values, dtype=float)
     finite = values[np.isfinite(values)]
     span = float(np.ptp(finite)) if finite.size else 0.0

@@ -259,7 +259,7 @@ def noise_axis_figure(
 
 
 def _of_way(lines: pd.DataFrame, evaluation: str) -> pd.DataFrame:
-    """Return the line of one estimator in the way wanted, or in ours where there is no such way."""
+    """Return the line of one estimator with the chosen implementation, or with ours without a choice."""
     chosen = lines[lines["evaluation"] == evaluation]
     return chosen if len(chosen) else lines[lines["evaluation"] == "ours"]
 

@@ -110,7 +110,7 @@ class Comparison:
 
     @property
     def values_called(self) -> str:
-        """Display name of what has the values in view: the sensitive column, or cells of a crossing."""
+        """Display name of the attribute in view: the sensitive column, or cells of a crossing."""
         is_cell = self.sensitive not in self.result.sensitive
         return f"{self.sensitive_called}, cell" if is_cell else self.sensitive_called
 
@@ -215,7 +215,7 @@ class Comparison:
         return is_link(p_value)
 
     def verdict_p(self, point: ModelKey) -> float:
-        """Return the p-value of the omnibus test; NaN where there was none."""
+        """Return the p-value of the omnibus test; NaN without a test."""
         return self.front.figure(VERDICT, point).p
 
     def found_by(self, point: ModelKey) -> tuple[str, float, float] | None:

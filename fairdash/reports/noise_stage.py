@@ -169,7 +169,7 @@ def _ends(scene: Scene, f: Array, noise_of: Array, curve: Array, *, noise: float
 def _moving_bars(
     levels: Sequence[Noise], *, at: int, theme: Theme
 ) -> tuple[dict[str, Any], list[dict[str, Any]], int]:
-    """Bars, floors, diamonds, exact values and the numbers beside the names; and how many rows they take."""
+    """Return bars, floors, diamonds, exact values, numbers beside the names, and the number of rows."""
     rows = [rows_of(level.estimates, level.groups, theme=theme) for level in levels]
     lowest = min(float(np.nanmin(each, initial=0.0)) for each in (_x(row) for row in rows))
     figure = estimates_figure(

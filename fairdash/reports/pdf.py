@@ -1,4 +1,4 @@
-"""Print a document without scripts as a tagged PDF, with the hashes of what it is made of on every page."""
+"""Print a document without scripts as a tagged PDF, with the hashes of its sources on every page."""
 
 from __future__ import annotations
 

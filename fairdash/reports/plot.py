@@ -207,12 +207,12 @@ def _compared(
 
 
 def _of_all_columns(tables: Mapping[str, pd.DataFrame], name: str) -> dict[str, pd.DataFrame]:
-    """Return the figures of all sensitive columns together, as those of one of that name."""
-    found = {}
+    """Return the figures of all sensitive columns together, under the name of one column."""
+    figures = {}
     for objective, table in tables.items():
         own = table[table["column"] == ""]
-        found[objective] = own.assign(column=np.where(own["measure"].isin(ERRORS), "", name))
-    return found
+        figures[objective] = own.assign(column=np.where(own["measure"].isin(ERRORS), "", name))
+    return figures
 
 
 def _sensitive(columns: Iterable[str], column: str | None) -> str:

@@ -83,7 +83,7 @@ def stops_of(comparison: Comparison) -> Stops:
 def _between(
     comparison: Comparison, low: ModelKey, high: ModelKey, shares: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """Profiles of blends of two models, (P, G) each, and how far each moves predictions from A's, (P,)."""
+    """Profiles of blends of two models, (P, G) each, and each blend's average change from A, (P,)."""
     result, seen = comparison.result, comparison.objective_seen
     of_low, of_high, of_a = (comparison.predictions(each) for each in (low, high, comparison.a))
     both = [j for j in of_low if j in of_high]

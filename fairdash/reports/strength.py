@@ -48,7 +48,7 @@ def rows_that_would(comparison: Comparison) -> str:
 
 
 def _needed(z: float, n_rows: int, what: str) -> str:
-    """Return a sentence of how many rows would bring z to 3; z grows with the root of the rows."""
+    """State the number of rows for z = 3; z grows with the root of the rows."""
     if z >= _SIGN:
         return (
             f"If the {what} is as large as these {n_rows:,} rows suggest (z = {z:.1f}), about "

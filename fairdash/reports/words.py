@@ -60,7 +60,7 @@ def dependence(comparison: Comparison, point: ModelKey | None = None) -> str:
 
 
 def _evidence(comparison: Comparison, point: ModelKey) -> str:
-    """Return the test's p-value, and the value and edge of a measure that agrees with it, where there is one.
+    """Return the test's p-value, and the value and edge of a measure that agrees with it, if any.
 
     That is the measure in view; where it does not show the link by itself, the one that does is named first.
     """
@@ -80,10 +80,10 @@ def _evidence(comparison: Comparison, point: ModelKey) -> str:
             f"{test}{in_view} alone exceeds {number(edge)}, which happens in 5 % of cases under independence"
         )
     alone = f"{in_view} alone does not show it (not above {number(edge)})"
-    found = comparison.found_by(point)
-    if found is None:
+    measure = comparison.found_by(point)
+    if measure is None:
         return f"{test}{alone}"
-    called, value, edge = found
+    called, value, edge = measure
     return (
         f"{test}{called} is {number(value)}, and independence stays below {number(edge)} in 95 % of cases; "
         f"{alone}"

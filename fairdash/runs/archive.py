@@ -196,8 +196,7 @@ def _keep(files: Mapping[str, bytes], place: Path, *, look: str) -> bool:
 
 
 def _is_same(place: Path, files: Mapping[str, bytes]) -> bool:
-    """Return whether the run that lies there had the same to do, for the same owner, and has found the "
-    "same."""
+    """Return whether the existing run has the same plan, owner and results."""
     found = [name for name in files if name not in (STATUS, NAME, CONFIRMATIONS, *LOG_FILES)]
     try:
         return all((place / name).read_bytes() == files[name] for name in found)

@@ -44,6 +44,7 @@ from fairdash.runs.result import (
     CURVES,
     UnreadableError,
     add_curve,
+    check_data,
     read_curves,
     read_result,
     write_result,
@@ -375,6 +376,10 @@ class Run(Job[RunSpec]):
                 write_whole(folder / CURVES, (self.folder / CURVES).read_bytes())
         if not first:
             (self.folder / CURVES).unlink(missing_ok=True)
+
+    def check_data(self, dataset: Dataset) -> None:
+        """Raise RunError if the run was trained on other data, as an imported one may have been."""
+        check_data(self.folder / (self.available_result or RESULT), dataset)
 
     def read_result(self) -> SweepResult:
         """Read the stored result, or else the preview, with a note if the defaults have changed.

@@ -142,7 +142,7 @@ def _numbers(values: Any) -> Array:
 
 
 def _check(given: dict[str, Array], weight: Array) -> None:
-    """DataError naming all that is no premium or no weight."""
+    """Return a DataError that names all invalid premiums and weights."""
     checks = Checks(DataError)
     shapes = {each.shape for each in (*given.values(), weight)}
     one = len(shapes) == 1 and weight.ndim == 1 and len(weight) > 0

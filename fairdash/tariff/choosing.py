@@ -42,7 +42,7 @@ Array = NDArray[np.float64]
 #: A column with more levels identifies rows and is not a factor of a tariff.
 MAX_LEVELS = 1000
 
-#: What R calls the coefficients of an ordered factor.
+#: Names of R's coefficients of an ordered factor.
 _CONTRASTS = frozenset((".L", ".Q", ".C", *(f"^{k}" for k in range(4, 20))))
 
 
@@ -247,7 +247,7 @@ def lacking(
 
 
 def refuse_unmatched(terms: Sequence[Factor], features: pd.DataFrame) -> None:
-    """Refuse a factor of which no level is in its column: with the base everywhere it would not count.
+    """Refuse a factor none of whose levels is in its column, because it would have no effect.
 
     A single value that the tariff does not know may well be one.
     """
@@ -405,5 +405,5 @@ def _rounded(points: Array) -> tuple[float, ...]:
 
 
 def _as_filed(points: Iterable[float]) -> tuple[float, ...]:
-    """Numbers that a spreadsheet holds as they are: it has 15 digits."""
+    """Round numbers to the 15 digits that a spreadsheet keeps."""
     return tuple(dict.fromkeys(float(f"{float(point):.15g}") for point in points))

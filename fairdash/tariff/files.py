@@ -155,7 +155,7 @@ def _ending(path: str | PathLike[str]) -> str:
 
 
 def cells_of_csv(content: bytes) -> list[list[Any]]:
-    """Return the cells of a CSV as they are written; ReadingError if it is too large."""
+    """Return the cells of a CSV as text; ReadingError if it is too large."""
     if content.count(b",") + content.count(b"\n") > MAX_EXCEL_CELLS:
         raise too_large(f"the table has more than {MAX_EXCEL_CELLS:,} cells")
     text = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="")
@@ -169,7 +169,7 @@ def _cells_of_xlsx(content: bytes) -> list[list[Any]]:
 
 
 def _as_kept(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with its texts as they are written."""
+    """Return the table with its texts as in the file."""
     texts = {name: table[name].map(_written, na_action="ignore") for name in table if name in TEXTS}
     return table.assign(**texts)
 
@@ -201,10 +201,10 @@ def _written(text: str) -> str:
 def _read(text: str) -> str:
     if not text.startswith("\\"):
         return text
-    found = json.loads(text[1:])
-    if not isinstance(found, str):
+    text_read = json.loads(text[1:])
+    if not isinstance(text_read, str):
         raise TypeError("not a text")
-    return found
+    return text_read
 
 
 def _fitting(text: str) -> str:

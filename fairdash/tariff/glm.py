@@ -151,11 +151,11 @@ def derivatives(
 
 def gram(x: Array, weight: Array) -> Array:
     """Return X' diag(w) X, (P, P), of x (n, P) and w (n,), by blocks of rows that fit the CPU cache."""
-    found = np.zeros((x.shape[1], x.shape[1]))
+    matrix = np.zeros((x.shape[1], x.shape[1]))
     for start in range(0, len(x), BLOCK):
         rows = slice(start, start + BLOCK)
-        found += (x[rows] * weight[rows, None]).T @ x[rows]
-    return found
+        matrix += (x[rows] * weight[rows, None]).T @ x[rows]
+    return matrix
 
 
 def slope_of(x: Array, y: Array, weight: Array, beta: Array, loss: Loss, shape: Shape) -> Array:

@@ -104,9 +104,9 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     Notes
     -----
     A number is repaired within each crossing of the classes. The price is then independent of the number and
-    the classes together. Several numbers are repaired one after another, in three passes. The price is then
-    independent of each number, but not of their combinations. All projections keep the mean price of the
-    training rows.
+    the classes together. Several numbers are repaired one after another, in three passes, each within up to
+    ten bands of the others with about 200 rows. What remains is a link within the bands. All projections keep
+    the mean price of the training rows.
 
     Examples
     --------
@@ -356,17 +356,17 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
 
     def _numbers(self, raw: pd.DataFrame) -> Array:
         """Sensitive columns as (n, d) numbers, a class as its place among those of the fit."""
-        made: list[Array] = []
+        numbers: list[Array] = []
         for k, levels in enumerate(self.levels_):
             column = raw.iloc[:, k]
             if levels is None:
-                made.append(sensitive_table(column, name=str(column.name), fewest=0)[:, 0])
+                numbers.append(sensitive_table(column, name=str(column.name), fewest=0)[:, 0])
                 continue
             place = {name: code for code, name in enumerate(levels)}
             # Rare classes are merged into the last one, “all others”; a new class also belongs there.
             codes = column.astype(str).map(place).fillna(len(levels) - 1)
-            made.append(np.asarray(codes, dtype=np.float64))
-        return np.column_stack(made)
+            numbers.append(np.asarray(codes, dtype=np.float64))
+        return np.column_stack(numbers)
 
     def _fit_projection(
         self, features: pd.DataFrame, price: Array, full: Array, weight: Array | None, seed: int
@@ -427,8 +427,8 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     def _projected(self, table: Array) -> Array:
         """The repaired price by trees: of the difference from the original one, which steps blur less, but
         where the price itself has to rise."""
-        told = np.asarray(self.projection_.predict(table), dtype=float)
-        return told if self.monotone else told + table[:, -1]
+        predictions = np.asarray(self.projection_.predict(table), dtype=float)
+        return predictions if self.monotone else predictions + table[:, -1]
 
     def _with_price(self, features: pd.DataFrame, price: Array) -> Array:
         return np.column_stack([self.encoder_.transform(features), price])
@@ -469,7 +469,7 @@ def _boosted(n_rows: int, seed: int, **options: Any) -> Any:
 
 
 def _share(left: float, change: float) -> float:
-    """Share of a squared change that is reached, by what is left of it, in [0, 1]."""
+    """Share of a squared change that is reached, from the remaining change, in [0, 1]."""
     return float(np.clip(1 - left / change, 0.0, 1.0)) if change > 0 else np.nan
 
 

@@ -169,9 +169,9 @@ def in_words(table: pd.DataFrame) -> str:
     if len(pairs):
         nothing = "relativity 1" if multiplies else "0 points"
         says.append(f"A pair that is not in the table, or has a missing cell, has {nothing}.")
-    if "claims" in table and len(found := table[(table["claims"] < MIN_CLAIMS) & (kinds != FIXED)]):
-        listed = ", ".join(map(_with_claims, found.head(5).to_dict("records")))
-        more = f" and {len(found) - 5} more rows" if len(found) > 5 else ""
+    if "claims" in table and len(rare := table[(table["claims"] < MIN_CLAIMS) & (kinds != FIXED)]):
+        listed = ", ".join(map(_with_claims, rare.head(5).to_dict("records")))
+        more = f" and {len(rare) - 5} more rows" if len(rare) > 5 else ""
         says.append(
             f"Fewer than {MIN_CLAIMS} training rows have a claim at {listed}{more}. Review these values."
         )

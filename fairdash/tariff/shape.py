@@ -205,7 +205,7 @@ def _require_curves(
 
 
 def _order_problem(factor: Factor, given: object) -> tuple[str, str]:
-    """Return what is wrong with the order of a category's levels, "" if nothing is, and the remedy."""
+    """Return the fault in the order of a category's levels, "" without one, and the remedy."""
     name = factor.column
     hint = f"List its levels, that of the lowest relativity first: {few(factor.cells)}."
     if isinstance(given, str) or not isinstance(given, Sequence):

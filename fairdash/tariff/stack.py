@@ -151,7 +151,7 @@ class TariffStack:
 
     @property
     def has_many_rows(self) -> bool:
-        """Return whether the penalty uses so few of the rows that a start on them saves time."""
+        """Return whether the penalty uses few enough rows that a start on them saves time."""
         return self.z.shape[1] > 2 * self.z_seen.shape[1]
 
     def _curvature(self, eta: Array, x: Array, share: Array) -> Array:
@@ -216,7 +216,7 @@ class TariffStack:
         return error + (pull * beta).sum(axis=1) + psi, slope
 
     def _deviance(self, at: Array, lacks: Array) -> tuple[Array, Array, Array]:
-        """L (M,) with `lacks` (M, 1) added to η, its slope (M, P + 1), and (M, 1) that by what is added.
+        """L (M,) with `lacks` (M, 1) added to η, and its gradients, (M, P + 1) and by `lacks` (M, 1).
 
         By blocks of rows that stay in the processor's cache.
         """
@@ -348,7 +348,7 @@ def minimise_monotone(
 
 
 def _direction(slope: Array, moves: list[Array], turns: list[Array]) -> Array:
-    """Where to go, (K, P): minus the slope times what is known of the inverse curvature."""
+    """Direction of the step, (K, P): minus the gradient times the approximate inverse Hessian."""
     q = slope.copy()
     known = []
     for s, y in zip(reversed(moves), reversed(turns), strict=True):

@@ -171,13 +171,13 @@ class Factor:
     def at(self, table: pd.DataFrame, values: Array) -> Array:
         """Return each row's part of η, (K, n), by values (K, n_values); 0 for rows without a value."""
         places = self.places(table)
-        found = np.insert(values, len(self.shares), 0.0, axis=1)[:, places]
+        values_there = np.insert(values, len(self.shares), 0.0, axis=1)[:, places]
         if self.kind != BREAKPOINT:
-            return found
+            return values_there
         cells = numbers_of(table[self.column])
         missing = np.isnan(cells)
         _, above, part = between(np.where(missing, self.cells[0], cells), self.cells)
-        return np.where(missing, found, found * (1 - part) + values[:, above] * part)
+        return np.where(missing, values_there, values_there * (1 - part) + values[:, above] * part)
 
     def unknown(self, table: pd.DataFrame) -> NDArray[np.bool_]:
         """Return the mask of rows without a value, (n,)."""

@@ -101,18 +101,20 @@ def _of_split(
     """Id of each baseline to its predictions (n,)."""
     y = dataset.target.to_numpy(dtype=float)
     weight = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
-    found = {MEAN: np.full(len(y), np.average(y[split.train], weights=weight[split.train]))}
+    predictions = {MEAN: np.full(len(y), np.average(y[split.train], weights=weight[split.train]))}
     if not {LINEAR, TREES} <= set(leave_out):
         rows = encode_rows(dataset, split.train, loss)
         inner = with_held_out(split, random_state=random_state, groups=dataset.groups)
         require_varied_target(dataset.target, [split, inner])
-        found[LINEAR] = rows.target_scale.undo(linear_predictions(rows, weight, split, inner, loss))
+        predictions[LINEAR] = rows.target_scale.undo(linear_predictions(rows, weight, split, inner, loss))
         if TREES not in leave_out:
-            found[TREES] = rows.target_scale.undo(_trees(rows, weight, split, inner, loss, random_state))
+            predictions[TREES] = rows.target_scale.undo(
+                _trees(rows, weight, split, inner, loss, random_state)
+            )
     if dataset.prediction is not None:
         price = dataset.prediction.to_numpy(dtype=float)
-        found[PRICE] = price * _level(price[split.train], y[split.train], weight[split.train], loss)
-    return found
+        predictions[PRICE] = price * _level(price[split.train], y[split.train], weight[split.train], loss)
+    return predictions
 
 
 def _level(

@@ -74,7 +74,7 @@ class Repeated:
         self._step = self._run = step
         self._record = RECORDERS.get(device)
         self._runs = 0
-        #: Whether the device refused to record the step, which is launched operation by operation instead.
+        #: True if the device refused to record the step, which is then launched operation by operation.
         self.is_refused = False
 
     def __call__(self) -> None:
@@ -94,7 +94,7 @@ class Repeated:
 
 @contextmanager
 def stream_of_its_own(device: str) -> Iterator[None]:
-    """Run what follows on a stream of its own, which recording requires; wait for it at the end."""
+    """Run the block on a stream of its own, which recording requires, and wait for it at the end."""
     if device != "cuda":
         yield
         return

@@ -249,7 +249,7 @@ def dependence_out_of_fold(
     random_state: int,
     unit: Unit = at_once,
 ) -> tuple[Dependence, NDArray[np.bool_]]:
-    """Measure candidates on their held-out predictions of all folds together, and see to what that hides.
+    """Measure candidates on the held-out predictions of all folds together, and correct the bias of pooling.
 
     Of the folds together there are enough rows for a low floor. But where the folds' models follow the
     sensitive column in ways that differ, as models near a constant can, those ways cancel. So the excess is
@@ -312,7 +312,7 @@ def standard_error(by_fold: NDArray[np.float64]) -> NDArray[np.float64]:
 def _folds(
     dataset: Dataset, candidates: Sequence[StackedModel], *, n_folds: int, random_state: int
 ) -> tuple[tuple[NDArray[np.int64], ...], tuple[Split, ...]]:
-    """Rows that each fold is scored on, and what it is trained on."""
+    """Rows on which each fold is scored, and its training rows."""
     n_rows = dataset.n_rows
     # Two rows to score, and enough to train on besides those that decide when to stop.
     if n_rows < max(2 * n_folds, 20):

@@ -69,7 +69,7 @@ def default_settings(dataset: Dataset, *, loss: str | None = None) -> TrainingSe
 
 
 def default_n_splits(n_rows: int) -> int:
-    """Return the number of splits for a table with so many rows."""
+    """Return the number of splits for a table with `n_rows` rows."""
     return N_SPLITS if n_rows < MANY_ROWS else N_SPLITS_OF_MANY_ROWS
 
 

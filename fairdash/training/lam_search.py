@@ -273,7 +273,7 @@ def search_lam(
 
 
 def _pilot(dataset: Dataset, plan: LamSearch) -> units.Found:
-    """Return the weights that a pilot finds; those of the plan where there is no dependence to lose."""
+    """Return the weights that a pilot finds, or the plan's if there is no dependence to remove."""
     every = np.arange(dataset.n_rows)
     found = find_lams(
         dataset,

@@ -297,16 +297,16 @@ THE_STANDARD = ModelKey(STANDARD, 0.0)
 
 
 def apart_in_words(method: str, n_attributes: int) -> str:
-    """Say which links with combinations of attributes a method of :data:`PATHS` may leave; "" for none.
+    """Name the links with combinations of attributes that a method of :data:`PATHS` may leave.
 
     An adversary sees all attributes at once. Smooth functions see every two, and others each by itself.
     """
-    found = PATHS[method]
-    if n_attributes <= found.together or method == STANDARD:
+    path = PATHS[method]
+    if n_attributes <= path.together or method == STANDARD:
         return ""
     words = {1: "each sensitive attribute by itself", 2: "two attributes at a time"}
-    seen = words.get(found.together, f"{found.together} attributes at a time")
+    seen = words.get(path.together, f"{path.together} attributes at a time")
     return (
-        f"“{found.title}” treats {seen}, so a link with their combination may remain. Audit the price along "
-        "all of them. A repair (FairPostprocessor) removes the link of a number and classes together."
+        f"“{path.title}” treats {seen}, so a link with their combination may remain. Audit the price along "
+        "all of them. A repair (FairPostprocessor) lowers the link with all of them together."
     )

@@ -360,10 +360,10 @@ class StackTrainer:
             scales = [self.encoded(model).target_scale for model in stack]
 
             def predict(x: Tensor) -> NDArray[np.float64]:
-                found = trained.predict(x)
-                for scale, each in zip(scales, found, strict=True):
+                predictions = trained.predict(x)
+                for scale, each in zip(scales, predictions, strict=True):
                     each[:] = scale.undo(each)
-                return found
+                return predictions
 
             found = {
                 "note": trained.note,
@@ -407,7 +407,7 @@ class StackTrainer:
         )
 
     def models_per_stack(self, model: StackedModel) -> int:
-        """Return how many such models fit a stack, limited by a CPU's cache or a GPU's memory."""
+        """Return how many of these models fit in a stack, by a CPU's cache or a GPU's memory."""
         rows = self.encoded(model).x
         memory = StackMemory.of(
             model.method,

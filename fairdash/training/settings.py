@@ -160,7 +160,7 @@ BUDGETED = ("batch_size", "n_epochs", "warm_up_epochs", "weight_decay")
 def budget_of(
     n_rows: int, *, batch_size: int | None = None, n_epochs: int | None = None
 ) -> dict[str, int | float]:
-    """Return the schedule for so many training rows: a budget of steps, whatever the number of rows.
+    """Return the schedule for this number of training rows, with the same budget of steps for all.
 
     Up to some thousand rows it is 60 epochs of batches of 256. From there on the batches grow, to 2,048 rows
     and beyond that with a 180th of the table, and the epochs become fewer, so that about :data:`STEPS` steps
@@ -201,7 +201,7 @@ def budget_of(
 
 
 def weight_decay_of(n_rows: int) -> float:
-    """Return the default weight decay for so many training rows, before any tuning."""
+    """Return the default weight decay for this number of training rows, before any tuning."""
     return min(_MAX_WEIGHT_DECAY, _WEIGHT_DECAY_OF_ALL_ROWS / n_rows)
 
 
@@ -211,7 +211,7 @@ def _power_of_2(value: float) -> int:
 
 
 def batches_an_epoch(n_rows: int, batch_size: int) -> int:
-    """Whole mini-batches in so many rows; one of them all where they are fewer than a batch.
+    """Number of whole mini-batches in this number of rows; one if the rows don't fill a batch.
 
     A last, smaller batch would have noisier means and variances: its rows wait for the next shuffle.
     """

@@ -381,11 +381,13 @@ def _predictions(
     """Predictions (K, N) as the networks give them."""
     device = predictor.biases[0].device
     tables = Tables(which_split, len(x), device=device)
-    found = np.empty((len(which_split), x.shape[1]))
+    predictions = np.empty((len(which_split), x.shape[1]))
     for start in range(0, x.shape[1], ROWS_AT_ONCE):
         rows = slice(start, start + ROWS_AT_ONCE)
-        found[:, rows] = loss.prediction(predictor(tables.inputs(x[:, rows].to(device)))).squeeze(-1).cpu()
-    return found
+        predictions[:, rows] = (
+            loss.prediction(predictor(tables.inputs(x[:, rows].to(device)))).squeeze(-1).cpu()
+        )
+    return predictions
 
 
 #: State: weights and moments of both players, active models, the best epochs so far, and the random
@@ -395,12 +397,12 @@ State: TypeAlias = "Mapping[str, NDArray[np.generic]]"
 
 def state_of(trainer: MinimaxTrainer, batches: Batches, best: Sequence[Tensor], *, epoch: int) -> State:
     """Return the state after an epoch; `best` is the memory of early stopping, empty without it."""
-    found: dict[str, NDArray[np.generic]] = {
+    arrays: dict[str, NDArray[np.generic]] = {
         name: tensor.cpu().numpy().copy() for name, tensor in _tensors(trainer, best)
     }
-    found["random"] = np.stack([each.get_state().numpy() for each in batches.all_generators])
-    found["steps"] = np.array([0 if each is None else each.steps for each in _players(trainer)])
-    return found | {"epoch": np.array(epoch)}
+    arrays["random"] = np.stack([each.get_state().numpy() for each in batches.all_generators])
+    arrays["steps"] = np.array([0 if each is None else each.steps for each in _players(trainer)])
+    return arrays | {"epoch": np.array(epoch)}
 
 
 def go_on(state: State, trainer: MinimaxTrainer, batches: Batches, best: Sequence[Tensor]) -> int:

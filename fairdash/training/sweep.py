@@ -106,7 +106,7 @@ class TrainingPlan:
         checks.finish()
 
     def _check(self, checks: Checks) -> None:
-        """Note what is wrong with the options that a plan adds to these."""
+        """Check the options that a plan adds to these."""
 
     def set_aside(self, dataset: Dataset) -> NDArray[np.int64]:
         """Draw the holdout rows; see :func:`fairdash.training.split_kinds.draw_set_aside` for errors."""
@@ -224,11 +224,11 @@ class Sweep(TrainingPlan):
         )
 
     def device_for(self, n_rows: int) -> Device:
-        """Return the device for so many rows; ``"auto"`` is a GPU if the models are enough work."""
+        """Return the device for this number of rows; ``"auto"`` is a GPU if the models are enough work."""
         return resolve_device(self.device, seconds=seconds_of(self.models(), training_rows(n_rows)))
 
     def other_defaults(self, then: Mapping[str, Any]) -> str:
-        """Describe values that were defaults `then` and no longer are; empty if there are none."""
+        """Describe the former defaults in `then` that have changed; empty without any."""
         return other_defaults({**vars(self), **vars(self.settings)}, then)
 
     def models(self, settings: Sequence[TrainingSettings] | None = None) -> tuple[StackedModel, ...]:

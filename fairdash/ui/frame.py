@@ -138,7 +138,7 @@ def ask_for_presentation() -> None:
 
 
 def enlarged(figure: go.Figure, text: int = ENLARGED) -> go.Figure:
-    """Return the figure with no text below so many pixels, and more room for it."""
+    """Return the figure with text of at least this number of pixels, and more room for it."""
     figure.update_layout(font_size=text, title_font_size=text + 4, hoverlabel_font_size=text)
     title = figure.layout.title
     # Titles of several lines grow with their text.
@@ -153,7 +153,7 @@ def enlarged(figure: go.Figure, text: int = ENLARGED) -> go.Figure:
 
 
 def chart(figure: go.Figure, *, key: str, alt: str) -> None:
-    """A chart with its camera button; `alt` says in words what it shows."""
+    """Show a chart with its camera button; `alt` describes it in words."""
     if presented():
         figure = enlarged(figure)
     form = picture_format()
@@ -162,7 +162,7 @@ def chart(figure: go.Figure, *, key: str, alt: str) -> None:
 
 
 def say_what_was_open() -> None:
-    """Make the folders of personal data private, and say which were not; once a server."""
+    """Make the folders of personal data private, and name those that were not; once per server."""
     folders = _made_private()
     if folders:
         names = safe(", ".join(map(str, folders)))

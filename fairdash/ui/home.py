@@ -121,18 +121,18 @@ def show_doors() -> None:
 
 
 def show_recent_runs() -> None:
-    """The newest runs, and which ones can't be read; nothing where there are none."""
-    found = list_runs(owner=current_owner())
-    if not (found.runs or found.damaged):
+    """Show the newest runs, and name those that can't be read; nothing without runs."""
+    listed = list_runs(owner=current_owner())
+    if not (listed.runs or listed.damaged):
         return
     st.subheader("Recent runs")
-    for recent in found.runs[:RUNS_SHOWN]:
+    for recent in listed.runs[:RUNS_SHOWN]:
         _show_run(recent)
-    if found.runs:
+    if listed.runs:
         st.page_link(page("runs"), label="All runs: find, name, compare, export", icon=":material/history:")
-    if found.damaged:
+    if listed.damaged:
         st.warning(
-            f"These runs can't be read and were left unchanged: {', '.join(found.damaged)}. Other runs are "
+            f"These runs can't be read and were left unchanged: {', '.join(listed.damaged)}. Other runs are "
             "unaffected."
         )
 

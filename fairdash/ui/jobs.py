@@ -140,7 +140,7 @@ def so_far(study: Study) -> tuple[Tables, bool]:
 
 
 def follow(study: Study, show: Callable[[Tables], None] | None, *, slot: str) -> None:
-    """Start a study once the page rests, show its bar and what it has so far; one full rerun at its end.
+    """Start a study once the page rests, show its progress and first results, and rerun the page at its end.
 
     Parameters
     ----------

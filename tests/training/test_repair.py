@@ -71,6 +71,30 @@ def test_without_rows_to_hold_out_the_share_is_not_known():
     assert np.isnan(fd.FairPostprocessor("price").fit(table, sensitive_features=age).share_without_s_)
 
 
+def test_two_numbers_are_repaired_together():
+    """A price that is 16 higher where both numbers lie on the same side, and follows one of them, too."""
+
+    def drawn(seed):
+        a, b, z = np.random.default_rng(seed).normal(size=(3, 2_000))
+        b = 0.4 * a + b
+        return np.column_stack([a, b]), 100 + 8 * np.sign(a) * np.sign(b) + 4 * a + 5 * z
+
+    (s, price), (new, of_new) = drawn(0), drawn(1)
+    repair = fd.FairPostprocessor("price", random_state=0).fit(
+        pd.DataFrame({"price": price}), sensitive_features=s
+    )
+    told = repair.predict(pd.DataFrame({"price": of_new}), sensitive_features=new)
+
+    def gap(price):
+        bands = [pd.qcut(column, 4, labels=False) for column in new.T]
+        return np.ptp(pd.Series(price).groupby(bands).mean())
+
+    assert gap(of_new) > 20
+    assert gap(told) < 5
+    assert max(fd.measure("hgr_spline", told, column) for column in new.T) < 0.36
+    assert told.mean() == pytest.approx(of_new.mean(), abs=0.5)
+
+
 def test_classes_have_one_mean_and_a_new_class_counts_with_the_last():
     table, _, _ = priced()
     region = np.random.default_rng(2).choice(["east", "north", "south"], len(table), p=[0.7, 0.2, 0.1])

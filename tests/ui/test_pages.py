@@ -67,7 +67,7 @@ def test_a_grid_that_makes_no_sense_is_refused_at_the_field():
 
 def test_several_methods_and_another_loss_are_trained_and_compared(monkeypatch):
     monkeypatch.setattr(queue, "ensure_worker", lambda queue_name: None)
-    at = open_page("train")
+    at = open_page("train", dataset=save_source(SOURCE))
     at = at.multiselect(key=METHOD).set_value(["hgr_spline", "pearson"]).run()
     at = at.selectbox(key="train.form loss").set_value("poisson").run()
     at = at.checkbox(key="train.form balance").set_value(True).run()

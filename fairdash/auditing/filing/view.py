@@ -164,13 +164,13 @@ _READING = [
 
 
 def summary_of(result: Findings) -> list[Block]:
-    """Return what a command prints: verdict, notes, every answer, and the verdicts in a table."""
+    """Return the command's output: verdict, notes, every answer, and the verdicts in a table."""
     answers = {title: str(blocks[0]) for _, title, blocks in answers_of(result)}
     return [*verdict_of(result), *notes_of(result), "", answers, *verdict_tables(result)]
 
 
 def verdict_of(result: Findings) -> list[Block]:
-    """Return the primary verdict: a remark on units, the headline, its words, and what has changed."""
+    """Return the primary verdict: a remark on units, the headline, a sentence, and changes."""
     since = "" if result.since is None else f"Since the earlier audit: {result.since.sentence}"
     said = (result.units_remark, result.headline, result.in_words, since)
     return [Text(each, "answer") for each in said if each]

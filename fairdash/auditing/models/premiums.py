@@ -114,11 +114,11 @@ class Fitted:
     def predict_at(self, features: pd.DataFrame, nodes: Array) -> Array:
         """Predict rows with the last column set to each of some values, (n, K)."""
         rows = self.encode(features, np.zeros(len(features)))
-        told = np.empty((len(rows), len(nodes)))
+        predictions = np.empty((len(rows), len(nodes)))
         for k, node in enumerate(nodes):
             rows[:, -1] = node
-            told[:, k] = self.model.predict(rows)
-        return told
+            predictions[:, k] = self.model.predict(rows)
+        return predictions
 
 
 #: A price follows its features closely, even in a class of 20 rows; costs are mostly noise; a mean given the
@@ -146,12 +146,12 @@ def fit_trees(
 
 def out_of_fold(table: AuditTable, y: Array, trees: Trees, *more: Array, random_state: int | None) -> Array:
     """Predict y (n,) out of fold."""
-    told = np.empty(table.n)
+    predictions = np.empty(table.n)
     for fold in folds_of(table):
         seen, weight, *others = (each[~fold] for each in (y, table.weight, *more))
         fitted = fit_trees(trees, table.features[~fold], seen, weight, *others, random_state=random_state)
-        told[fold] = fitted.predict(table.features[fold], *(each[fold] for each in more))
-    return told
+        predictions[fold] = fitted.predict(table.features[fold], *(each[fold] for each in more))
+    return predictions
 
 
 def networks_out_of_fold(
@@ -189,10 +189,10 @@ def networks_out_of_fold(
         random_state=seed,
         device=resolve_device("cpu"),
     )
-    told = np.empty(table.n)
+    held_out = np.empty(table.n)
     for fold, predictions in zip(folds, trained.predictions, strict=True):
-        told[fold] = predictions[fold]
-    return told
+        held_out[fold] = predictions[fold]
+    return held_out
 
 
 def folds_of(table: AuditTable) -> list[Rows]:
@@ -295,17 +295,17 @@ class Costs:
     @property
     def fit_networks(self) -> Estimate | None:
         """Fit of networks instead of trees; None without torch."""
-        told = self.by_networks
-        return None if told is None else explained(self.judged_by, told, self.table, self.loss)
+        predictions = self.by_networks
+        return None if predictions is None else explained(self.judged_by, predictions, self.table, self.loss)
 
     @property
     def differences(self) -> dict[str, Array]:
         """Map of the ids in :data:`DIFFERENCES` to (n,) arrays."""
-        made = self.premiums
+        premiums = self.premiums
         return {
-            "proxy_effect": made["unaware"] - made["aware"],
+            "proxy_effect": premiums["unaware"] - premiums["aware"],
             "risk_spread": np.ptp(self.at_nodes, axis=1),
-            "cost_of_parity": made["corrective"] - made["best_estimate"],
+            "cost_of_parity": premiums["corrective"] - premiums["best_estimate"],
         }
 
 
@@ -327,7 +327,7 @@ def learn_costs(
     cost = at_level_of_price(learned, part)
     nodes, shares = sensitive_nodes(part.sensitive, sample_weight=part.weight, max_nodes=N_NODES)
     at_nodes = np.empty((part.n, len(nodes)))
-    made = {name: np.empty(part.n) for name in PREMIUMS}
+    by_premium = {name: np.empty(part.n) for name in PREMIUMS}
     folds = folds_of(part)
     for k, out in enumerate(folds):
         tell(k / len(folds))
@@ -343,16 +343,16 @@ def learn_costs(
 
         best = fitted.predict(part.features, part.sensitive)
         corrective = corrective_of(best, part)
-        made["best_estimate"][out] = best[out]
-        made["unaware"][out] = given_features(best)
-        made["aware"][out] = at_nodes[out] @ shares
-        made["hyperaware"][out] = given_features(corrective)
-        made["corrective"][out] = corrective[out]
+        by_premium["best_estimate"][out] = best[out]
+        by_premium["unaware"][out] = given_features(best)
+        by_premium["aware"][out] = at_nodes[out] @ shares
+        by_premium["hyperaware"][out] = given_features(corrective)
+        by_premium["corrective"][out] = corrective[out]
     return Costs(
         table=part,
         cost=cost,
         at_nodes=at_nodes,
-        premiums=MappingProxyType(made),
+        premiums=MappingProxyType(by_premium),
         random_state=random_state,
     )
 
@@ -394,7 +394,7 @@ def nothing_learned(costs: Costs) -> str:
 
 
 def loss_in_words(costs: Costs) -> str:
-    """Quantity of which the best estimate explains a share."""
+    """Name of the quantity whose variance the best estimate explains in part."""
     return "deviance" if costs.loss is POISSON else "variance"
 
 

@@ -45,7 +45,7 @@ def repaired(
     seed, price, columns = random_state or 0, table.price, table.columns
     x = table.features.assign(**{columns.price: price})
     fold, s = table.folds(N_FOLDS), pd.Series(table.s_for_tests)
-    told: dict[tuple[str, float], Array] = {
+    predictions: dict[tuple[str, float], Array] = {
         (way, alpha): np.empty(table.n) for way in (WITH_S, WITHOUT_S) for alpha in ALPHAS
     }
     for k in np.unique(fold):
@@ -56,11 +56,11 @@ def repaired(
         for way, own in ((WITH_S, s[out]), (WITHOUT_S, None)):
             full = repair.predict(x[out], sensitive_features=own, alpha=1.0)
             for alpha in ALPHAS:
-                told[way, alpha][out] = (1 - alpha) * price[out] + alpha * full
+                predictions[way, alpha][out] = (1 - alpha) * price[out] + alpha * full
     rows: list[dict[str, str | float]] = []
     v = np.column_stack(table.s_columns)
-    for (way, alpha), each in told.items():
-        progress("measuring repaired prices", 0.7 + 0.3 * len(rows) / len(told))
+    for (way, alpha), each in predictions.items():
+        progress("measuring repaired prices", 0.7 + 0.3 * len(rows) / len(predictions))
         found = assess_dependence("hgr_spline", each, v, n_permutations=39, n_bootstrap=0, random_state=seed)
         change = np.abs(each - price)
         row: dict[str, str | float] = {"s at pricing": way, "strength": alpha}
@@ -78,7 +78,7 @@ def repaired(
             error, worst = part.mean(loss.deviances(y, each[known])), part.mean(loss.deviances(y, mean))
             row["error"] = error / worst
         rows.append(row)
-    named = {f"s {way}, strength {alpha:g}": each for (way, alpha), each in told.items() if alpha}
+    named = {f"s {way}, strength {alpha:g}": each for (way, alpha), each in predictions.items() if alpha}
     return pd.DataFrame(rows), pd.DataFrame(
         {columns.price: price, columns.sensitive: table.s_for_tests, **named}
     )

@@ -167,16 +167,16 @@ def _parts(
     price = fit_curve(table.price, table, basis, lam=lam)
     correction = table.n_units / max(table.n_units - price.edf, 1.0)
     gap, of_gap = price.difference(low, high, table)
-    found = {"gap": (gap, of_gap)}
+    parts = {"gap": (gap, of_gap)}
     if cost is not None:
         ratio = table.mean_price / table.mean(cost)
         apart, of_apart = fit_curve(cost, table, basis, lam=lam).difference(low, high, table)
         # The loss ratio is estimated too: d(ratio) = (π − ratio Y) / E[Y].
         of_ratio = table.per_unit(table.share * (table.price - ratio * cost)) / table.mean(cost)
         of_earned = ratio * of_apart + apart * of_ratio
-        found["earned"] = (ratio * apart, of_earned)
-        found["left"] = (gap - ratio * apart, of_gap - of_earned)
-    return {name: (value, float(of @ of) * correction) for name, (value, of) in found.items()}
+        parts["earned"] = (ratio * apart, of_earned)
+        parts["left"] = (gap - ratio * apart, of_gap - of_earned)
+    return {name: (value, float(of @ of) * correction) for name, (value, of) in parts.items()}
 
 
 def _averaged(

@@ -303,12 +303,12 @@ def moved(
         Theirs of the exposure.
     """
     above = above_base(price, cost, table.weight)
-    told = predicted_out_of_fold(above, table, basis, lam=fit_curve(above, table, basis).lam, n_folds=2)
+    prediction = predicted_out_of_fold(above, table, basis, lam=fit_curve(above, table, basis).lam, n_folds=2)
     share = table.share
     # Each half's curve is centred on its own mean, because their levels are off in opposite directions.
     half = table.folds(2)
-    level = np.bincount(half, weights=share * told) / np.bincount(half, weights=share)
-    dear = told - level[half] > 1e-9 * np.abs(table.price).max()
+    level = np.bincount(half, weights=share * prediction) / np.bincount(half, weights=share)
+    dear = prediction - level[half] > 1e-9 * np.abs(table.price).max()
     value, held = float(share[dear] @ above[dear]), float(share[dear].sum())
     base = np.ones(table.n) if cost is None else cost
     # The base is also estimated: its part in the group is subtracted from every row.

@@ -3,7 +3,8 @@
 The bias b(p, s) = E[Y/L − π | π = p, S = s] is estimated in cells of price and s; b(p) is its mean at a
 price.
 
-Y is the outcome and L the portfolio's loss ratio, so a loading common to all prices is no bias. The part that
+Y is the outcome and L the portfolio's loss ratio, so a loading common to all prices is not a bias. The part
+that
 depends on s at a given price is b(p, s) − b(p): sufficiency is its root mean square. b(p) alone says nothing
 about s: it measures autocalibration (Denuit, Michaelides and Trufin 2021), the fit at each price rather than
 over the portfolio, with a decomposition in :func:`fairdash.evaluation.insurance.murphy`.
@@ -113,10 +114,10 @@ def who_is_undercharged(data: AuditData, _: Answered) -> Part:
 
 
 def _one_ways(data: AuditData) -> dict[str, pd.DataFrame]:
-    found = {"one_way": one_way(data.table)}
+    tables = {"one_way": one_way(data.table)}
     if data.table.columns.coverage is not None:
-        found["by_coverage"] = by_coverage(data)
-    return {name: table for name, table in found.items() if len(table)}
+        tables["by_coverage"] = by_coverage(data)
+    return {name: table for name, table in tables.items() if len(table)}
 
 
 def _in_words(
@@ -149,7 +150,7 @@ def _in_words(
 
 
 def _calibration(found: Surface, mean: float) -> str:
-    """Autocalibration, which is no statement on the sensitive attribute."""
+    """Describe autocalibration, which does not involve the sensitive attribute."""
     if found.p_value > LEVEL:
         return (
             "Autocalibration: at no price does the cost of the rows differ detectably from the price "
@@ -192,7 +193,7 @@ def autocalibration(table: AuditTable, delta: float, *, random_state: int | None
 
 
 def _price_bands(table: AuditTable, classes: int = 0) -> tuple[Index, int]:
-    """Band of each row's price, (n,), and how many there are.
+    """Band of each row's price, (n,), and the number of bands.
 
     There are fewer with many classes, so that a cell of price and class has rows to be shown.
     """
@@ -278,7 +279,7 @@ def _lines_in_price(band: Index, table: AuditTable) -> csr_matrix:
 def _of_means(
     b: Array, covariance: Array, share: Array, delta: float, *, random_state: int | None
 ) -> dict[str, float]:
-    """Root mean square of normal means b (C,) with what can be said of it; see :class:`Surface`."""
+    """Root mean square of normal means b (C,), with its error and test; see :class:`Surface`."""
     noise = covariance * share[:, None]  # CD
     theta = float(share @ b**2 - np.trace(noise))
     # Variance of a quadratic form of normal means: 4 b'DCDb + 2 tr(DCDC).

@@ -141,7 +141,7 @@ def _announced_delimiter(text: io.TextIOBase) -> str | None:
 
 
 def _find_delimiter(text: io.TextIOBase) -> tuple[str, float]:
-    """Find the delimiter by which the first rows have as many cells as the header, and the share that do.
+    """Find the delimiter with which most first rows have as many cells as the header, and their share.
 
     A title may stand above the header: a delimiter by which more rows agree with each other than with the
     first is better, if the first of them holds names. Where nothing separates any row, the comma is given.
@@ -310,7 +310,7 @@ _Record = tuple[int, list[str]]
 def _header(
     records: Iterator[_Record], chosen: int | None
 ) -> tuple[list[str], Iterator[_Record], int, list[str]]:
-    """The names' cells, the records below them, empty lines on the way, and what to say of rows above."""
+    """Cells of the header, the records below it, empty lines in between, and notes on rows above."""
     first: list[_Record] = []
     n_filled = 0
     for line, row in records:

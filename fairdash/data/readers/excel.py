@@ -125,9 +125,9 @@ def read_sheet(content: bytes, name: str | None) -> Sheet:
     tell(f"sheet “{chosen}”")
     try:
         with python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(content)) as book:
-            found = book.get_sheet_by_name(chosen)
-            rows = found.to_python(skip_empty_area=True)
-            start = found.start or (0, 0)
+            opened = book.get_sheet_by_name(chosen)
+            rows = opened.to_python(skip_empty_area=True)
+            start = opened.start or (0, 0)
     except (python_calamine.CalamineError, OSError, ValueError) as error:
         raise _damaged() from error
     return Sheet(name=chosen, rows=rows, first_line=start[0] + 1, xml=xml, all=list(sheets), hidden=hidden)

@@ -33,7 +33,7 @@ _MISSING_64 = np.iinfo(np.int64).min
 
 
 class _Column(NamedTuple):
-    """Cells of a class that has a meaning here, and what to say of them; `{}` stands for the column."""
+    """Cells of a supported class, and a note on them; `{}` stands for the column."""
 
     values: Any
     note: str = ""
@@ -188,7 +188,7 @@ def _local_times(parts: Any, _: Mapping[str, Any]) -> _Column:
 
 
 def _instants(numbers: Any, seconds: int) -> pd.Series:
-    """Numbers of units after 1970, each of so many seconds, as datetimes."""
+    """Counts of units of `seconds` each after 1970, as datetimes."""
     cells = _floats(numbers)
     # Years that a date in 64-bit microseconds can express, with a margin.
     known = np.isfinite(cells) & (np.abs(cells) * seconds < 9e12)

@@ -217,7 +217,7 @@ def file_contents(content: bytes) -> tuple[str, tuple[str, ...]]:
 
 
 def _kind_of(content: bytes) -> str:
-    """Tell a file's format by its first bytes; text is what is none of the others."""
+    """Detect a file's format by its first bytes; a file of no other format is text."""
     for first, kind in _FIRST_BYTES:
         if content.startswith(first):
             return kind

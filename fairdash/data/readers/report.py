@@ -170,7 +170,7 @@ def _delimiter_name(delimiter: str) -> str:
 
 @contextmanager
 def heard_by(listener: Callable[[str], None]) -> Iterator[None]:
-    """Let readers inside this context report to a listener what they do, as the end of a sentence.
+    """Report the steps of readers inside this context to a listener, each as the end of a sentence.
 
     Examples
     --------

@@ -40,7 +40,7 @@ _SAVE_AGAIN = "Save the file again, or export it as CSV."
 
 
 class Refused(Exception):
-    """Raised with what is wrong with the file, and a hint."""
+    """Error with the fault of the file and a hint."""
 
 
 class TooLarge(Exception):
@@ -177,8 +177,8 @@ def _as_dates(values: pd.Series, form: str, parser: str, notes: list[str]) -> pd
     known = np.isfinite(cells)
     unit, seconds = "", 86_400.0
     if parser == "read_dta":
-        found = _STATA.match(form)
-        unit = (found["unit"] or "d") if found else "?"
+        match = _STATA.match(form)
+        unit = (match["unit"] or "d") if match else "?"
         seconds = 1e-3 if unit in "cC" else seconds
     elif parser == "read_sav":
         seconds, unit = 1.0, "" if _SPSS_PERIODS.match(form) else "?"
@@ -220,7 +220,7 @@ def _read(read: Callable[..., Any], source: str, **options: Any) -> Any:
         if "memory" in str(error).lower():
             raise MemoryError from error
         raise Refused(
-            "the file is incomplete or damaged, or of a version that is not read here", _SAVE_AGAIN
+            "the file is incomplete or damaged, or its version is not supported", _SAVE_AGAIN
         ) from None
 
 

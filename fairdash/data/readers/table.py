@@ -122,7 +122,7 @@ class TableBuilder:
         self.add(name, values.to_numpy(float, na_value=np.nan), note)
 
     def places(self, rows: np.ndarray, what: str = "") -> str:
-        """Describe how many cells are concerned and where the first are; `rows` is a mask of shape (n,)."""
+        """Describe the number of affected cells and the first of them; `rows` is a mask of shape (n,)."""
         count = int(rows.sum())
         word = f"{counted(count, 'cell')}{f' with {what}' if what else ''}"
         return f"{word}, {at_lines(self.lines[rows], count)}" if count else word
@@ -352,7 +352,7 @@ def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
     >>> rows_below([(4, ["50", "8", "Brest"]), (5, ["Total", "17.5", ""])])
     1
     """
-    found = 0
+    count = 0
     width = max((len(cells) for _, cells in rows), default=0)
     kept = [[cell.strip() for cell in cells] for _, cells in rows]
     while kept:
@@ -362,8 +362,8 @@ def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
         above = next((other for other in reversed(kept) if any(other)), None)
         if above is None or not (_is_total(cells, above) or _is_note(cells, width, kept)):
             break
-        found += 1
-    return found
+        count += 1
+    return count
 
 
 def _is_total(cells: Sequence[str], above: Sequence[str]) -> bool:

@@ -56,17 +56,17 @@ class TextColumn:
 
     def _take_negatives(self) -> np.ndarray:
         """Mask of distinct cells that are negative amounts, in brackets or so; they get a minus sign."""
-        found = np.zeros(len(self._texts), dtype=bool)
+        is_negative = np.zeros(len(self._texts), dtype=bool)
         if not any(self._trimmed.hold(sign).any() for sign in ("(", "-", "\u2212", "\u2013")):
-            return found
+            return is_negative
         if not self._trimmed.match(grammar.SIGNS, whole=False).any():
-            return found
+            return is_negative
         texts, known = self._trimmed.to_list(), np.flatnonzero(~self.is_missing)
         signed = grammar.negatives([texts[k] for k in known], self._counts[known].tolist())
         if signed:
-            found[known] = [texts[k] in signed for k in known]
+            is_negative[known] = [texts[k] in signed for k in known]
             self._trimmed = type(self._trimmed).of([signed.get(text, text) for text in texts])
-        return found
+        return is_negative
 
     def _take_unit(self) -> str:
         """The one currency or percent sign around numbers; it is removed from the cells before parsing."""
@@ -352,7 +352,7 @@ class TextColumn:
         return self._texts.column(self._codes, ~self.is_missing)
 
     def _places(self, which: np.ndarray, what: str = "") -> str:
-        """Say how many cells are meant and where the first are."""
+        """Give the number of affected cells and the first of them."""
         return self._table.places(which[self._codes], what)
 
 

@@ -33,7 +33,7 @@ class BasePenalty(nn.Module):
         Training settings of the models.
     """
 
-    #: Whether the adversary maximises Ψ itself, so that one gradient serves both players.
+    #: True if the adversary maximises Ψ itself, so that one gradient serves both players.
     climbs_itself = True
 
     def __init__(

@@ -226,7 +226,7 @@ class Moments(NamedTuple):
         return cls(inside, part, values, centred, v, mean, a, b, c)
 
     def slope(self, bumps: Bumps, of_bumps: Tensor) -> Tensor:
-        """∂Ψ/∂z (K, batch, 1) from what Ψ changes by with each bump's value, for a share of 1."""
+        """∂Ψ/∂z (K, batch, 1) from the derivative of Ψ by each bump's value, for a share of 1."""
         # φ′(z) = −(z − centre) / width² φ
         bend = bumps.distances(self.inside).mul_(self.values).mul_(of_bumps).sum(dim=1, keepdim=True)
         slope = -self.part / bumps.width**2 * bend
@@ -267,8 +267,8 @@ class _CanonicalCorrelation(torch.autograd.Function):
     """One node of autograd, its gradient worked by hand: autograd through svdvals takes half as long again.
 
     With α and β the weights of the best pair, αᵀAα = βᵀBβ = 1 and Ψ = αᵀCβ, and because they are the best,
-    their own change does not matter: dΨ = αᵀ dC β − ½ Ψ αᵀ dA α (the envelope theorem). B stays as it is,
-    because S does.
+    their own change does not matter: dΨ = αᵀ dC β − ½ Ψ αᵀ dA α (the envelope theorem). B is constant,
+    because S is.
     """
 
     @staticmethod
@@ -337,7 +337,7 @@ def solve_by(lower: Tensor, right: Tensor) -> Tensor:
 
 
 class _SquaredCorrelations(torch.autograd.Function):
-    """One node of autograd: dΨ = 2 tr B⁻¹CᵀA⁻¹ dC − tr A⁻¹CB⁻¹CᵀA⁻¹ dA. B stays as it is, because S does."""
+    """One node of autograd: dΨ = 2 tr B⁻¹CᵀA⁻¹ dC − tr A⁻¹CB⁻¹CᵀA⁻¹ dA. B is constant, because S is."""
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, v: Tensor, share: Tensor | None) -> Tensor:

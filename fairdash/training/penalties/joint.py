@@ -75,16 +75,16 @@ class ConcatenatedDistancePenalty(JointDistancePenalty):
 
 
 def _encoded(s: Tensor, train: Sequence[Tensor], weight: Tensor | None, *, together: bool) -> Tensor:
-    found = []
+    features = []
     for j, chosen in enumerate(train):
         rows = chosen.cpu().numpy()
         mass = np.ones(len(rows)) if weight is None else weight[j, chosen, 0].double().cpu().numpy()
         columns = s[j].double().cpu().numpy().T
         attributes = scaled(columns, rows, mass, together=together, eps=precision(s))
         most = _FEATURES if together else _OF_ONE
-        found.append(_of_products([_features(x, rows, mass, most) for x in attributes], s.shape[1]))
-    width = max(x.shape[1] for x in found)
-    return torch.from_numpy(np.stack([np.pad(x, ((0, 0), (0, width - x.shape[1]))) for x in found])).to(s)
+        features.append(_of_products([_features(x, rows, mass, most) for x in attributes], s.shape[1]))
+    width = max(x.shape[1] for x in features)
+    return torch.from_numpy(np.stack([np.pad(x, ((0, 0), (0, width - x.shape[1]))) for x in features])).to(s)
 
 
 def _features(x: Array, rows: NDArray[np.int64], mass: Array, most: int) -> tuple[Array, Array]:

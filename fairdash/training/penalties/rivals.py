@@ -41,7 +41,7 @@ def _frequencies() -> tuple[Array, Array]:
 
 
 def _powers(mass: Array) -> Array:
-    """Functions whose covariances with U are its coefficients on the powers of S, from the masses of S.
+    """Return functions of S whose covariances with U are U's coefficients on the powers of S.
 
     Powers that nearly follow from others, as of a binary S or of one that is mostly 0, share the coefficient.
     """
@@ -89,7 +89,7 @@ class HSICPenalty(BasePenalty):
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """Encode S by functions of which L is the inner product."""
+        """Encode S by functions whose inner product is L."""
         return of_ranks(s, train, _waves, weight)
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:

@@ -181,7 +181,7 @@ class Barycentre:
         return np.asarray((below + up_to) / 2)
 
     def _level(self, shape: Array, where: Between) -> tuple[Array, Array]:
-        """Level F(ŷ | s) of each row, and how far it lies beyond the outermost quantiles (0 if within)."""
+        """Level F(ŷ | s) of each row, and its distance beyond the outermost quantiles (0 if within)."""
         left, right, share = where
 
         def quantile(k: Index) -> Array:
@@ -391,7 +391,7 @@ class _Around:
 
 
 def _node_ranks(rank: Array, weight: Array, bandwidth: float) -> Array:
-    """Ranks at which laws are kept: four to a bandwidth, or every distinct rank where there are fewer."""
+    """Ranks at which laws are stored: four per bandwidth, or every distinct rank if there are fewer."""
     distinct = np.unique(rank)
     count = math.ceil(4 / bandwidth)
     if len(distinct) <= count:

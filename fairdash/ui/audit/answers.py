@@ -339,13 +339,15 @@ def _offer_training(source: DatasetSource, columns: Columns) -> None:
     if st.button("Train a front on this table", key=KEY("train"), icon=":material/tune:"):
         assert isinstance(source, UploadSource | CatalogueSource)
         table = source.table()
-        made = replace(source, roles=roles_of_audit(roles_of(source), columns, table))
+        source_now = replace(source, roles=roles_of_audit(roles_of(source), columns, table))
         if columns.outcome in columns.totals and (table[columns.outcome] < 0).any():
             # The values as the audit used them.
-            made = replace(made, fixes=with_fix(made.fixes, Fix(AS_THEY_ARE, columns.outcome)))
+            source_now = replace(
+                source_now, fixes=with_fix(source_now.fixes, Fix(AS_THEY_ARE, columns.outcome))
+            )
         choose_run(None)
-        choose_source(made)
-        go_to("train", address={Address.DATASET.value: made.id})
+        choose_source(source_now)
+        go_to("train", address={Address.DATASET.value: source_now.id})
 
 
 def roles_of_audit(roles: Roles, columns: Columns, table: pd.DataFrame) -> Roles:

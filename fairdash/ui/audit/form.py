@@ -234,7 +234,7 @@ def _ask_for_inputs(
 
 
 def _ask_for_plan(columns: Columns | None) -> dict[str, Any]:
-    """Return what is asked for the plan besides the columns: three options a row, the first three below."""
+    """Ask for the plan's options besides the columns, three per row, and return them."""
     asked = {name: each for name, each in options_of(AuditPlan).items() if each.metadata["label"]}
     places = chain((st.container() for _ in range(3)), cycle(st.columns(3)))
     return {
@@ -262,7 +262,7 @@ def _ask_for_columns(
     of_classes = columns_of_classes(frame, table=table)
     sensitive_ones = [name for name in names if name in numbers or name in of_classes]
     taken: list[str | None] = []
-    found: dict[str, Any] = {"price": price}
+    chosen_roles: dict[str, Any] = {"price": price}
 
     def free(among: Iterable[str]) -> list[str]:
         return [name for name in among if name not in taken]
@@ -273,14 +273,14 @@ def _ask_for_columns(
         names = free(among)
         more = {"index": names.index(begin) + 1 if begin in names else 0, **more}
         more = {"options": [None, *names], "key": KEY("column", table, role, *taken), **more}
-        found[role] = chosen = ask(place, Columns, role, **more)
+        chosen_roles[role] = chosen = ask(place, Columns, role, **more)
         taken.append(chosen)
         return chosen
 
     def several(place: DeltaGenerator, role: str, among: list[str], *, key: str = "", **more: Any) -> Any:
         key = key or KEY("columns", table, role, *taken)
-        found[role] = ask(place, Columns, role, options=among, key=key, **more)
-        return found[role]
+        chosen_roles[role] = ask(place, Columns, role, options=among, key=key, **more)
+        return chosen_roles[role]
 
     column, places = None, st.columns(2 if price is None else 3)
     if price is None:
@@ -303,7 +303,7 @@ def _ask_for_columns(
         probabilities = several(left, "probabilities", classes)
         others = [name for name in names if name not in probabilities]
         known = one(right, "known_class", None, others, disabled=not probabilities)
-        found["known_class"] = known if probabilities else None
+        chosen_roles["known_class"] = known if probabilities else None
         begin = (*given.features, *parts) if is_new else roles.features
         features = several(
             st.container(),
@@ -313,7 +313,7 @@ def _ask_for_columns(
             placeholder="Every column without another role",
             key=KEY("features", table, *left_out, *taken),
         )
-        found["features"] = features or None
+        chosen_roles["features"] = features or None
         levels = [name for name in dict.fromkeys((*controls, *features)) if name not in numbers]
         one(st.container(), "coverage", None, levels, key=KEY("coverage", table, *levels, *taken))
     if parts:
@@ -324,8 +324,8 @@ def _ask_for_columns(
             st.warning(f"{words} Choose it as the policy: the rows of one policy are not independent.")
         else:
             st.caption(f"{words} The audit counts the rows of a policy as one unit.")
-    found["totals"] = _ask_for_totals(frame, amounts, exposure, table=table)
-    return None if found["price"] is None or sensitive is None else Columns(**found)
+    chosen_roles["totals"] = _ask_for_totals(frame, amounts, exposure, table=table)
+    return None if chosen_roles["price"] is None or sensitive is None else Columns(**chosen_roles)
 
 
 def _say_parts(why: str, count: int, *, used: bool, key: str) -> None:
@@ -345,7 +345,7 @@ def _say_parts(why: str, count: int, *, used: bool, key: str) -> None:
 
 
 def _price_in(numbers: list[str], roles: Roles) -> str:
-    """Return the column that is most likely the price: by its role, or else by what its header says.
+    """Return the column that is most likely the price, by its role or else by its header.
 
     Where none does, what is predicted may be one, as in the household scenario.
     """

@@ -250,7 +250,7 @@ def say_what_tells_the_target(
     key: str,
 ) -> None:
     """List columns that certainly or possibly give the target away, or hold codes, each with its button."""
-    told = {column: given.left_out[column] for column in given.to_be_said if column in others}
+    reasons = {column: given.left_out[column] for column in given.to_be_said if column in others}
     of = dict.fromkeys(given.parts_of_price, "gives the price away")
     of |= dict.fromkeys(given.known_with_target, "gives the target away")
     suspect = {}
@@ -258,13 +258,13 @@ def say_what_tells_the_target(
         if each.level == SUSPECT and each.column in chosen:
             suspect[each.column] = each.sentence
         elif each.level == CERTAIN and each.column in chosen:
-            told.setdefault(each.column, each.sentence)
+            reasons.setdefault(each.column, each.sentence)
             of.setdefault(each.column, f"gives the {each.of} away")
     # The used and the unused columns of one sum have a button each.
     lines = [
         (names, why, used)
         for used in (True, False)
-        for names, why in by_sentence({c: why for c, why in told.items() if (c in chosen) == used})
+        for names, why in by_sentence({c: why for c, why in reasons.items() if (c in chosen) == used})
     ]
     for names, why, used in lines[:MAX_SAID]:
         is_so = of.get(names[0], "is used as a number") if used else "is left out"
@@ -300,12 +300,12 @@ def decide(columns: Sequence[str], use: bool, key: str) -> None:
 
 
 def _decided(key: str) -> str:
-    """Where the session keeps what was decided otherwise than suggested: column to whether it is used."""
+    """Session key of the user's decisions against the suggestion: column to whether it is used."""
     return KEY("decided", key)
 
 
 def _clicks(key: str) -> str:
-    """Where it keeps how often a button decided: the widget begins anew then."""
+    """Session key of the number of decisions by a button: the widget then starts again."""
     return KEY("clicks", key)
 
 

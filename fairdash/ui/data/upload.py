@@ -70,10 +70,10 @@ def ask_for_table(known: UploadSource | None) -> tuple[Upload, ReadingOptions, p
         return None
     same = known is not None and known.sha256 == upload.sha256
     reading = ask_for_reading(upload, known.reading if known and same else ReadingOptions())
-    found = table_or_fixes(upload, reading)
-    if found is None:
+    table = table_or_fixes(upload, reading)
+    if table is None:
         return None
-    frame, report = found
+    frame, report = table
     st.caption("  \n".join(safe(sentence) for sentence in report.sentences()))
     return upload, reading, frame
 
@@ -196,7 +196,7 @@ def ask_how_long(upload: Upload) -> None:
 
 
 def what_is_deleted(made: DerivedFiles) -> str:
-    """Return a sentence about what is deleted with the file."""
+    """List, in a sentence, the results that are deleted with the file."""
     parts = [counted(len(found), kind.label) for kind, found in made.jobs.items() if found]
     also = f" and everything made from it: {', '.join(parts)}" if parts else "; nothing was made from it"
     stopped = f" Running work ({made.n_at_work}) is stopped first." if made.n_at_work else ""

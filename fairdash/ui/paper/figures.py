@@ -1,4 +1,4 @@
-"""Figures of the Paper page, drawn from our results, with what they say of its statements."""
+"""Figures of the Paper page, drawn from our results, with their bearing on the paper's statements."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ def show_power(scene: Scene) -> None:
 def _drawn(
     study: Study, figure: Callable[[Tables], go.Figure], *, needs: Sequence[str], key: str, alt: str
 ) -> Tables | None:
-    """Draw a study as far as it is, once it has the tables that this `needs`; all of them if it is done."""
+    """Draw the finished part of a study, once it has the tables in `needs`; all of them at its end."""
 
     def show(tables: Tables) -> None:
         if all(name in tables for name in needs):

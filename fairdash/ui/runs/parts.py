@@ -47,16 +47,16 @@ MOST = 6
 
 def show_runs() -> list[Run]:
     """Show the runs that pass the filters; return the selected ones, shown or not."""
-    found = list_runs(owner=current_owner())
-    by_id = {run.id: run for run in found.runs}
+    listed = list_runs(owner=current_owner())
+    by_id = {run.id: run for run in listed.runs}
     _adopt_address(by_id)
-    if found.runs:
-        _show_page(_filtered(found.runs))
+    if listed.runs:
+        _show_page(_filtered(listed.runs))
     else:
         _show_empty()
-    if found.damaged:
+    if listed.damaged:
         st.warning(
-            f"These runs can't be read and were left unchanged: {', '.join(found.damaged)}. Other runs are "
+            f"These runs can't be read and were left unchanged: {', '.join(listed.damaged)}. Other runs are "
             "unaffected. To delete one, use the command fairdash runs delete."
         )
     choose([id for id in st.session_state.get(CHOSEN, []) if id in by_id])
@@ -73,7 +73,7 @@ def choose(ids: list[str]) -> None:
 
 
 def _adopt_address(by_id: dict[str, Run]) -> None:
-    """Choose the run that the address names; what is not there is said, once."""
+    """Choose the run in the address, or report once that it is missing."""
     asked = st.query_params.get(Address.RUN)
     if asked is None:
         return
@@ -95,14 +95,14 @@ def _filtered(runs: tuple[Run, ...]) -> list[tuple[Run, RunStatus]]:
         st.session_state[KEY_DATA] = None
     data = of_data.selectbox("Data", titles, index=None, placeholder="All", key=KEY_DATA)
     states = of_state.multiselect("State", list(STATES.values()), placeholder="All", key=KEY("state"))
-    found = []
+    runs_shown = []
     for run in runs:
         said = f"{run.name} {run.spec.source.title} {methods_of(run)} {run.id}".casefold()
         if (data is None or run.spec.source.title == data) and all(
             each in said for each in words.casefold().split()
         ):
-            found.append((run, run.status))
-    return [each for each in found if not states or STATES[each[1].state] in states]
+            runs_shown.append((run, run.status))
+    return [each for each in runs_shown if not states or STATES[each[1].state] in states]
 
 
 def _show_page(found: list[tuple[Run, RunStatus]]) -> None:
@@ -280,9 +280,9 @@ def ask_for_file() -> None:
         )
         if file is not None:
             with plain_errors():
-                found = import_run(file.getvalue(), owner=current_owner())
-                st.session_state[SAID], st.session_state[COUNT] = str(found), count + 1
-                choose([found.run.id])
+                imported = import_run(file.getvalue(), owner=current_owner())
+                st.session_state[SAID], st.session_state[COUNT] = str(imported), count + 1
+                choose([imported.run.id])
                 st.rerun()
 
 

@@ -157,8 +157,8 @@ def lam_in_view(front: Front, plan: Sweep) -> float:
     """Return the weight in the address if it is on the path, else where the page opens."""
     asked = st.query_params.get(Address.LAM)
     stops = points_of_plan(plan, front.methods[0])
-    found = next((stop.lam for stop in stops if f"{stop.lam:g}" == asked), None)
-    return front.opening if found is None else found
+    lam = next((stop.lam for stop in stops if f"{stop.lam:g}" == asked), None)
+    return front.opening if lam is None else lam
 
 
 def _show_whose(comparison: Comparison) -> None:
@@ -374,7 +374,7 @@ def _find_point(comparison: Comparison) -> None:
 def _choose(
     comparison: Comparison, wish: str, place: st.delta_generator.DeltaGenerator
 ) -> tuple[ModelKey, bool, str]:
-    """Return the point, whether it is what was asked for, and what that was in words."""
+    """Return the point, whether it meets the request, and the request in words."""
     path, measure, error = comparison.front.validation, comparison.measure, comparison.front.error
     symbol = REGISTRY[measure].symbol
     if wish == WISHES[0]:

@@ -314,7 +314,7 @@ def _show_report(comparison: Comparison, run: Run) -> None:
             comparison,
             run_id=run.id,
             created=spec.created,
-            dataset=_dataset_if_there(spec.source, owner),
+            dataset=_dataset_if_there(run, owner),
             is_preview=run.available_result == FIRST,
             openings=read_confirmations(run),
             log=read(run.folder),
@@ -327,12 +327,14 @@ def _show_report(comparison: Comparison, run: Run) -> None:
     )
 
 
-def _dataset_if_there(source: DatasetSource, owner: str) -> Dataset | None:
-    """Return the data; None if an uploaded file was deleted since: the report then leaves its notes out."""
+def _dataset_if_there(run: Run, owner: str) -> Dataset | None:
+    """Return the run's data; None if they are deleted or differ: the report then leaves their notes out."""
     try:
-        return dataset_of(source, owner=owner)
+        dataset = dataset_of(run.spec.source, owner=owner)
+        run.check_data(dataset)
     except FairdashError:
         return None
+    return dataset
 
 
 def _show_model(comparison: Comparison, run: Run) -> None:

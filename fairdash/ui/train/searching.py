@@ -240,7 +240,7 @@ _FORMATS = {"lam": ".4g", "dropout": "g", "lr": "g", "weight_decay": "g", "incre
 
 
 def _table(frame: pd.DataFrame, columns: Mapping[str, str]) -> None:
-    """The columns under their titles; means stand with their standard errors, "–" is for what diverged."""
+    """Columns under their titles; means have standard errors, and "–" marks diverged settings."""
     shown = pd.DataFrame({title: _texts(frame, name) for name, title in columns.items()})
     st.dataframe(shown, hide_index=True, key=KEY("found"))
 

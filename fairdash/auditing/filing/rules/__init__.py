@@ -1,6 +1,7 @@
 """Rules on the fairness of prices: one file for each with a template, others.toml for those without.
 
-Each states what was read of it, where and when. None quotes a rule. A sentence about the audit is the id of
+Each states the parts that we read, where and when. None quotes a rule. A sentence about the audit is the id
+of
 an ability in braces, so that it can't differ from what this version does.
 """
 

@@ -172,12 +172,12 @@ def _input_of(factor: Factor) -> Input:
 
 
 def _sheets_of(content: bytes) -> dict[str, Cells]:
-    made = {}
+    sheets = {}
     for name in sheet_names(content):
         sheet = read_sheet(content, name)
         refuse_formulas(sheet.xml)
-        made[name] = [row for row in sheet.rows if any(cell != "" for cell in row)]
-    return made
+        sheets[name] = [row for row in sheet.rows if any(cell != "" for cell in row)]
+    return sheets
 
 
 def _cells_of(content: bytes) -> Cells:
@@ -193,7 +193,7 @@ def _place(names: list[str], wanted: tuple[str, ...]) -> int | None:
 
 
 def _value_of(names: list[str]) -> tuple[int, str] | None:
-    """Place of a table's values, and what they are."""
+    """Place of a table's values, and their kind."""
     for wanted, what in ((_RELATIVITY, RELATIVITY), (_POINTS, POINTS), (_COEFFICIENT, COEFFICIENT)):
         if (place := _place(names, wanted)) is not None:
             return place, what
@@ -216,16 +216,16 @@ def _is_name(cell: Any) -> bool:
 
 def _of_terms(names: list[str], rows: Cells, place: int, what: str, link: Link) -> CoefficientTable:
     """Coefficients by the names of their terms."""
-    found = [(str(row[0]).strip(), float(row[place])) for row in rows]
+    by_term = [(str(row[0]).strip(), float(row[place])) for row in rows]
     if "df" in names:
-        found = [each for each in found if each[0].lower() not in _NO_TERM]
+        by_term = [each for each in by_term if each[0].lower() not in _NO_TERM]
     is_told = names[place] in (*_RELATIVITY, *_COEFFICIENT)
-    if link == "log" and not is_told and min(value for _, value in found) > 0:
+    if link == "log" and not is_told and min(value for _, value in by_term) > 0:
         raise refused(
             "all of its numbers are above 0, and its header does not tell coefficients from relativities",
             "Call their column “coefficient” or “relativity”.",
         )
-    terms = [("" if _is_base(name) else name, value) for name, value in found]
+    terms = [("" if _is_base(name) else name, value) for name, value in by_term]
     return CoefficientTable(terms, is_relative=what == RELATIVITY, link=link)
 
 

@@ -1,8 +1,8 @@
 """Open and run a model's file in a process of its own, with limits of memory and time.
 
-``python -m fairdash.auditing.models.files.foreign`` is that process. It gets a file, then rows, and answers
-with what the file says of itself, prices, or an error in words. Rows are sent as arrays, answers as JSON and
-numbers; nothing is a pickle. If the process dies, the caller gets an error in words.
+``python -m fairdash.auditing.models.files.foreign`` is that process. It receives a file, then rows, and
+answers with the file's description, with prices, or with an error in words. Rows are sent as arrays, answers
+as JSON and numbers; nothing is a pickle. If the process dies, the caller gets an error in words.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from importlib import import_module
 from threading import Event, Timer
 from typing import IO, Any
 
@@ -37,6 +38,15 @@ from fairdash.auditing.models.files.model_file import (
 )
 from fairdash.jobs.process import environment
 
+#: What reads each kind, imported only for it: each file is read in a new process.
+_READERS = {
+    "lightgbm": "boosted:LightGBMModel",
+    "xgboost": "boosted:XGBoostModel",
+    "catboost": "boosted:CatBoostModel",
+    "pmml": "pmml:PmmlModel",
+    "factors": "factor_tables:read_factors",
+    "onnx": "onnx_graph:OnnxModel",
+}
 #: Bytes of an answer that is no array.
 _MAX_WORDS = 10**8
 
@@ -49,7 +59,7 @@ def read_model(
     output: str | None = None,
     link: Link = "auto",
 ) -> NamedModel:
-    """Open a model's file in this process, by what it begins with.
+    """Open a model's file in this process, by its first bytes.
 
     Parameters
     ----------
@@ -67,18 +77,10 @@ def read_model(
     StorageError
         It can't be read, gives no price, or has inputs that the table lacks.
     """
-    from fairdash.auditing.models.files import boosted, factor_tables, onnx_graph, pmml
-
-    readers: dict[str, Callable[[bytes, Link], NamedModel]] = {
-        "lightgbm": boosted.LightGBMModel,
-        "xgboost": boosted.XGBoostModel,
-        "catboost": boosted.CatBoostModel,
-        "pmml": pmml.PmmlModel,
-        "factors": factor_tables.read_factors,
-        "onnx": onnx_graph.OnnxModel,
-    }
+    module, _, name = _READERS[kind_of(content)].partition(":")
+    read: Callable[[bytes, Link], NamedModel] = getattr(import_module(f"{__package__}.{module}"), name)
     # Without a table nothing is priced, so the link may be unknown.
-    model = readers[kind_of(content)](content, "identity" if table is None else link)
+    model = read(content, "identity" if table is None else link)
     if table is not None:
         if link == "log" and model.is_price:
             raise refused(f"its output is {model.response}", "Leave out the link.")

@@ -1,6 +1,6 @@
 """Model of a price in a file: what kind it is, how its cells are taken, and what all readers share.
 
-What a file says of itself is used: names, types and shapes of its inputs and outputs, the levels that it
+The metadata of a file are used: names, types and shapes of its inputs and outputs, the levels that it
 knows, and the link where its maker notes the loss. What it leaves open is said, or refused with the cause.
 """
 
@@ -67,7 +67,7 @@ def refused(why: str, hint: str = _NO_PICKLE) -> StorageError:
 
 
 def kind_of(content: bytes) -> str:
-    """Return which reader takes a file, by what it holds: its name is of no matter.
+    """Return the reader of a file by its content; its name does not matter.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def number_values(cells: pd.Series, kind: type[np.generic] = np.float64) -> NDAr
 
 
 def as_levels(cells: pd.Series) -> NDArray[Any]:
-    """Levels as they are written, (n,) of text: whole numbers without a fraction, "" where one is missing."""
+    """Levels as text (n,): whole numbers without a fraction, "" for missing ones."""
     if is_numeric_dtype(cells) and not is_bool_dtype(cells):
         known = cells.dropna().astype(float)
         if (known == np.round(known)).all():

@@ -107,13 +107,13 @@ class OnnxModel(NamedModel):
                     "Name the one that holds the price; “NAME[1]” is the second number of each row.",
                 )
             output = next(iter(outputs))
-        elif output not in outputs and (found := re.fullmatch(r"(.+)\[(\d+)\]", output)):
-            output, self._place = found[1], int(found[2])
+        elif output not in outputs and (match := re.fullmatch(r"(.+)\[(\d+)\]", output)):
+            output, self._place = match[1], int(match[2])
         if output not in outputs:
             raise refused(f"it has no output “{output}”", f"Its outputs: {listed}.")
         if outputs[output].type not in _FLOATS:
             hint = "Name an output of decimal numbers, or export the model again (in skl2onnx, zipmap=False)."
-            raise refused(f"its output “{output}” is {outputs[output].type}, which is no price", hint)
+            raise refused(f"its output “{output}” is {outputs[output].type}, which is not a price", hint)
         self._output = output
 
     def knows(self, which: Input, level: str) -> bool:
