@@ -56,8 +56,8 @@ class Robustness:
     taken: float = 0.0
 
 
-def robustness_values(t: float, dof: float, *, q: float = 1.0, level: float = LEVEL) -> tuple[float, float]:
-    """Return RV_q and RV_{q,α} from a coefficient's t and its dof; Cinelli and Hazlett (2020), 4.1–4.2.
+def robustness_values(t: float, dof: float) -> tuple[float, float]:
+    """Return RV₁ and RV_{1,5 %} from a coefficient's t and its dof; Cinelli and Hazlett (2020), 4.1–4.2.
 
     Examples
     --------
@@ -66,8 +66,8 @@ def robustness_values(t: float, dof: float, *, q: float = 1.0, level: float = LE
     >>> ["%.3f" % each for each in robustness_values(4.18445, 783)]
     ['0.139', '0.076']
     """
-    f = q * abs(t) / math.sqrt(dof)
-    critical = float(student.ppf(1 - level / 2, dof - 1)) / math.sqrt(dof - 1)
+    f = abs(t) / math.sqrt(dof)
+    critical = float(student.ppf(1 - LEVEL / 2, dof - 1)) / math.sqrt(dof - 1)
     if f <= critical:
         return _value(f), 0.0
     # If the limit is so far out that adding s to the model costs more than it gains.
