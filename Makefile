@@ -29,7 +29,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder
 test walks test-all test-long: export PYTHONDONTWRITEBYTECODE =
 
 test: $(VENV)/.dev
-	$(PYTEST) -m "not browser and not fresh and not printed and not variant"
+	$(PYTEST) -m "not browser and not fresh and not printed and not variant" --ignore=tests/browser --ignore=tests/fresh
 
 # What a change must pass besides: a dozen visits, one wheel in one environment, the core alone, and what README, the
 # guide and CONTRIBUTING.md print. pip fetches what it needs.
@@ -67,6 +67,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.standard
 	$(BIN)/python -m benchmarks.portfolio
 	$(BIN)/python -m benchmarks.seconds_by_rows
+	$(BIN)/python -m benchmarks.first_verdict
 	$(BIN)/python -m benchmarks.architectures
 	$(BIN)/python -m benchmarks.parts_of_a_run
 	$(BIN)/python -m benchmarks.training_tables

@@ -3,7 +3,7 @@
     python -m benchmarks.crash --kills 300
 
 Each run is killed up to a dozen times and then compared, value by value, with one that nobody disturbed. It
-prints a row a moment of the kill. tests/jobs/test_lanes.py has a short form.
+prints a row a moment of the kill. tests/jobs/test_queues.py has a short form.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
+from fairdash.jobs.cancellation import is_at_work
 from fairdash.storage import data_folder
 from tests.serving import MAKE_APP, wait_until_up
 from tests.websocket import session
@@ -50,10 +51,10 @@ def study(kills: int, rng: random.Random) -> pd.DataFrame:
     from fairdash.jobs import queue
     from fairdash.runs import worker
     from fairdash.runs.launch import start_run
-    from fairdash.runs.status import DONE
+    from fairdash.runs.state import DONE
     from fairdash.runs.store import Run, create_run
     from fairdash.storage.bundle import check
-    from tests.jobs.test_lanes import LONGER, assert_equal, kill, processes, units
+    from tests.jobs.test_queues import LONGER, assert_equal, kill, processes, units
     from tests.runs.test_runs import SOURCE
 
     undisturbed = create_run(SOURCE, LONGER)
@@ -63,7 +64,7 @@ def study(kills: int, rng: random.Random) -> pd.DataFrame:
         # An owner of its own, or it would be the run of before.
         run = start_run(SOURCE, LONGER, owner=str(len(rows)))
         for _ in range(min(DEATHS_A_RUN, kills - len(rows))):
-            _until(lambda run=run: run.is_held() or run.status.is_over)
+            _until(lambda run=run: is_at_work(run.folder) or run.status.is_over)
             moment = rng.choice(list(MOMENTS))
             if not MOMENTS[moment](run, rng):
                 break
@@ -73,7 +74,7 @@ def study(kills: int, rng: random.Random) -> pd.DataFrame:
             lost = 0 if (run.folder / "result").is_dir() else len(before.keys() - units(run).keys())
             orphans, begun = len(processes(queue.LONG)), time.monotonic()
             queue.ensure_workers()
-            _until(lambda run=run: run.is_held() or run.status.is_over)
+            _until(lambda run=run: is_at_work(run.folder) or run.status.is_over)
             rows.append((moment, 1, lost, orphans, time.monotonic() - begun))
         _until(lambda run=run: run.status.is_over)
         assert run.status.state == DONE, run.status
@@ -89,7 +90,7 @@ def study(kills: int, rng: random.Random) -> pd.DataFrame:
 
 def _any_time(run: Run, rng: random.Random) -> bool:
     time.sleep(rng.uniform(0.0, 3.0))
-    return run.is_held()
+    return is_at_work(run.folder)
 
 
 def _a_page_is_open(run: Run, _: random.Random) -> bool:
@@ -111,17 +112,17 @@ def _a_page_is_open(run: Run, _: random.Random) -> bool:
         connection.recv()
         os.killpg(app.pid, signal.SIGKILL)
     app.wait()
-    return run.is_held()
+    return is_at_work(run.folder)
 
 
 def _write_of_a_unit(run: Run, _: random.Random) -> bool:
-    _until(lambda: any(run.units.glob(".*.part")) or not run.is_held())
-    return run.is_held()
+    _until(lambda: any(run.units.glob(".*.part")) or not is_at_work(run.folder))
+    return is_at_work(run.folder)
 
 
 def _write_of_the_result(run: Run, _: random.Random) -> bool:
-    _until(lambda: any(run.folder.glob(".result*")) or not run.is_held(), seconds=300)
-    return run.is_held()
+    _until(lambda: any(run.folder.glob(".result*")) or not is_at_work(run.folder), seconds=300)
+    return is_at_work(run.folder)
 
 
 MOMENTS: dict[str, Callable[[Run, random.Random], bool]] = {

@@ -26,8 +26,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.auditing.audit import data_of, decide
-from fairdash.auditing.cells import cells_of
+from fairdash.auditing.audit import crossed_cells, data_of, decide
 from fairdash.auditing.data import Answered
 from fairdash.auditing.gaps import ABOVE, BELOW
 from fairdash.auditing.plan import AuditPlan, plan_of
@@ -59,7 +58,7 @@ def drawn(
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({name: DRAWS[name](rng) for name in names})
     plan = plan_of("price", names, questions=(1,), max_gap=DELTA)
-    cells = cells_of(frame.assign(price=MEAN), plan.columns, names)
+    cells = crossed_cells(frame.assign(price=MEAN), plan.columns, names)
     code = cells.codes.astype(int)
     counts = np.bincount(code)
     if planted == "all cells":

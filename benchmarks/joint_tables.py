@@ -37,7 +37,8 @@ Columns of 0 and 1 of which no row has two are the classes of one attribute. Und
 {size}
 
 In a million rows of three Gaussians, the joint HGR by splines is {value} and the exact value is {exact}:
-{off} standard errors too low. Splines of ranks do not quite follow a straight line in the tails.
+{off} standard errors apart. Normal scores are among the functions of both sides, because splines of ranks
+do not follow a straight line into the tails.
 
 ## Penalties
 
@@ -97,7 +98,7 @@ def page() -> str:
         **{name: markdown(table).strip() for name, table in rounded.items()},
         value=f"{first['value']:.4f}",
         exact=f"{first['exact']:.4f}",
-        off=f"{(first['exact'] - first['value']) / first['se']:.0f}",
+        off=f"{abs(first['exact'] - first['value']) / first['se']:.1f}",
     )
 
 

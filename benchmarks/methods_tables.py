@@ -1,23 +1,21 @@
-"""The page docs/methods.md, made from results/methods.csv: python -m benchmarks.methods_tables."""
+"""The page docs/methods.md, made from the bench's results: python -m benchmarks.methods_tables."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
-from fairdash.evaluation.bench import GAP, LEVELS, READINGS
+from benchmarks.methods import ROWS
 from fairdash.evaluation.rivals import RIVALS
-from fairdash.training.methods import DEFAULT_METHOD, METHODS, PATHS, STANDARD
+from fairdash.reports.methods import best_at_half, errors_of, mean_ranks, missing, read_methods, summary
+from fairdash.training.methods import DEFAULT_METHOD, PATHS, STANDARD
 
-RESULTS = Path(__file__).parent / "results" / "methods.csv"
 PAGE = Path(__file__).parent.parent / "docs" / "methods.md"
-TITLES = {"hgr_rdc": "HGR_RDC", "mi_ksg": "MI_KSG", "gap": "gap"}
 _HEAD = """# Compare methods at equal dependence
 
-This page is made by `python -m benchmarks.methods_tables` from `benchmarks/results/methods.csv`, which
-`python -m benchmarks.methods --only {only} --splits {splits}` reproduces.
+This page is made by `python -m benchmarks.methods_tables` from `fairdash/reports/methods.csv`, which
+`python -m benchmarks.methods` reproduces and, where splits are missing, goes on with.
 
 `fd.bench` and `fairdash bench` compare methods of fair training by one protocol:
 
@@ -30,7 +28,9 @@ This page is made by `python -m benchmarks.methods_tables` from `benchmarks/resu
 No method minimises the three readings of dependence. Two are measures: the randomised dependence coefficient
 (`hgr_rdc`) and mutual information by nearest neighbours (`mi_ksg`). The third is the gap of averages: the
 largest average prediction of ten groups along the sensitive attribute s, minus the smallest. Each reading is
-taken above its noise floor. Of several sensitive columns, a model is judged by the one that it follows most.
+taken above its noise floor. Of several sensitive columns, a model is judged by the one that it follows most,
+and also by joint readings: RDC and nearest neighbours of all columns as one vector, and the gap between the
+cells of the crossing. Where a simulation knows the mean of each row, the error is that of this mean.
 Intervals are 95 % intervals over the splits (Nadeau and Bengio 2003).
 
 ```bash
@@ -83,20 +83,35 @@ Gaussian kernels along s.
 
 ## Results
 
-These are first figures, of {splits} splits and {n_tables} data sets. Most intervals are wide, and few
-differences are certain. {missing}
+The sets have at most {rows} rows, and `regions` twice as many. `benchmarks/methods.py` says what they are.
+{splits}
+The app shows the same results on its page “Which method?”.
 
-The next table gives mean ranks by error, over the data sets and the three readings, of the methods measured
-on all of them. Rank 1 is the smallest error. Methods that do not reach a level in every split share the last
-ranks.
+{summary}
+
+| set | smallest error at half the gap, without s for a price |
+| --- | --- |
+{best}
+
+The next tables give mean ranks by error, over the data sets and the readings on which the standard network
+depends. Rank 1 is the smallest error. Methods that do not reach a level in every split share the last ranks.
+
+On sets with one sensitive attribute:
 
 {ranks}
 
-{verdict}
+On sets with several:
+
+{several}
+
+These methods lack data sets:
+
+{missing}
 
 In the tables below, each cell gives the error and half the width of its interval. An arrow marks an error
 that is above (↑) or below (↓) that of `{default}` on the same splits, where the interval of the difference
-excludes 0. A number in square brackets says how many splits reach the level, if not all do.
+excludes 0. A number in square brackets says how many splits reach the level, if not all do. “No link” says
+that the standard network's own dependence is within noise, so there is no level to reach.
 
 {tables}
 """
@@ -104,38 +119,39 @@ excludes 0. A number in square brackets says how many splits reach the level, if
 
 def page() -> str:
     """The whole page."""
-    table = pd.read_csv(RESULTS)
-    table["method"] = (
-        table["method"].str.partition(":")[2].str.lower().where(lambda name: name != "", table["method"])
-    )
-    ranks = mean_ranks(table)
-    names = list(dict.fromkeys(table["data"]))
+    table = read_methods()
+    best = [
+        f"| {row.data} | `{row.method}`, {row.comparable:.3f} |" for row in best_at_half(table).itertuples()
+    ]
+    lacking = [f"- `{name}`: {why}." for name, why in missing(table).items()]
     return _HEAD.format(
-        only=" ".join(names),
-        splits=int(table["splits"].max()),
-        n_tables=len(names),
+        rows=f"{ROWS:,}",
+        splits=_splits(table),
         entrants=_markdown(_entrants()),
-        missing=_missing(table),
-        ranks=_markdown(
-            ranks.rename(columns="{:.0%}".format).map("{:.1f}".format).rename_axis("method").reset_index()
-        ),
-        verdict=_verdict(table, ranks),
+        summary="\n".join(f"- {each}" for each in summary(table)),
+        best="\n".join(best),
+        ranks=_ranks(table, several=False),
+        several=_ranks(table, several=True),
+        missing="\n".join(lacking) or "- none.",
         default=DEFAULT_METHOD,
         tables="\n\n".join(
-            f"### {name}\n\n{_markdown(_of(own))}" for name, own in table.groupby("data", sort=False)
+            f"### {name}\n\n{_markdown(errors_of(table, name))}" for name in table["data"].unique()
         ),
     )
 
 
-def mean_ranks(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean rank of each method, a column a level, in the order of their mean."""
-    fair = table[table["method"] != STANDARD]
-    everywhere = fair.groupby("method")["data"].nunique() == fair["data"].nunique()
-    fair = fair[fair["method"].isin(everywhere.index[everywhere])]
-    fair = fair.assign(error=fair["error"].where(fair["reached"] == fair["splits"], np.inf))
-    rank = fair.groupby(["data", "reading", "level"])["error"].rank()
-    means = rank.groupby([fair["method"], fair["level"]]).mean().unstack()[list(LEVELS)]
-    return means.loc[means.mean(axis=1).sort_values(kind="stable").index]
+def _splits(table: pd.DataFrame) -> str:
+    most = table.groupby("data", sort=False)["splits"].max()
+    counts = [f"{', '.join(f'`{name}`' for name in own.index)}: {count}" for count, own in most.groupby(most)]
+    return f"Splits: {'; '.join(counts)}. With so few, intervals are wide, and one split has none."
+
+
+def _ranks(table: pd.DataFrame, *, several: bool) -> str:
+    ranks = mean_ranks(table, several=several)
+    if ranks.empty:
+        return "(not measured yet)"
+    ranks.columns = [f"{100 * level:.0f} %" for level in ranks.columns]
+    return _markdown(ranks.map("{:.1f}".format).rename_axis("method").reset_index())
 
 
 def _entrants() -> pd.DataFrame:
@@ -144,69 +160,6 @@ def _entrants() -> pd.DataFrame:
         said, _, source = (one.__doc__ or "").strip().partition("\n\n")
         rows.append((name, said, " ".join(source.split()) or "the simplest correction", "yes"))
     return pd.DataFrame(rows, columns=["id", "what it does", "source", "needs s for a price"])
-
-
-def _missing(table: pd.DataFrame) -> str:
-    every = [each for each in (*METHODS, *RIVALS) if each != STANDARD]
-    said = []
-    for name, own in table.groupby("data", sort=False):
-        left = [f"`{each}`" for each in every if each not in set(own["method"])]
-        if left:
-            said.append(f"{name}: {', '.join(left)}")
-    return f"Not measured yet, because of the computing time: {'; '.join(said)}." if said else ""
-
-
-def _verdict(table: pd.DataFrame, ranks: pd.DataFrame) -> str:
-    place = int(np.flatnonzero(ranks.index == DEFAULT_METHOD)[0]) + 1
-    best = ", ".join(f"`{ranks[level].idxmin()}` at {level:.0%}" for level in LEVELS)
-    half = table[(table["reading"] == GAP) & (table["level"] == 0.5) & (table["reached"] == table["splits"])]
-    smallest = half.loc[half.groupby("data", sort=False)["error"].idxmin()]
-    by_data = "; ".join(
-        f"{one.data}: `{one.method}`{', which needs s for a price' if one.needs_s else ''}"
-        for one in smallest.itertuples()
-    )
-    above, below = (table["more_low"] > 0).sum(), (table["more_high"] < 0).sum()
-    return (
-        f"fairdash's default, `{DEFAULT_METHOD}`, is number {place} of {len(ranks)} by its mean rank. The "
-        f"lowest mean ranks are those of {best}. Errors of other methods were compared "
-        f"{table['more'].count()} times with the default's on the same splits. The interval of the "
-        f"difference is above 0 {above} times and below 0 {below} times. By chance it would be so in about 1 "
-        "of 20 comparisons. "
-        f"At half the gap, the smallest errors are those of: {by_data}."
-    )
-
-
-def _of(table: pd.DataFrame) -> pd.DataFrame:
-    """Errors of one data set: a row a method, a column a reading and level."""
-    standard = table[table["method"] == STANDARD].iloc[0]
-    rows = [{"method": STANDARD} | dict.fromkeys(_columns(), "") | _about(standard)]
-    rows[0][_columns()[0]] = f"at 100 %: {_cell(standard)}"
-    for method, own in table[table["method"] != STANDARD].groupby("method", sort=False):
-        cells = {_column(one["reading"], one["level"]): _cell(one) for _, one in own.iterrows()}
-        rows.append({"method": method} | cells | _about(own.iloc[0]))
-    return pd.DataFrame(rows)
-
-
-def _column(reading: str, level: float) -> str:
-    return f"{TITLES[reading]} {100 * level:.0f} %"
-
-
-def _columns() -> list[str]:
-    return [_column(reading, level) for reading in READINGS for level in LEVELS]
-
-
-def _about(row: pd.Series) -> dict[str, str]:
-    return {"needs s": "yes" if row["needs_s"] else "no", "CPU seconds a split": f"{row['cpu_s']:.1f}"}
-
-
-def _cell(row: pd.Series) -> str:
-    if row["reached"] == 0:
-        return "–"
-    said = f"{row['error']:.3f}"
-    if pd.notna(row["error_low"]):
-        said += f" ± {row['error_high'] - row['error']:.3f}"
-    said += " ↑" if row["more_low"] > 0 else " ↓" if row["more_high"] < 0 else ""
-    return said if row["reached"] == row["splits"] else f"{said} [{row['reached']}]"
 
 
 def _markdown(table: pd.DataFrame) -> str:

@@ -32,16 +32,21 @@ repair = fd.FairPostprocessor("price", alpha=1.0).fit(X, sensitive_features=age)
 repair.predict(X_new, sensitive_features=age_new)  # s is known at pricing
 repair.predict(X_new)  # s is not known: E[repaired price | x]
 fd.FairPostprocessor("price", projection="factors").fit(X, sensitive_features=age).export("factors.csv")
+fd.FairPostprocessor("price", projection="network", alpha=0.5).fit(X, sensitive_features=age)
 ```
 
 - **A number and classes**, such as age and sex, are repaired together. The price is then independent of age
   within each sex, too. Crossings of fewer than 20 rows count as one. **Several numbers** are repaired one
-  after another, in three passes. The price is then independent of each number, but not of their combinations.
+  after another, in three passes, and each within up to ten bands of the others with about 200 rows. A price
+  with HGR 0.88 for two numbers together comes down to 0.17 on 4,000 new rows, and without bands to 0.83.
 - **`objective="equalized_residuals"`** subtracts the average error at each s. It does not equalise the
   spread of errors, which depends on the target and is unknown at pricing.
 - **Without s** the price still follows s to the extent that x reveals only part of s, as the second table
   shows. If x reveals almost nothing, the price hardly changes. `share_without_s_` is the share of the repair
   that is reached without s, from 0 to 1, on rows held out.
+- **`projection="network"`** reaches every dependence down to the noise floor without s, at the cost below. A
+  fair network learns the price from the features alone. `alpha` is the share of the way from the price's
+  dependence to the floor, and a pilot finds the network's λ.
 - **A model fitted by the repair** is the mean of five models, one for each fold. The repair is calibrated on
   this mean, because this is the price that must not follow s. Check a repair on rows it has not seen, as the
   audit page does.
@@ -65,6 +70,14 @@ weights. On the motor tables our columns weight policies by exposure.
 
 {equal}
 
+## Without s: the projection and the network
+
+Simulated claims (`benchmarks/distilled.py`), of which half are test rows. The bonus is a good or a weak proxy
+of age. “Excess” is the network's error divided by `FairTariff`'s at the same dependence, minus 1, of claims
+and of the known means.
+
+{distilled}
+
 ## Dependence and error on new rows, by strength
 
 Each cell gives dependence / error.
@@ -81,10 +94,27 @@ def page() -> str:
         when=_when(equal, strength),
         splits=int(table["splits"].max()),
         equal=_markdown(equal, lambda row: _equal(row), "{:.0%} of its dependence"),
+        distilled=_distilled(),
         strength=_markdown(
             strength, lambda row: f"{row['dependence']:.2f} / {row['error']:.3f}", "alpha = {:g}"
         ),
     )
+
+
+def _distilled() -> str:
+    table = pd.read_csv(RESULTS.with_name("distilled.csv"))
+    glm = (table["way"] == "fair_tariff") & (table["strength"] == 0)
+    ways = {"repair": "repair with s", "projected": "projection on trees", "network": "network"}
+    lines = [
+        "| table | way | alpha | dependence | error | excess | excess of means |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in table[glm | (table["way"] != "fair_tariff")].itertuples():
+        way, alpha = ways.get(row.way, "the price, a GLM"), f"{row.strength:g}" if row.strength else ""
+        more = [f"{each:.1%}" if pd.notna(each) else "" for each in (row.excess, row.true_excess)]
+        cells = [row.table, way, alpha, f"{row.dependence:.2f}", f"{row.error:.3f}", *more]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def _when(equal: pd.DataFrame, strength: pd.DataFrame) -> str:

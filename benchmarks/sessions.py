@@ -46,6 +46,7 @@ def main() -> None:
 def ten_open_new_data(home: Path) -> int:
     """How many runs ten sessions start that open the same new data on the trade-off page at once."""
     from fairdash.data.source import CatalogueSource, save_source
+    from fairdash.runs.cancel_and_resume import cancel
     from fairdash.runs.listing import list_runs
 
     dataset = save_source(CatalogueSource(dataset="household", options={"n": 700}))
@@ -58,7 +59,7 @@ def ten_open_new_data(home: Path) -> int:
         list(people.map(visit, range(10)))
         runs = list_runs().runs
         for run in runs:
-            run.ask_to_cancel()
+            cancel(run)
     return len(runs)
 
 
@@ -66,6 +67,7 @@ def twenty_move_the_slider(home: Path, seconds: float) -> tuple[list[float], int
     """Seconds of every move, and how many ended in an error, while a sweep of minutes is at work."""
     from fairdash.data.source import CatalogueSource
     from fairdash.runs import worker
+    from fairdash.runs.cancel_and_resume import cancel
     from fairdash.runs.launch import start_run
     from fairdash.runs.store import create_run
     from fairdash.training.settings import TrainingSettings
@@ -98,7 +100,7 @@ def twenty_move_the_slider(home: Path, seconds: float) -> tuple[list[float], int
     with served(home) as address, ThreadPoolExecutor(20) as people:
         at_work = start_run(source, Sweep(lams=(1.0,), settings=TrainingSettings(n_epochs=5000)))
         visits = list(people.map(visit, range(20)))
-        at_work.ask_to_cancel()
+        cancel(at_work)
     return [each for times, _ in visits for each in times], sum(errors for _, errors in visits)
 
 

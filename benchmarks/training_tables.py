@@ -250,8 +250,9 @@ def page() -> str:
         "",
         "## Where the time of a run goes",
         "",
-        "The figure gives the CPU seconds of one thread by part of a run, before and after the work on speed of "
-        "November 2026, on a machine that was busy with other work (`python -m benchmarks.parts_of_a_run`): "
+        "The figure gives the CPU seconds of one thread by part of a run, before and after the work on "
+        "speed of November 2026, on a machine that was busy with other work "
+        "(`python -m benchmarks.parts_of_a_run`): "
         f"{parts_of_a_run().sum().iloc[0]:.1f} and {parts_of_a_run().sum().iloc[1]:.1f} seconds for the "
         "refined run of Crime with the page's defaults and one split.",
         "",

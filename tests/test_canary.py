@@ -6,13 +6,14 @@ import io
 import logging
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -22,13 +23,14 @@ import pytest
 from fairdash.data import Roles, UploadSource, delete_upload, keep_upload, list_uploads, read_table
 from fairdash.data.source import save_source
 from fairdash.errors import FairdashError, StorageError
-from fairdash.jobs import process as detached
+from fairdash.jobs import cancellation
+from fairdash.jobs.cancellation import is_at_work
 from fairdash.runs import deletion, worker
 from fairdash.runs.deletion import delete_expired, delete_made_from
 from fairdash.runs.launch import start_model, start_run
 from fairdash.runs.models import create_model
 from fairdash.runs.searches import create_search
-from fairdash.runs.status import DONE, FAILED, QUEUED, RUNNING
+from fairdash.runs.state import DONE, FAILED, QUEUED, RUNNING
 from fairdash.runs.store import Run, create_run
 from fairdash.runs.studies import create_study
 from fairdash.simulations.studies import PROXIES, Study
@@ -111,7 +113,7 @@ def test_a_model_to_take_away_tells_no_cell_but_the_levels_of_texts(home: Path) 
     # Escaped as JSON has it; the README says so, and no other file may.
     assert b"CANARY" in files.pop("model.safetensors")
     assert "every value that occurs in the columns of text" in " ".join(files["README.txt"].decode().split())
-    for content in (*files.values(), *(path.read_bytes() for path in (home / "lanes").glob("*.log"))):
+    for content in (*files.values(), *(path.read_bytes() for path in (home / "workers").glob("*.log"))):
         assert not holds_canary(content)
         assert b"CANARY" not in content
 
@@ -279,13 +281,13 @@ def test_no_value_is_found_after_delete_it_now(home: Path, everything: UploadSou
 
 
 def test_a_process_that_does_not_listen_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(detached.stop, "__kwdefaults__", {"seconds": 0.2})
+    monkeypatch.setattr(cancellation.stop, "__kwdefaults__", {"seconds": 0.2})
     source = upload(table())
     run = create_run(source, PLAN)
     deaf = "from fairdash.runs import worker; import time; worker.WORK = {worker.Run: lambda *_: time.sleep(99)}; "
     process = subprocess.Popen([sys.executable, "-c", f"{deaf}worker.main('{run.id}')"], env=os.environ)
     try:
-        until(run.is_held)
+        until(lambda: is_at_work(run.folder))
         delete_made_from(source.sha256)
         assert process.wait(timeout=10) != 0
     finally:
@@ -360,6 +362,24 @@ def test_what_was_cut_off_is_ended_at_the_next_time(home, everything, monkeypatc
     deletion.enforce()
     assert with_canary(home) == set()
     assert naming(home, everything.sha256) == []
+
+
+def test_what_a_killed_upload_has_left_is_deleted_after_an_hour(home: Path) -> None:
+    killed = (
+        "import os, signal, sys; from fairdash.data import keep_upload; write = os.replace\n"
+        "def replace(a, b): write(a, b) if str(b).endswith('.json') else os.kill(os.getpid(), signal.SIGKILL)\n"
+        "os.replace = replace; keep_upload(sys.stdin.buffer.read(), name='policies.csv')"
+    )
+    content = safe_csv(table())
+    process = subprocess.run([sys.executable, "-c", killed], input=content, env=os.environ, check=False)
+    assert process.returncode == -signal.SIGKILL
+    assert list_uploads() == ()
+    assert with_canary(home) == {"uploads"}
+    written = max(path.stat().st_mtime for path in (home / "uploads").iterdir())
+    delete_expired(now=datetime.fromtimestamp(written + 60, UTC))
+    assert with_canary(home) == {"uploads"}, "it may still be written"
+    delete_expired(now=datetime.fromtimestamp(written + 4000, UTC))
+    assert with_canary(home) == set()
 
 
 def test_a_file_that_is_uploaded_again_meanwhile_stays(home: Path) -> None:

@@ -67,13 +67,14 @@ def run_console(console: str, folder: Path) -> None:
 
 def test_every_kind_of_part_has_its_example() -> None:
     parts = [
-        "measure of dependence",
-        "method of training",
-        "reader of files",
-        "question to the audit",
-        "page",
+        "a measure of dependence",
+        "a method of training",
+        "a reader of files",
+        "a question to the audit",
+        "an option",
+        "a page",
     ]
-    assert list(EXAMPLES) == [f"Add a {part}" for part in parts]
+    assert list(EXAMPLES) == [f"Add {part}" for part in parts]
 
 
 @pytest.mark.printed

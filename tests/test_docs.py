@@ -277,6 +277,15 @@ def test_the_page_on_tariffs_says_what_a_cap_costs():
     assert said.format(100 * gap[0.3], 100 * gap[gap.index.isna()].item()) in page
 
 
+def test_the_readme_says_what_a_fresh_install_took():
+    (row,) = committed("first_verdict").itertuples()
+    assert row.python == 3.13
+    said = f"uv installs the wheel in {row.install_seconds:.0f} seconds ({row.megabytes:.0f} MB)"
+    assert f"{said}, and this audit takes {row.verdict_cpu:.0f} seconds" in " ".join(
+        read("README.md").split()
+    )
+
+
 def test_the_page_on_groups_says_the_false_alarms_that_were_counted():
     table = committed("grouped_null")
     for exchanged, own in table[table["sizes"] == "2 to 8"].groupby("exchanged"):

@@ -25,10 +25,11 @@ from fairdash.errors import StorageError
 from fairdash.jobs import queue
 from fairdash.jobs.steps import save
 from fairdash.runs import worker
+from fairdash.runs.cancel_and_resume import cancel, resume
 from fairdash.runs.deletion import delete_run
-from fairdash.runs.launch import resume, start_audit, start_model, start_run, start_search, start_study
+from fairdash.runs.launch import start_audit, start_model, start_run, start_search, start_study
 from fairdash.runs.result import write_arrays
-from fairdash.runs.status import CANCELLED, DONE, RUNNING, RunStatus
+from fairdash.runs.state import CANCELLED, DONE, RUNNING, RunStatus, write_status
 from fairdash.runs.store import Run, create_run
 from fairdash.simulations.studies import Study
 from fairdash.storage import data_folder
@@ -64,7 +65,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FAIRDASH_HOME", str(home))
         assert worker.main(create_run(SOURCE, PLAN).id) == 0
-        create_run(SOURCE, replace(PLAN, n_splits=1)).write_status(RunStatus(state=CANCELLED))
+        write_status(create_run(SOURCE, replace(PLAN, n_splits=1)).folder, RunStatus(state=CANCELLED))
         queue.client()
     return home
 
@@ -85,7 +86,7 @@ WRITERS: Mapping[str, Callable[[Run, Run], object]] = {
     "a run": lambda *_: start_run(SOURCE, replace(PLAN, random_state=7)),
     "a run again": lambda _, stopped: resume(stopped),
     "a name": lambda done, _: done.rename("of the committee"),
-    "how far it is": lambda _, stopped: stopped.write_status(RunStatus(state=RUNNING)),
+    "how far it is": lambda _, stopped: write_status(stopped.folder, RunStatus(state=RUNNING)),
     "a result": lambda done, stopped: stopped.write_result(done.read_result()),
     "a training curve": lambda _, stopped: stopped.add_curve(pd.DataFrame({"epoch": [1]})),
     "a unit": lambda _, stopped: save(stopped.units, {"found.json": b"1"}),
@@ -111,10 +112,10 @@ def test_a_full_disk_is_said_and_nothing_is_altered(name: str, runs: tuple[Run, 
 def test_on_a_full_disk_a_run_is_stopped_and_deleted_all_the_same(runs: tuple[Run, Run]) -> None:
     """Else nobody could make room; what the database could not note is told, and noted the next time."""
     done, stopped = runs
-    stopped.write_status(RunStatus(state=RUNNING))
+    write_status(stopped.folder, RunStatus(state=RUNNING))
     with full_disk():
         with pytest.raises(StorageError):
-            stopped.ask_to_cancel()
+            cancel(stopped)
         with pytest.raises(StorageError):
             delete_run(done)
     assert stopped.is_cancelled()
@@ -125,7 +126,7 @@ def test_a_training_goes_on_without_its_curves_where_the_disk_is_full(
     runs: tuple[Run, Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, stopped = runs
-    stopped.write_status(RunStatus(state=RUNNING))
+    write_status(stopped.folder, RunStatus(state=RUNNING))
     add = Run.add_curve
 
     def on_a_full_disk(run: Run, curve: pd.DataFrame) -> None:

@@ -19,9 +19,9 @@ import pytest
 from fairdash.data import keep_upload, read_table
 from fairdash.data.readers.reading import unpack
 from fairdash.errors import ReadingError
-from fairdash.jobs.process import PROCESS
+from fairdash.jobs.cancellation import PROCESS
 from fairdash.runs.launch import start_run
-from fairdash.runs.status import FAILED
+from fairdash.runs.state import FAILED
 from fairdash.runs.store import create_run
 from fairdash.runs.worker import work_at
 from fairdash.ui import cached

@@ -17,12 +17,13 @@ from fairdash.errors import RunError, StorageError
 from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.evaluation.result import SweepResult
 from fairdash.runs import deletion, log
+from fairdash.runs.cancel_and_resume import cancel, resume
 from fairdash.runs.deletion import delete_made_from, made_from
-from fairdash.runs.launch import resume, start_run
+from fairdash.runs.launch import start_run
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model, find_model
 from fairdash.runs.searches import SearchJob, create_search
-from fairdash.runs.status import DONE, RunStatus
+from fairdash.runs.state import DONE, RunStatus, write_status
 from fairdash.runs.store import Job, Run, RunSpec
 from fairdash.storage import LOCAL, check_owner
 from tests.runs.test_runs import LAM
@@ -50,7 +51,7 @@ def make_for(owner: str) -> tuple[UploadSource, Run, SearchJob, ModelJob]:
     save_source(source, owner=owner)
     run = Run.create(RunSpec(source=source, plan=PLAN, owner=owner))
     run.write_result(found())
-    run.write_status(RunStatus(state=DONE, fraction=1.0))
+    write_status(run.folder, RunStatus(state=DONE, fraction=1.0))
     search = create_search(source, LAM, owner=owner)
     model = create_model(source, PLAN, run=run.id, method="hgr_nn", lam=1.0, owner=owner)
     return source, run, search, model
@@ -154,8 +155,8 @@ def test_the_log_says_who_when_what_and_which_data() -> None:
     source = upload_for(ANNE)
     run = start_run(source, PLAN, owner=ANNE)
     start_run(source, PLAN, owner=ANNE)
-    run.ask_to_cancel()
-    run.write_status(RunStatus(state="cancelled"))
+    cancel(run)
+    write_status(run.folder, RunStatus(state="cancelled"))
     resume(run)
     found = log.read(run.folder)
     assert found.is_whole

@@ -13,33 +13,35 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairdash.auditing.cells import cells_of
 from fairdash.auditing.data import Answered, AuditData, Measured, Progress
 from fairdash.auditing.evidence import AuditResult, environment, hash_of_rows
 from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED, holm, verdict_at
 from fairdash.auditing.models.files.model_file import Link, content_of
 from fairdash.auditing.models.model_answers import MODEL_PRICE, ask_model, priced
-from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, ModelFile, crossing_name, plan_of
+from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, Columns, ModelFile, crossing_name, plan_of
 from fairdash.auditing.result import ANY_LINK, GAP, SHARE, Answer, figures_of
 from fairdash.auditing.table import AuditTable, only_shown
 from fairdash.data.columns import as_pandas
 from fairdash.data.dataset import draw_of_groups
 from fairdash.data.frames import plain_frame
 from fairdash.errors import DataError
+from fairdash.evaluation.cells import Cells, cells_of
 from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.storage import sha256
 from fairdash.utils.records import to_plain
 from fairdash.utils.text import counted, percent
 
-#: Rows that are audited, at most; a mean price of so many has a standard error of a thousandth of its spread.
+#: Rows that are audited, at most: with this number, the standard error of the mean price is a thousandth of
+#: its spread.
 MAX_ROWS = 2_000_000
-#: Questions that a second price is asked by itself, and those that need both.
+#: Questions that are answered for a second price by itself, and those that need both prices.
 OF_EACH_PRICE = frozenset(range(1, 8))
-#: Questions that a crossing is asked, besides the primary criterion's: question 4 takes long for 25 cells.
+#: Questions that are answered for a crossing, besides the primary criterion's: question 4 takes long for 25
+#: cells.
 OF_A_CROSSING = frozenset({1, 2, 5, 10})
 OF_BOTH_PRICES = frozenset(number for number, each in QUESTIONS.items() if each.needs == "candidate")
 
-#: Tables whose columns low and high are of s.
+#: Tables whose columns low and high are values of s.
 _OF_BANDS = ("money_along_s", "change_along_s", "actual_to_expected", "premium_averages")
 
 
@@ -269,7 +271,7 @@ def _drawn(frame: pd.DataFrame, plan: AuditPlan) -> tuple[pd.DataFrame, tuple[st
     n, groups = len(frame), plan.columns.groups
     if n <= MAX_ROWS:
         return frame, ()
-    # A group that is no column is refused later, by name.
+    # A later check refuses a group that is not a column, by name.
     codes = frame.get(groups) if groups else None
     rows = draw_of_groups(codes, n, MAX_ROWS, random_state=plan.random_state)
     return frame.iloc[rows], (f"{len(rows):,} of {n:,} rows are audited, drawn at random.",)
@@ -309,7 +311,7 @@ def _crossed(
     # Tables along other columns are those of questions 5 and 10.
     coverage = plan.columns.coverage if 5 in asked else None
     for names in plan.columns.crossings:
-        name, cells = crossing_name(names), cells_of(frame, plan.columns, names)
+        name, cells = crossing_name(names), crossed_cells(frame, plan.columns, names)
         others = [each for each in features if (asked & {5, 10} and each not in names) or each == coverage]
         columns = replace(
             plan.columns, sensitive=name, also=(), probabilities=(), known_class=None,
@@ -324,13 +326,24 @@ def _crossed(
             rest = _not_judged(data)
             notes = (*table.notes, *filter(None, (cells.note, rest)))
             data = replace(data, table=replace(table, notes=notes), _parts={})
-            # Too few rows or cells for the primary criterion are found out here.
+            # An error on too few rows or cells for the primary criterion is raised here.
             _ = data.on(*_primary_roles(plan)).basis
         except DataError as error:
             said.append(f"fairdash can't judge the crossing “{name}”: {error}")
             continue
         found.append(data)
     return tuple(found), tuple(said)
+
+
+def crossed_cells(frame: pd.DataFrame, columns: Columns, names: Sequence[str]) -> Cells:
+    """Return the cells of a crossing, in bands of about equal exposure and with policies as its units."""
+    exposure, groups = columns.exposure, columns.groups
+    return cells_of(
+        frame,
+        names,
+        weight=None if exposure is None else frame[exposure].to_numpy(float, na_value=np.nan),
+        units=None if groups is None else pd.factorize(frame[groups])[0],
+    )
 
 
 def _not_judged(data: AuditData) -> str:

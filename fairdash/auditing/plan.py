@@ -14,60 +14,69 @@ from types import MappingProxyType
 from typing import Any
 
 from fairdash.errors import Checks, OptionError
+from fairdash.utils.options import check_ranges, option, options_of
 from fairdash.utils.registry import get_entry
 from fairdash.utils.text import CROSS
 
-#: Of more sensitive attributes than this, only the crossings with the first are judged.
+#: With more sensitive attributes than this, only the crossings with the first are judged.
 MAX_CROSSED = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """Roles of a table's columns in an audit, with names as in the table.
+    """Roles of a table's columns in an audit, with names as in the table; their help describes each."""
 
-    Parameters
-    ----------
-    price, sensitive
-        The price or prediction, per unit of exposure; the attribute that it must not follow.
-    exposure
-        Row weights (exposure); by default every row counts one.
-    outcome, expected_cost
-        Claims or cost, and the user's own expectation of it, per unit of exposure.
-    candidate
-        A second price.
-    groups
-        Group of each row, such as a policy.
-    controls
-        Factors that are named as legitimate.
-    totals
-        Those of the columns that are sums over the exposure; they are divided by it.
-    features
-        Rating factors, as far as they are in the table; by default all columns without a role.
-    also
-        Further sensitive attributes; each is audited as the first is.
-    coverage
-        One of the other columns, by whose levels actual, expected and the gap are given each by itself.
-    probabilities
-        Probabilities of classes that add up to 1, a column each, computed elsewhere: the price is compared
-        by class with them.
-    known_class
-        The true class where it is known, by the name of its column of probabilities or what is its own in it.
-    """
-
-    price: str
-    sensitive: str
-    exposure: str | None = None
-    outcome: str | None = None
-    expected_cost: str | None = None
-    candidate: str | None = None
-    groups: str | None = None
-    controls: tuple[str, ...] = ()
-    totals: tuple[str, ...] = ()
-    features: tuple[str, ...] | None = None
-    also: tuple[str, ...] = ()
-    coverage: str | None = None
-    probabilities: tuple[str, ...] = ()
-    known_class: str | None = None
+    price: str = option(
+        ..., "Price, or prediction", "The price charged, or the prediction, per unit of exposure."
+    )
+    sensitive: str = option(
+        *(..., "Sensitive attribute"),
+        "The attribute that the price must not follow, such as age, sex or region.",
+    )
+    exposure: str | None = option(None, "Exposure", "The weight of a row, such as the years a policy ran.")
+    outcome: str | None = option(
+        *(None, "Outcome"),
+        "Claims or their cost. With it, the audit tests whether cost justifies the price.",
+    )
+    expected_cost: str | None = option(
+        None, "Expected cost", "Your own estimate of the expected outcome, used instead of averages."
+    )
+    candidate: str | None = option(None, "A second price", "A candidate to compare with the price.")
+    groups: str | None = option(
+        *(None, "Policy, or another group of rows"),
+        "What groups rows, such as a policy number. Rows of one policy are not independent.",
+        word="group",
+    )
+    controls: tuple[str, ...] = option(
+        *((), "Legitimate factors"),
+        "Columns that may justify differences. The audit also compares rows that are equal here.",
+        word="control",
+    )
+    totals: tuple[str, ...] = option(
+        *((), "Columns with totals"), "Sums over the exposure: the audit divides them by it.", word="total"
+    )
+    features: tuple[str, ...] | None = option(
+        *(None, "Rating factors of the price"),
+        "Models of price and outcome learn from these columns. Leave out columns known only later.",
+        word="feature",
+    )
+    also: tuple[str, ...] = option(
+        *((), "Further sensitive attributes"),
+        "The audit treats each like the first, and corrects verdicts for their number.",
+        word="sensitive",
+    )
+    coverage: str | None = option(
+        None, "Coverage", "The audit compares actual and expected outcome for each level of this column."
+    )
+    probabilities: tuple[str, ...] = option(
+        *((), "Probabilities of classes"),
+        "Probabilities of classes such as race, computed elsewhere. They add up to 1 in each row.",
+        word="probability",
+    )
+    known_class: str | None = option(
+        *(None, "Class, where it is known"),
+        "If you know the class of some rows, the audit tests the probabilities on them.",
+    )
 
     @property
     def each(self) -> tuple[Columns, ...]:
@@ -113,34 +122,45 @@ class Columns:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelFile:
-    """Model's file whose price is audited, as evidence and stored audits name it.
+    """Model's file whose price is audited, as evidence and stored audits name it: its hash and options.
 
-    Parameters
-    ----------
-    sha256
-        Hash of the file.
-    columns
-        Its input columns, in order; empty for all of the table's.
-    customer
-        Label of the row whose price is explained.
-    link, output, check_column
-        As ``model_link``, ``model_output`` and `check_column` of :func:`fairdash.audit`.
+    `columns` is empty for all of the table's.
     """
 
     sha256: str
-    columns: tuple[str, ...] = ()
-    customer: int | str | None = None
-    link: str = "auto"
-    output: str | None = None
-    check_column: str | None = None
+    columns: tuple[str, ...] = option(
+        *((), "Input columns of the model, in its order"),
+        "A model that names its inputs takes them by name.",
+        name="model_columns",
+        word="model_column",
+    )
+    customer: int | str | None = option(
+        *(None, "Row to explain (optional)"),
+        "Rows are numbered from 0. The audit compares its price with those of similar rows.",
+        within="[0, inf)",
+    )
+    link: str = option(
+        *("auto", "Output of the model"),
+        "“log” if the model gives the logarithm of the price, “identity” if the price; by default what the "
+        "file says.",
+        name="model_link",
+        choices=("auto", "identity", "log"),
+    )
+    output: str | None = option(
+        *(None, "Output that holds the price"),
+        "For example “probabilities[1]”; by default its only one.",
+        name="model_output",
+    )
+    check_column: str | None = option(
+        *(None, "Compare with the prices you were given (optional)"),
+        "A column with the price as the model's owner has it. The audit says where both agree.",
+    )
 
     @property
     def options(self) -> dict[str, Any]:
         """Options of :func:`fairdash.audit`, besides the file."""
-        return {
-            "model_columns": self.columns or None, "customer": self.customer, "model_link": self.link,
-            "model_output": self.output, "check_column": self.check_column,
-        }  # fmt: skip
+        found = {name: getattr(self, each.name) for name, each in options_of(ModelFile).items()}
+        return found | {"model_columns": self.columns or None}
 
 
 def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Columns:
@@ -377,21 +397,6 @@ class AuditPlan:
     ----------
     columns
         Roles of the columns.
-    criterion
-        The primary one of :data:`CRITERIA`.
-    max_gap
-        δ, the largest gap allowed as a share of the mean price, in (0, 1).
-    questions
-        Numbers of :data:`QUESTIONS`; the primary criterion's is always answered.
-    reliability
-        Shares of the sensitive attribute's variance that are no error of measurement, in (0, 1]: what the
-        curve would be without that error is asked at these and at usual ones; not asked where empty.
-    random_state
-        Seeds folds and draws; without one they are random.
-    currency, period
-        Of amounts of money in sentences, such as "€", and what a unit of exposure is, such as "year".
-    cap
-        Large losses: an outcome above it counts as it, above 0; none by default.
     written
         When it was written down, ISO 8601 with its zone; "" where nobody has said. It stands in the evidence.
 
@@ -402,33 +407,46 @@ class AuditPlan:
     """
 
     columns: Columns
-    criterion: str = "independence"
-    max_gap: float = 0.05
-    questions: tuple[int, ...] = tuple(QUESTIONS)
-    reliability: tuple[float, ...] = ()
-    random_state: int | None = 0
+    criterion: str = option(
+        *("independence", "Primary criterion, tested at the 5 % level"),
+        "The other criteria are tested with a correction for multiple testing.",
+        choices=CRITERIA,
+    )
+    max_gap: float = option(
+        *(0.05, "Largest acceptable gap, in % of the mean price"),
+        "The gap is the highest minus the lowest average price. Choose it before you see a result.",
+        within="(0, 1)",
+        unit="%",
+        step=0.005,
+    )
+    reliability: tuple[float, ...] = option(
+        *((), "Reliability of the sensitive attribute, if measured or imputed with error (optional)"),
+        "The share of its variance that is not error. The audit then also corrects for the error.",
+        within="(0, 1]",
+        step=0.05,
+    )
+    currency: str = option("", "Currency (optional)", "Of amounts, such as €.")
+    period: str = option("", "Unit of exposure (optional)", "Such as year.")
+    cap: float | None = option(
+        *(None, "Cap on large losses (optional)"),
+        "The audit reduces larger outcomes to the cap, and says how much it removed in total.",
+        within="(0, inf)",
+        needs="outcome",
+    )
+    questions: tuple[int, ...] = option(
+        tuple(QUESTIONS), "", "Number of a question to answer; all by default.", word="question"
+    )
+    random_state: int | None = option(0, "", "Seed of all random draws.", within="[0, inf)")
     written: str = ""
-    currency: str = ""
-    period: str = ""
-    cap: float | None = None
 
     def __post_init__(self) -> None:
         primary = get_entry(CRITERIA, self.criterion, option="criterion")
         checks = Checks(OptionError)
-        is_share = isinstance(self.max_gap, int | float) and 0 < self.max_gap < 1
-        hint = "Give a number above 0 and below 1, such as 0.05 for 5 %."
-        checks.require(is_share, "max_gap", "It is not a share of the mean price", hint)
+        check_ranges(type(self), vars(self), checks)
         question = QUESTIONS[primary.question]
         what = f"{primary.title} can't be the primary criterion without {question.needs}"
         hint = f"Name {question.needs}, or another criterion."
         checks.require(question.is_answerable(self.columns), "criterion", what, hint)
-        are_shares = all(0 < each <= 1 for each in self.reliability)
-        hint = "Give numbers above 0 and at most 1, such as 0.7."
-        checks.require(are_shares, "reliability", "It is not a share of a variance", hint)
-        hint = "Give an amount above 0, in the outcome's own unit."
-        checks.require(self.cap is None or self.cap > 0, "cap", "It is not an amount", hint)
-        is_seed = self.random_state is None or self.random_state >= 0
-        checks.require(is_seed, "random_state", "It is not a seed", "Give a whole number of at least 0.")
         hint = f"Name numbers from 1 to {max(QUESTIONS)}, or “all”."
         checks.require(set(self.questions) <= set(QUESTIONS), "questions", "There is no such question", hint)
         hint = "Give a date and a time with its zone, such as 2026-01-31T12:00:00+00:00."

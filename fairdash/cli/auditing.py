@@ -11,15 +11,16 @@ from typing import Any
 
 import pandas as pd
 
+from fairdash.auditing import plan as plans
 from fairdash.auditing.audit import carry_out
 from fairdash.auditing.evidence import AuditResult, command_of, read_plan
 from fairdash.auditing.filing.rules import RULES, Rule, template_of
 from fairdash.auditing.filing.view import summary_of
 from fairdash.auditing.models.files.foreign import ForeignModel
-from fairdash.auditing.models.files.model_file import Link, content_of
+from fairdash.auditing.models.files.model_file import content_of
 from fairdash.auditing.models.model_answers import MODEL_PRICE
 from fairdash.auditing.plan import AuditPlan, ModelFile, plan_of
-from fairdash.cli import AsJson, Columns, Seed, Share, say
+from fairdash.cli import AsJson, Columns, say, with_options
 from fairdash.cli.reading import Marks, chosen_reading, read_file
 from fairdash.cli.repeated import compare_repeated
 from fairdash.data.catalogue import load_dataset
@@ -30,10 +31,11 @@ from fairdash.figures.blocks import lines_of
 from fairdash.reports.pdf import as_pdf, printer
 from fairdash.storage import sha256, write_whole
 from fairdash.utils.extras import has, need
+from fairdash.utils.options import options_of
 from fairdash.utils.records import from_plain, to_plain
 from fairdash.utils.text import few
 
-#: Names in a folder: the filing, and one customer's page.
+#: File names in a folder: the filing, and one customer's page.
 FILING, CUSTOMER = "filing.html", "customer.html"
 _PAGES = (".html", ".pdf")
 _NO_FIGURES = (
@@ -44,47 +46,23 @@ _NO_FIGURES = (
 _STATUS = {"below": 0, "above": 1, "undecided": 3}
 
 
+@with_options(plans.Columns, AuditPlan, ModelFile)
 def audit(
     file: Path | None = None,
     /,
     *,
     plan: Path | None = None,
-    price: str | None = None,
-    sensitive: Columns = (),
     model: Path | None = None,
-    model_column: Columns = (),
-    model_link: Link = "auto",
-    model_output: str | None = None,
-    check_column: str | None = None,
-    customer: int | None = None,
-    exposure: str | None = None,
-    outcome: str | None = None,
-    control: Columns = (),
-    expected_cost: str | None = None,
-    candidate: str | None = None,
-    group: str | None = None,
-    total: Columns = (),
-    feature: Columns = (),
-    coverage: str | None = None,
-    cap: float | None = None,
-    currency: str = "",
-    period: str = "",
-    probability: Columns = (),
-    known_class: str | None = None,
-    criterion: str = "independence",
-    max_gap: Share = 0.05,
-    question: tuple[int, ...] = (),
-    reliability: tuple[float, ...] = (),
     sheet: str | None = None,
     missing: Marks = (),
     one_spelling: Columns = (),
-    random_state: Seed = 0,
     against: Path | None = None,
     out: Path | None = None,
     template: str | None = None,
     governance: Path | None = None,
     pdf: bool = False,
     as_json: AsJson = False,
+    **options: Any,
 ) -> int:
     """Audit an existing price against a sensitive column of its table.
 
@@ -95,73 +73,21 @@ def audit(
     plan
         plan.json of an audit's evidence, or its zip: repeats that audit without other options. With a zip,
         the results are compared with it.
-    price
-        Column of the price, per unit of exposure.
-    sensitive
-        Sensitive column; repeatable.
     model
         File with a model of the price: ONNX, LightGBM, XGBoost, CatBoost, PMML of a GLM, or a table of
         factors; `models` says what it is. --price then names this price. Pickles are never loaded.
-    model_column
-        Input column of the model, in its order; repeatable.
-    model_link
-        "log" if the model gives the logarithm of the price, "identity" if the price; by default what the file
-        says.
-    model_output
-        Output of the model that holds the price, such as "probabilities[1]"; by default its only one.
-    check_column
-        Column with the model's price as its owner has it, to compare the file with.
-    customer
-        Number of the row, from 0, for which the model's price is explained; with --out also on a page in
-        plain words that answers a complaint: customer.html, or beside --out with this ending.
-    exposure
-        Column of row weights (exposure).
-    outcome
-        Column of claims or cost, per unit of exposure.
-    control
-        Legitimate factor; repeatable.
-    expected_cost
-        Column of your own expected cost.
-    candidate
-        Column of a second price.
-    group
-        Column that groups rows, such as a policy number.
-    total
-        Column above that contains totals, to be divided by the exposure; repeatable.
-    feature
-        Rating factor; by default every column without another role; repeatable.
-    coverage
-        Feature by whose levels losses and the gap are split.
-    cap
-        Cap on large losses: larger outcomes are reduced to it.
-    currency
-                Currency of amounts, such as €.
-    period
-        Unit of exposure, such as year.
-    probability
-        Column of a class's probability, one per class; they add up to 1; repeatable.
-    known_class
-        Column of the true class, where known.
-    criterion
-        Primary criterion: independence, conditional_independence, sufficiency or equalized_residuals.
-    max_gap
-        Largest acceptable gap as a share of the mean price: 5% or 0.05.
-    question
-        Question to answer; all by default; repeatable.
-    reliability
-        Share of the sensitive column's variance that is not error. Adds the corrected curve; repeatable.
     sheet
         Sheet of a workbook, or data frame of an R file.
     missing
         Cells that count as missing, besides the usual marks: 999, or age=999 for one column; repeatable.
     one_spelling
         Column in which levels such as male and Male are written as the commonest of them; repeatable.
-    random_state
-        Seed of all random draws.
     against
         Evidence of an earlier audit: adds the changes since.
     out
-        .zip for the evidence, .html or .pdf for the filing alone, or a folder for answers and tables.
+        .zip for the evidence, .html or .pdf for the filing alone, or a folder for answers and tables. With
+        --customer, also a page in plain words that answers a complaint: customer.html, or beside it with this
+        ending.
     template
         Rule for a filing: writes the audit under its headings, beside --out or into it; `rules` lists them.
     governance
@@ -170,50 +96,42 @@ def audit(
     pdf
         Write the filing and the customer's page also as PDF, tagged and with the hashes on every page.
     """
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    on_model = {name: given.pop(name, None) for name in options_of(ModelFile)}
     if model is not None and plan is None:
-        price = price or MODEL_PRICE
+        given.setdefault("price", MODEL_PRICE)
     before: Mapping[str, Any] = {}
     if plan is not None:
-        if price or sensitive:
+        if given.keys() & {"price", "sensitive"}:
             raise OptionError.of(
                 "The plan already has its columns", "Name --plan, or columns.", column="plan"
             )
         stored = read_plan(plan)
         asked, before = stored.plan, stored.origin
     else:
-        for name, given in (("price", price), ("sensitive", sensitive or probability)):
-            if not given:
+        for name, others in (("price", ()), ("sensitive", ("probabilities",))):
+            if given.keys().isdisjoint((name, *others)):
                 hint = f"Give --{name}, or the --plan of an earlier audit."
                 raise OptionError.of("No column is named", hint, column=name)
-        asked = plan_of(
-            str(price), sensitive, exposure=exposure, outcome=outcome, controls=control,
-            criterion=criterion, expected_cost=expected_cost, candidate=candidate, groups=group,
-            reliability=reliability, max_gap=max_gap, questions=question or "all", totals=total,
-            features=feature or None, coverage=coverage, cap=cap, currency=currency, period=period,
-            probabilities=probability, known_class=known_class, random_state=random_state,
-        )  # fmt: skip
-    options: dict[str, Any] = {
-        "model_columns": model_column or None, "customer": customer, "model_link": model_link,
-        "model_output": model_output, "check_column": check_column,
-    }  # fmt: skip
+        asked = plan_of(**({"sensitive": ()} | given))
     if "model" in before:
         if model is None:
             raise OptionError.of("The plan audits a model", "Name its file, too.", column="model")
         own = from_plain(ModelFile, before["model"]).options
-        options = {name: own[name] if options[name] in (None, "auto") else options[name] for name in own}
-    if options["customer"] is not None and model is None:
+        on_model = {name: own[name] if on_model[name] in (None, "auto") else on_model[name] for name in own}
+    if on_model["customer"] is not None and model is None:
         hint = "Name its file with --model."
         raise OptionError.of("Only a model's price can be explained", hint, column="customer")
     pdf = pdf or (out is not None and out.suffix.lower() == ".pdf")
-    places = _places(template, options["customer"], out, pdf=pdf)
-    # Files that can't be read are refused before anything is computed.
+    places = _places(template, on_model["customer"], out, pdf=pdf)
+    # Unreadable files raise an error before anything is computed.
     evidence = AuditResult.load(plan) if plan is not None and plan.suffix.lower() == ".zip" else None
     earlier = None if against is None else AuditResult.load(against)
     if out is not None and out.suffix.lower() == ".zip" and not has("plotly"):
         print(_NO_FIGURES, file=sys.stderr)
     chosen = partial(chosen_reading, sheet=sheet, missing=missing, one_spelling=one_spelling)
     frame, origin = _table(file, before, None if model is not None else asked, reading=chosen)
-    result = carry_out(frame, asked, origin=origin, model=model, **options)
+    result = carry_out(frame, asked, origin=origin, model=model, **on_model)
     repeated = "" if evidence is None else compare_repeated(result, evidence)
     if earlier is not None:
         result = result.compare(earlier)
@@ -221,11 +139,11 @@ def audit(
     try:
         say(result.to_dict() | also, (*lines_of(summary_of(result)), *also.values()), as_json=as_json)
         sys.stdout.flush()
-    finally:  # a reader such as head may close the pipe; the files are written all the same
+    finally:  # a reader such as head may close the pipe, but the files are still written
         if out is not None and not (places and out.suffix.lower() in _PAGES):
             result.save(out)
         if places:
-            _file(result, template, options["customer"], places, governance, pdf=pdf)
+            _file(result, template, on_model["customer"], places, governance, pdf=pdf)
     return _STATUS[result.verdict]
 
 

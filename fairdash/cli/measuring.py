@@ -32,7 +32,7 @@ from fairdash.dependence.registry import WAYS
 from fairdash.errors import Checks, DataError, Problem
 from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.utils.registry import get_entry
-from fairdash.utils.text import visible
+from fairdash.utils.text import p_equals, p_value, visible
 
 
 def measure(
@@ -84,7 +84,7 @@ def measure(
     random_state
         Seed of permutations and half-samples.
     """
-    # A package that the measure lacks is named before anything is read.
+    # A missing package of the measure raises an error before anything is read.
     get_entry(REGISTRY, measure, option="measure").load()
     frame, _ = read_file(file, sheet=sheet, missing=missing, one_spelling=one_spelling)
     columns = {str(name): frame[name] for name in frame.columns}
@@ -122,16 +122,16 @@ def measure(
         among_equals = assess_conditional_dependence(
             first, second, given=pd.concat(alike, axis=1)[complete], **counted
         )
-    found = asdict(estimate) | {
+    figures = asdict(estimate) | {
         "evaluation": REGISTRY[estimate.id].recorded or None,
         "interval_of": estimate.interval_of,
         "n_left_out": left_out,
         "verdict": {"link": verdict.has_link, "p_at_best": verdict.p_at_best, **vars(verdict)},
     }
     if among_equals is not None:
-        found["among_equals"] = asdict(among_equals)
+        figures["among_equals"] = asdict(among_equals)
     n_groups = int(groups[0][complete].nunique()) if groups else None
-    say(found, _sentences(estimate, verdict, left_out, among_equals, n_groups), as_json=as_json)
+    say(figures, _sentences(estimate, verdict, left_out, among_equals, n_groups), as_json=as_json)
 
 
 def check(
@@ -177,15 +177,15 @@ def check(
         if each is not None:
             get_entry(columns, each, option="column")
     roles = {"exposure": exposure, "price": price, "group": group}
-    found = check_data(frame, target=target, sensitive=sensitive, **roles)
+    report = check_data(frame, target=target, sensitive=sensitive, **roles)
     note_policies(frame, group, but=(target, *sensitive, exposure, price))
-    both = {"certain": found.certain, "suspect": found.suspect}
-    say(asdict(found) | both, found.sentences(), as_json=as_json)
-    return 1 if found.certain else 0
+    both = {"certain": report.certain, "suspect": report.suspect}
+    say(asdict(report) | both, report.sentences(), as_json=as_json)
+    return 1 if report.certain else 0
 
 
 def note_policies(frame: pd.DataFrame, group: str | None, *, but: Collection[str | None]) -> None:
-    """Say on standard error that rows belong to policies, where no group is named."""
+    """Warn on standard error that rows belong to policies although no group is named."""
     policies = find_policies(frame, but=[each for each in but if each]) if group is None else None
     if policies is not None:
         print(visible(policies.advice), file=sys.stderr)
@@ -249,7 +249,8 @@ def _sentences(
     if measure.recorded:
         yield f"             {WAYS[measure.recorded]}"
     yield f"noise floor  {estimate.floor:.4g} on average, 95 % below {estimate.floor_q95:.4g}"
-    yield f"p-value      {estimate.p_value:.3g} of independence ({estimate.n_permutations:,} permutations)"
+    shuffled = f"{estimate.n_permutations:,} permutations"
+    yield f"p-value      {p_value(estimate.p_value)} of independence ({shuffled})"
     if math.isfinite(estimate.ci_high):
         if estimate.bound_only:
             yield f"upper bound  {estimate.ci_high:.4g} (95 %; independence is not rejected at 5 %)"
@@ -261,12 +262,12 @@ def _sentences(
     draws = "random signs of scores" if verdict.by_multipliers else "permutations"
     yield (
         f"verdict      {'link found' if verdict.has_link else 'no link found'} at 5 %: one test of "
-        f"{len(verdict.p_values)} measures, p = {verdict.p_value:.3g} ({verdict.n_permutations:,} {draws})"
+        f"{len(verdict.p_values)} measures, {p_equals(verdict.p_value)} ({verdict.n_permutations:,} {draws})"
     )
     every, one = verdict.p_at_best
     yield (
-        f"             with so many {draws} the smallest p is {every:.2g} if every measure finds the link, "
-        f"{one:.2g} if only one does"
+        f"             with this number of {draws}, the smallest p is {p_value(every)} if every measure "
+        f"finds the link, {p_value(one)} if only one does"
     )
     if among_equals is not None:
         yield from _of_equals(among_equals)
@@ -279,7 +280,7 @@ def _of_equals(found: ConditionalDependence) -> Iterator[str]:
     yield f"Conditional on {', '.join(found.given)}:"
     yield f"size         {found.size:.4g} (partial correlation ratio on held-out rows)"
     yield (
-        f"p-value      {found.p_value:.3g} of equal means (largest |t| {found.statistic:.3g} of "
+        f"p-value      {p_value(found.p_value)} of equal means (largest |t| {found.statistic:.3g} of "
         f"{found.n_products}{differs})"
     )
     yield (

@@ -86,7 +86,7 @@ def _of_table(u: Array, v: Array, weight: Array) -> float:
     table = np.bincount(u_code * shape[1] + v_code, weight, shape[0] * shape[1]).reshape(shape)
     table = table / table.sum()
     root = np.sqrt(np.outer(table.sum(axis=1), table.sum(axis=0)))
-    # Without the first singular triple, which is 1 with vectors √p(u) and √p(v).
+    # Without the first singular triple, whose value is 1 and whose vectors are √p(u) and √p(v).
     rest = np.divide(table, root, out=np.zeros_like(table), where=root > 0) - root
     return min(float(np.linalg.norm(rest, 2)), 1.0)
 
@@ -100,8 +100,10 @@ def mi_ksg(u: Array, v: Array, *, n_neighbours: int = 3) -> Array:
 
     Parameters
     ----------
-    u, v : (K, n) arrays
-        Standardised inside.
+    u : (K, n) array
+        Standardised inside, as each column of v.
+    v : (K, n) or (K, n, d) array
+        Of several columns the largest distance counts.
     n_neighbours
         k; more neighbours give less variance and more bias.
 
@@ -116,8 +118,9 @@ def mi_ksg(u: Array, v: Array, *, n_neighbours: int = 3) -> Array:
         If ``n_neighbours`` is below 1.
     """
     require_count(n_neighbours, column="n_neighbours", called="number of neighbours")
-    k, pairs = int(n_neighbours), zip(standardised(u), standardised(v), strict=True)
-    return np.array([_of_neighbours(a, b, k) for a, b in pairs])
+    k, columns = int(n_neighbours), v[:, :, None] if v.ndim == 2 else v
+    columns = np.moveaxis(standardised(np.moveaxis(columns, 2, 1)), 1, 2)
+    return np.array([_of_neighbours(a, b, k) for a, b in zip(standardised(u), columns, strict=True)])
 
 
 def _of_neighbours(u: Array, v: Array, k: int) -> float:
@@ -126,24 +129,27 @@ def _of_neighbours(u: Array, v: Array, k: int) -> float:
 
     n = len(u)
     k = min(k, n - 1)
-    tree = cKDTree(np.stack([u, v], axis=1))
+    tree = cKDTree(np.column_stack([u, v]))
     # The row itself is its nearest neighbour.
     radius = tree.query(tree.data, k=k + 1, p=np.inf)[0][:, -1]
     tied = radius == 0
     neighbours = np.full(n, float(k))
     if tied.any():
         neighbours[tied] = tree.query_ball_point(tree.data[tied], 0.0, p=np.inf, return_length=True)
-    # Rows strictly nearer than the k-th neighbour in one variable, the row itself among them; ties: rows that
-    # are equal.
+    # Number of rows strictly nearer than the k-th neighbour in one variable, including the row itself; ties:
+    # equal rows.
     reach = np.where(tied, 0.0, np.nextafter(radius, 0))
-    counts = [_within(x, reach) for x in (u, v)]
-    value = digamma(n) + np.mean(digamma(neighbours) - digamma(counts[0]) - digamma(counts[1]))
+    if v.shape[1] == 1:
+        of_v = _within(v[:, 0], reach)
+    else:
+        of_v = cKDTree(v).query_ball_point(v, reach * (1 - 1e-12), p=np.inf, return_length=True)
+    value = digamma(n) + np.mean(digamma(neighbours) - digamma(_within(u, reach)) - digamma(of_v))
     return max(float(value), 0.0)
 
 
 def _within(x: Array, reach: Array) -> Array:
     ordered = np.sort(x)
-    # Bounds that rounding has put beside a value are told by the distance itself.
+    # Rounding may move a bound onto a value, so the distance itself decides.
     low = np.searchsorted(ordered, x - reach * (1 - 1e-12), side="left")
     high = np.searchsorted(ordered, x + reach * (1 - 1e-12), side="right")
     return (high - low).astype(np.float64)
@@ -170,7 +176,7 @@ def standardised(x: Array, sample_weight: Array | None = None) -> Array:
     share = _share(x, sample_weight)
     x = x - (x * share).sum(axis=-1, keepdims=True)
     sd = np.sqrt((x * x * share).sum(axis=-1, keepdims=True))
-    # Without a spread where rows without weight alone differ.
+    # There is no spread if only rows without weight differ.
     varies = ~is_rounding(low, high) & (sd > 0)
     return np.where(varies, x / np.where(varies, sd, 1.0), 0.0)
 

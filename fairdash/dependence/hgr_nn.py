@@ -103,7 +103,7 @@ def fitted_functions(
     a, b, weight, order = neural.in_order(u[None], v[None], None)
     rows = neural.as_rows(a, b, weight, neural.transform_named(inputs))
     networks = _Pair(rows, settings)
-    # Stopped on a fifth of the rows: curves are looked at, and should not show noise.
+    # A fifth of the rows stops the training: people look at these curves, and they should not show noise.
     held = neural.parts(len(u), settings.seed)[1][:1]
     neural.train(networks, rows.weighing(1 - held), settings, held=rows.weighing(held))
     result = np.empty((2, len(u)))
@@ -295,8 +295,9 @@ def standardised_and_scale(x: Tensor, share: Tensor | None, *, dim: int = 1) -> 
     centred = x - mean
     variance = _mean(centred * centred, share, dim)
     scale = torch.rsqrt(variance + _EPSILON)
-    # Of what is constant but for rounding √ε leaves enough to look like a link. It is `is_rounding`, by
-    # the sd, half the range of two values: to look for the ends would take as long as all the rest.
+    # A constant with rounding errors would keep enough spread under √ε to look like a link. `is_rounding`
+    # detects it by the standard deviation, which is half the range of two values; the ends would take as
+    # long as the rest.
     rounding = mean.mul_(ROUNDINGS / 2 * torch.finfo(x.dtype).eps).square_()
     return centred.mul_(scale * (variance > rounding)), scale
 

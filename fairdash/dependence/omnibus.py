@@ -34,18 +34,19 @@ from fairdash.utils.seeds import Stream, rng_of
 Array = NDArray[np.float64]
 Signs = NDArray[np.int8]
 
-#: Permutations unless told otherwise, and multipliers of more rows than :data:`MAX_PERMUTED_ROWS`.
+#: Default number of permutations, and of multipliers of more rows than :data:`MAX_PERMUTED_ROWS`.
 N_PERMUTATIONS, N_MULTIPLIERS = 999, 499
-#: So many do for a verdict at 5 %: with 99 the least p-values of six measures tie too often to reach it.
+#: Permutations that suffice for a verdict at 5 %: with 99, the smallest p-values of six measures tie too
+#: often to reach it.
 ENOUGH_PERMUTATIONS = 199
-#: Chance of finding a link where there is none.
+#: Probability of finding a link if there is none.
 ALPHA = 0.05
-#: From more rows than this scores are multiplied instead of rows permuted.
+#: With more rows than this, scores get random signs instead of rows being permuted.
 MAX_PERMUTED_ROWS = 20_000
-#: Signs that an order has at most, each of a block of rows.
+#: Number of signs in an order, at most; each belongs to a block of rows.
 MAX_BLOCKS = 4096
-#: Rounding may part values that are equal, and products are in single precision, which is twice as fast: this
-#: share of the largest one below counts as not below.
+#: Rounding may separate equal values, and products are in single precision, which is twice as fast: values
+#: below another one by this share of the largest count as equal.
 _EQUAL = 1e-4
 
 
@@ -107,7 +108,7 @@ _COMPONENTS = (
         sees="a few unusual rows in the tails",
     ),
 )
-#: The measures that the test is of, by id, in the order of every array of their values.
+#: The test's measures, by id, in the order of every array of their values.
 COMPONENTS = MappingProxyType({one.id: one for one in _COMPONENTS})
 
 #: Numbers in the permuted functions that are held at once.
@@ -262,7 +263,7 @@ def least_p(values: Array) -> tuple[float, Array]:
     count = sizes.shape[1]
     shares = np.empty(sizes.shape)
     for own, size in zip(shares, sizes, strict=True):
-        # Orders that reach an order's value, itself among them: ties count against it.
+        # Number of orders with at least an order's value, including itself: ties count against it.
         reached = count - np.searchsorted(np.sort(size), size - _EQUAL * size.max(), side="left")
         own[:] = reached / count
     least = shares.min(axis=0)
@@ -293,14 +294,14 @@ def permuted_values(u: Array, v: Array | Side, orders: Index, *, weight: Array |
     left, right = functions_of(u), side.functions
     if weight is None:
         return _of_orders(left, right, every, side)[None]
-    # Of mean 1, so that single precision does.
+    # Scaled to mean 1 for single precision.
     weight = weight / weight.mean()
     stays = _of_orders(left * weight[:, None], right, every, side)
     return np.stack([stays, _of_orders(left, right * weight[:, None], every, side)])
 
 
 def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
-    """The measures from functions (K, n, P) of u and (n, Q) of v, one of which has the weights; (M, K, B)."""
+    """Compute the measures (M, K, B) from functions (K, n, P) of u and (n, Q) of v, one of them weighted."""
     members, n, _ = left.shape
     width, narrow_width = right.shape[1], side.narrow
     left, right = left.astype(np.float32), right.astype(np.float32)
@@ -338,7 +339,7 @@ def _taken(functions: Array, rows: Index, buffer: Array) -> Array:
     """Functions (n, P) at rows (n, B), in the beginning of a buffer; (n, B · P)."""
     width = functions.shape[1]
     out = buffer[: rows.size * width].reshape(*rows.shape, width)
-    # Rows are known to be inside: with the mode "raise" a copy would be made first.
+    # All indices are valid; the mode "raise" would make a copy first.
     np.take(functions, rows, axis=0, out=out, mode="clip")
     return out.reshape(len(rows), -1)
 
@@ -387,11 +388,11 @@ def multiplied_values(
     signs = signs[:, blocks[order][starts]].astype(np.float32)
     share = np.full(n, 1 / n) if weight is None else weight[order] / weight.sum()
     right = _centred(side.functions[order], share) * share[:, None]
-    # Single precision does for the null, which holds approximately.
+    # Single precision suffices for the null law, which is approximate.
     single = (right * n).astype(np.float32)
     result = np.empty((1, len(COMPONENTS), len(u), len(signs) + 1))
     ends = np.append(starts, n)
-    # Blocks that are taken at once, each whole.
+    # Blocks that are processed together, each complete.
     pieces = np.array_split(np.arange(len(starts)), max(n * sum(p * q for p, q in side.shapes) // _PIECE, 1))
     for k, row in enumerate(u):
         left = _centred(functions_of(row[None, order])[0], share)

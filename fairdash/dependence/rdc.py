@@ -36,8 +36,10 @@ def hgr_rdc(
 
     Parameters
     ----------
-    u, v : (K, n) arrays
-        Only mid-ranks count: ties share one, so the order of the rows does not matter.
+    u : (K, n) array
+    v : (K, n) or (K, n, d) array
+        Of several columns the sines are those of random sums of their ranks. Only mid-ranks count: ties
+        share one, so the order of the rows does not matter.
     sample_weight : (K, n) array, optional
     random_state
         Seed of the projections. All members of a stack, and both u and v, use the same.
@@ -70,9 +72,9 @@ def hgr_rdc(
     rng = np.random.default_rng(random_state)
     draws = []
     for _ in range(repeats):
-        # Two columns, the rank and a constant: the source divides the scale by their number.
-        slopes, shifts = scale / 2 * rng.normal(size=(2, n_projections))
-        directions = partial(_directions, slopes=slopes, shifts=shifts)
+        # The columns are the ranks and a constant: the source divides the scale by their number.
+        drawn = rng.normal(size=(2 if v.ndim == 2 else 1 + v.shape[2], n_projections))
+        directions = partial(_directions, drawn=drawn, scale=scale)
         if permutations is not None and sample_weight is not None:
             draws.append(
                 weighted_orders(
@@ -85,21 +87,25 @@ def hgr_rdc(
     return np.median(draws, axis=0)
 
 
-def _directions(x: Array, weight: Array | None, slopes: Array, shifts: Array) -> Basis:
+def _directions(x: Array, weight: Array | None, drawn: Array, scale: float) -> Basis:
     """Principal directions of the sines of the ranks, with variance 1; zeros for those lost in rounding."""
-    if weight is None:
+    columns = x[:, :, None] if x.ndim == 2 else x
+    *slopes, shifts = drawn[-1 - columns.shape[2] :] * scale / (1 + columns.shape[2])
+    if weight is None and x.ndim == 2:
 
         def sines(mass: Array) -> Array:
-            return np.sin((np.cumsum(mass) - mass / 2)[:, None] * slopes + shifts)
+            return np.sin((np.cumsum(mass) - mass / 2)[:, None] * slopes[0] + shifts)
 
         n = x.shape[1]
         features = tabulated(x, sines)
         return replace(features, tables=[_principal(table, np.full(n, 1 / n)) for table in features.tables])
-    rows = np.broadcast_to(np.arange(x.shape[1]), x.shape)
-    share = weight / weight.sum(axis=-1, keepdims=True)
+    rows = np.broadcast_to(np.arange(x.shape[1]), x.shape[:2])
+    mass = np.ones(rows.shape) if weight is None else weight
+    ranks = mid_ranks(np.moveaxis(columns, 2, 0), weight)
+    share = mass / mass.sum(axis=-1, keepdims=True)
     tables = [
-        _principal(np.sin(ranks[:, None] * slopes + shifts), own)
-        for ranks, own in zip(mid_ranks(x, weight), share, strict=True)
+        _principal(np.sin(np.stack(list(own), axis=1) @ np.stack(slopes) + shifts), each)
+        for own, each in zip(np.moveaxis(ranks, 1, 0), share, strict=True)
     ]
     return Basis(tables=tables, member=np.arange(len(x)), position=rows, dense=rows)
 
@@ -130,7 +136,7 @@ def _values(f: Basis, g: Basis, weight: Array | None, permutations: Index | None
             products = weighed @ right
         else:
             products = np.stack([weighed @ right.take(order, axis=0) for order in permutations])
-        # The largest singular value is as exact from the Gram matrix, and takes a third of the time.
+        # The Gram matrix gives the largest singular value as exactly, in a third of the time.
         squares = np.linalg.eigvalsh(products @ products.swapaxes(-2, -1))[..., -1]
         values.append(np.sqrt(np.clip(squares, 0.0, 1.0)))
     return np.array(values)

@@ -7,6 +7,7 @@ cross-validation; the value is the correlation on rows that neither selected nor
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -31,7 +32,7 @@ Index = NDArray[np.intp]
 Evaluation = Literal["cross_fit", "in_sample", "corrected"]
 
 _FOLDS = 10
-#: Permuted pairs that are held in memory at a time, in rows of all of them.
+#: Rows of permuted pairs in memory at a time.
 _PIECE = 200_000
 
 
@@ -52,7 +53,8 @@ def hgr_spline(
     u : (K, n) array
     v : (K, n) or (K, n, d) array
         Of several columns, g is a sum of one function of each and of one of each product of two columns'
-        ranks, so that it sees combinations (:func:`fairdash.dependence.joint.with_products`).
+        ranks, so that it sees combinations (:func:`fairdash.dependence.joint.with_products`). The normal
+        scores are then among the functions of both sides.
     sample_weight : (K, n) array, optional
         Weights of the rows.
     groups : (n,) array, optional
@@ -87,8 +89,9 @@ def hgr_spline(
     if v.ndim == 3:
         v = with_products(v, sample_weight)
     columns = 1 if v.ndim == 2 else v.shape[2]
+    functions = partial(basis, tails=v.ndim == 3)
     if permutations is None:
-        f, g = basis(u, sample_weight), basis(v, sample_weight)
+        f, g = functions(u, sample_weight), functions(v, sample_weight)
         return scores(f, g, sample_weight, evaluation, columns, groups)
     if sample_weight is not None:
 
@@ -96,11 +99,11 @@ def hgr_spline(
             same = f if len(f.member) == len(g.member) else f.repeated(len(g.member))
             return scores(same, g, weight, evaluation, columns, groups)
 
-        return weighted_orders(basis, value, u, v, sample_weight, permutations, weight_moves=weight_moves)
+        return weighted_orders(functions, value, u, v, sample_weight, permutations, weight_moves=weight_moves)
     result = np.empty((len(u), len(permutations)))
     step = max(1, _PIECE // u.shape[1])
     for k in range(len(u)):
-        f, g = basis(u[k : k + 1]), basis(v[k : k + 1])
+        f, g = functions(u[k : k + 1]), functions(v[k : k + 1])
         for start in range(0, len(permutations), step):
             orders = permutations[start : start + step]
             same, moved = f.repeated(len(orders)), g.reordered(orders)
@@ -111,7 +114,7 @@ def hgr_spline(
 def fitted_functions(u: Array, v: Array) -> tuple[Array, Array]:
     """Return f and g of one pair, fitted on all its rows; ``(n,), (n,) or (n, d) -> (n,), (n,)``."""
     v = v[None] if v.ndim == 1 else with_products(v[None])
-    f, g = basis(u[None]), basis(v)
+    f, g = basis(u[None], tails=v.ndim == 3), basis(v)
     columns = 1 if v.ndim == 2 else v.shape[2]
     a, b, _ = _fit(*of_all_rows(f, g, None), effective(None, len(u))[0], columns)
     return f.tables[0][f.position[0]] @ a[0], g.tables[0][g.position[0]] @ b[0]
@@ -156,7 +159,7 @@ def scores(
     )
     tall, wide = tall.sum(axis=1, keepdims=True) - tall, wide.sum(axis=1, keepdims=True) - wide
     total = mass.sum(axis=-1)
-    # One heavy row may leave nothing to learn from.
+    # One heavy row may leave no weight to learn from.
     total = np.maximum(total.sum(axis=-1, keepdims=True) - total, 1e-300)[..., None, None]
     a, b, _ = _fit(tall / total, wide / total, effective(weight, n) * (1 - 1 / folds), columns)
     fu, gv = _left_out(f, a, place_u), _left_out(g, b, place_v)
@@ -169,7 +172,7 @@ def _left_out(functions: Basis, coefficients: Array, place: Index) -> Array:
     """Value of each fold's combination on its rows; ``(K, folds, P) -> (K, folds, size)``."""
     _, folds, _ = place.shape
     result = np.empty(place.shape)
-    # Every fold's function at every place, of which each fold takes those of its own rows.
+    # Every fold's function is computed at every place, and each fold uses those of its own rows.
     own = place + len(functions.tables[0]) * np.arange(folds)[:, None]
     for k, member in enumerate(functions.member):
         curves = coefficients[k] @ functions.tables[member].T
@@ -198,7 +201,7 @@ def _fit(tall: Array, wide: Array, rows: Array, columns: int) -> tuple[Array, Ar
         hope = predicted_correlation(s, p / rows, q / rows)
         better = hope > predicted
         predicted, value = np.where(better, hope, predicted), np.where(better, s, value)
-        # What an earlier choice wrote beyond this one's width is cleared.
+        # Columns that an earlier choice wrote beyond this one's width are cleared.
         for kept, new in ((a, x), (b, y)):
             kept[better] = 0.0
             kept[..., : new.shape[-1]] = np.where(better[..., None], new, kept[..., : new.shape[-1]])

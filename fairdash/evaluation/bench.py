@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -15,35 +15,42 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from fairdash.data.dataset import Dataset
-from fairdash.dependence import REGISTRY, independence_floor
+from fairdash.dependence import REGISTRY
 from fairdash.dependence.api import Estimator, Pairs
 from fairdash.errors import OptionError
 from fairdash.evaluation.assess import MAX_ROWS
+from fairdash.evaluation.crossing import crossings_of
 from fairdash.evaluation.execute_sweep import with_lams_found
 from fairdash.evaluation.insurance import bands_of
 from fairdash.evaluation.rivals import RIVALS
 from fairdash.tariff.plan import fit_path
+from fairdash.training.crossvalidation import settings_of_splits, tune
 from fairdash.training.losses import Loss
 from fairdash.training.methods import DEFAULT_METHOD, FAIR_TARIFF, METHODS, PATHS, STANDARD
+from fairdash.training.models import train_models
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import Split, at_most, corrected_standard_error
-from fairdash.training.sweep import Sweep, default_plan, train_sweep
+from fairdash.training.sweep import Sweep, default_plan
 from fairdash.utils.registry import get_entry
 from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
-#: Called with λ: an estimator with ``fit(X, y, sensitive_features=…)`` and ``predict(X)``.
+#: A function of λ that returns an estimator with ``fit(X, y, sensitive_features=…)`` and ``predict(X)``.
 Factory = Callable[[float], Any]
 
 #: Shares of the standard network's dependence at which errors are compared.
 LEVELS = (0.75, 0.5, 0.25)
-#: No penalty is one of these two, or nearly one.
+#: Weights that mean no penalty, or nearly none.
 MEASURES = ("hgr_rdc", "mi_ksg")
-#: The largest less the smallest average prediction of tenths by s.
+#: Largest minus smallest average prediction over tenths of s.
 GAP = "gap"
 READINGS = (*MEASURES, GAP)
+#: Of several sensitive columns, the same of all of them jointly.
+JOINT = "_joint"
 #: Weights of a method that names none in an attribute ``lams``.
 LAMS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
+#: Weights above 0 that a pilot finds for a method of the registry.
+N_LAMS = 6
 _PERMUTATIONS = 20
 _PARTS = ("validation", "test")
 
@@ -57,6 +64,8 @@ def compare_methods(
     random_state: int = 0,
     settings: TrainingSettings | None = None,
     progress: Callable[[str], None] = lambda _: None,
+    lams: Mapping[str, Sequence[float]] | None = None,
+    truth: Array | None = None,
 ) -> pd.DataFrame:
     """Train methods at several weights on the same splits and read every model.
 
@@ -66,13 +75,19 @@ def compare_methods(
         As :func:`fairdash.bench` has them.
     progress
         Hears each method's name before it is trained.
+    lams
+        Weights of methods that need no pilot, ascending, without 0.
+    truth
+        Mean of the target of each row, (n,), where a simulation knows it: the error on test rows is then
+        that of the mean.
 
     Returns
     -------
     DataFrame, a row a method, weight and split
         ``method``, ``lam``, ``split``, ``error`` (the loss on test rows divided by the constant's),
-        ``test_to_train``, ``cpu_s`` (of all the method's models, by split), ``needs_s``, and for each reading
-        its value above the floor on validation and test rows, such as ``gap_validation``.
+        ``test_to_train``, ``cpu_s`` (of all the method's models, by split, without the pilot), ``needs_s``,
+        and for each reading its value above the floor on validation and test rows, such as
+        ``gap_validation``. Of several sensitive columns there are joint ones, too, as ``gap_joint_test``.
     """
     plan = default_plan(
         dataset,
@@ -84,25 +99,25 @@ def compare_methods(
         tariff=False,
     )
     names = default_methods(dataset, plan.settings.loss_function) if methods is None else methods
-    entrants: dict[str, str | Factory] = {name: _entrant(name) for name in (STANDARD, *names)}
-    entrants |= others or {}
-    judge = _Judge(dataset, plan)
-    found, of_standard = [], 0.0
+    entrants: dict[str, str | Factory] = {name: _entrant(name) for name in names} | dict(others or {})
+    work = _Work.of(dataset, plan)
+    judge = _Judge(dataset, plan, work, truth)
+    members = pd.DataFrame({"lam": 0.0, "split": np.arange(n_splits)})
+    found = [judge.read(members, work.standard).assign(method=STANDARD, cpu_s=work.seconds, needs_s=False)]
     for name, entrant in entrants.items():
         progress(name)
-        begun, needs_s = time.process_time(), False
+        needs_s, extra = False, 0.0
         if isinstance(entrant, str):
-            members, predictions = _train(dataset, plan, entrant)
+            chosen = work.with_lams(entrant, (lams or {}).get(entrant))
+            begun = time.process_time()
+            members, predictions = work.train(chosen, entrant)
         else:
+            begun = time.process_time()
             needs_s = "sensitive_features" in _parameters(entrant, "predict")
-            members, predictions = _fit(dataset, judge.splits, entrant, judge.standard, needs_s=needs_s)
-        seconds = (time.process_time() - begun) / n_splits
-        if name == STANDARD:
-            judge.standard, of_standard = predictions, seconds
-        elif getattr(entrant, "repairs", False):
-            seconds += of_standard
-        read = judge.read(members, predictions)
-        found.append(read.assign(method=name, cpu_s=seconds, needs_s=needs_s))
+            members, predictions = _fit(dataset, work.splits, entrant, work.standard, needs_s=needs_s)
+            extra = work.seconds if getattr(entrant, "repairs", False) else 0.0
+        seconds = (time.process_time() - begun) / n_splits + extra
+        found.append(judge.read(members, predictions).assign(method=name, cpu_s=seconds, needs_s=needs_s))
     return pd.concat(found, ignore_index=True)
 
 
@@ -110,7 +125,8 @@ def default_methods(dataset: Dataset, loss: Loss) -> tuple[str, ...]:
     """Return the ids of all fair methods that take these sensitive columns, and of tariffs for prices."""
     several = dataset.sensitive.shape[1] > 1
     fair = [name for name, each in METHODS.items() if each.penalty and (each.multivariate or not several)]
-    return (*fair, *([FAIR_TARIFF] if loss.has_log_link else []), *(() if several else RIVALS))
+    rivals = [name for name, each in RIVALS.items() if each.multivariate or not several]
+    return (*fair, *([FAIR_TARIFF] if loss.has_log_link else []), *rivals)
 
 
 def _entrant(name: str) -> str | Factory:
@@ -126,16 +142,59 @@ def _entrant(name: str) -> str | Factory:
     return factory
 
 
-def _train(dataset: Dataset, plan: Sweep, method: str) -> tuple[pd.DataFrame, Array]:
-    """Models of a method in the registry: λ = 0, and weights that a pilot finds for this method."""
-    if method != STANDARD:
-        plan = with_lams_found(dataset, replace(plan, methods=(STANDARD, method), find_lams=True))
-    if method == FAIR_TARIFF:
-        trained = fit_path(dataset, plan, plan.splits(dataset), confirms=False)
-    else:
-        trained = train_sweep(dataset, plan, confirms=False)
-    kept = (~trained.members["diverged"] | (method == STANDARD)).to_numpy()
-    return trained.members[kept], trained.predictions[kept]
+@dataclass(frozen=True)
+class _Work:
+    """Splits of a plan with the settings that suit each, and their standard networks' predictions (J, n)."""
+
+    dataset: Dataset
+    plan: Sweep
+    splits: tuple[Split, ...]
+    settings: tuple[TrainingSettings, ...]
+    standard: Array
+    seconds: float
+
+    @classmethod
+    def of(cls, dataset: Dataset, plan: Sweep) -> _Work:
+        splits, device = plan.splits(dataset), plan.device_for(dataset.n_rows)
+        begun, settings = time.process_time(), (plan.settings,) * plan.n_splits
+        if plan.tune:
+            options: dict[str, Any] = {"random_state": plan.random_state, "device": device}
+            tuning, trained = tune(dataset, splits, plan.settings, **options)
+            work = cls(dataset, plan, splits, settings_of_splits(tuning, plan.settings), np.empty(0), 0.0)
+            standard = trained.predictions
+        else:
+            work = cls(dataset, plan, splits, settings, np.empty(0), 0.0)
+            standard = work._networks(plan)[1]
+        return replace(work, standard=standard, seconds=(time.process_time() - begun) / plan.n_splits)
+
+    def with_lams(self, method: str, lams: Sequence[float] | None) -> Sweep:
+        """Return the plan of a method, with given weights or those that a pilot finds for it."""
+        methods = (STANDARD, method) if method == FAIR_TARIFF else (method,)
+        plan = replace(self.plan, methods=methods, tune=False, settings=self.settings[0])
+        if lams is not None:
+            return replace(plan, lams=tuple(lams))
+        return with_lams_found(self.dataset, replace(plan, lams=plan.lams[:N_LAMS], find_lams=True))
+
+    def train(self, plan: Sweep, method: str) -> tuple[pd.DataFrame, Array]:
+        """Models of a method in the registry; the standard networks are those at λ = 0."""
+        if method == FAIR_TARIFF:
+            trained = fit_path(self.dataset, plan, self.splits, confirms=False)
+            return trained.members, trained.predictions
+        members, predictions = self._networks(plan)
+        at_0 = pd.DataFrame({"lam": 0.0, "split": np.arange(len(self.splits))})
+        return pd.concat([at_0, members], ignore_index=True), np.concatenate([self.standard, predictions])
+
+    def _networks(self, plan: Sweep) -> tuple[pd.DataFrame, Array]:
+        trained = train_models(
+            self.dataset,
+            self.splits,
+            plan.models(self.settings),
+            objective=plan.objective,
+            random_state=plan.random_state,
+            device=plan.device_for(self.dataset.n_rows),
+        )
+        kept = (~trained.members["diverged"] | (plan.methods == (STANDARD,))).to_numpy()
+        return trained.members[kept], trained.predictions[kept]
 
 
 def _parameters(factory: Factory, function: str) -> Mapping[str, inspect.Parameter]:
@@ -164,29 +223,29 @@ def _fit(
 class _Judge:
     """Read the error and the dependence of models on one data set's splits.
 
-    Attributes
-    ----------
-    splits
-        Of the plan.
-    standard
-        (J, n) predictions of the standard network of each split, whose floors all models have.
+    The standard network's floors are those of all models: the law of ranks is the same.
     """
 
-    def __init__(self, dataset: Dataset, plan: Sweep) -> None:
-        self.splits, self.seed = plan.splits(dataset), plan.random_state
-        self.standard: Array = np.empty((0, dataset.n_rows))
+    def __init__(self, dataset: Dataset, plan: Sweep, work: _Work, truth: Array | None) -> None:
+        self._work, self._seed = work, plan.random_state
         self._loss: Loss = plan.settings.loss_function
-        self._y = dataset.target.to_numpy(dtype=float)
-        self._s = dataset.sensitive.to_numpy(dtype=float).T
-        self._has_weight = dataset.weight is not None
+        self._y = dataset.target.to_numpy(dtype=float) if truth is None else truth
+        s = dataset.sensitive.to_numpy(dtype=float)
+        self._columns = [s[:, [k]] for k in range(s.shape[1])]
         self._weight = (
             np.ones(len(self._y)) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
         )
+        self._used = None if dataset.weight is None else self._weight
+        #: Of each reading its sensitive columns, of which the one counts that a model follows most.
+        self._of: dict[str, list[Array]] = dict.fromkeys(READINGS, self._columns)
+        if len(self._columns) > 1:
+            cells = [each.codes[:, None].astype(float) for each in crossings_of(dataset.sensitive).values()]
+            self._of |= {name + JOINT: [s] for name in MEASURES} | ({GAP + JOINT: cells} if cells else {})
         self._floors: dict[tuple[object, ...], float] = {}
 
     def read(self, members: pd.DataFrame, predictions: Array) -> pd.DataFrame:
         found = []
-        for j, split in enumerate(self.splits):
+        for j, split in enumerate(self._work.splits):
             own = np.flatnonzero(members["split"] == j)
             rows: dict[str, Any] = {"lam": members["lam"].to_numpy()[own], "split": j}
             relative = {"rows": split.test, "train": split.train}
@@ -194,49 +253,56 @@ class _Judge:
             rows["error"] = self._loss.relative_of_many(self._y, u, self._weight, **relative)
             rows["test_to_train"] = len(split.test) / len(split.train)
             for part in _PARTS:
-                rng = rng_of(Stream.MEASURED_ROWS, self.seed, j)
+                rng = rng_of(Stream.MEASURED_ROWS, self._seed, j)
                 sample = at_most(split.parts[part], MAX_ROWS, rng)
-                for reading in READINGS:
-                    # Of several columns the one that a model follows most.
+                for reading, columns in self._of.items():
                     by_column = [
-                        self._above_floor(u[:, sample], k, sample, reading, (j, part))
-                        for k in range(len(self._s))
+                        self._above_floor(u[:, sample], s[sample], sample, reading, (k, j, part))
+                        for k, s in enumerate(columns)
                     ]
                     rows[f"{reading}_{part}"] = np.max(by_column, axis=0)
             found.append(pd.DataFrame(rows))
         return pd.concat(found, ignore_index=True)
 
     def _above_floor(
-        self, u: Array, column: int, rows: NDArray[np.int64], reading: str, place: tuple[int, str]
+        self, u: Array, s: Array, rows: NDArray[np.int64], reading: str, place: tuple[int, int, str]
     ) -> Array:
-        s, weight = self._s[column, rows], self._weight[rows]
-        if reading == GAP:
-            return _gaps(u, s, weight, self.seed)
-        measure, key = REGISTRY[reading], (reading, column, *place)
-        used = weight if self._has_weight and measure.accepts_weights else None
+        name, key = reading.removesuffix(JOINT), (reading, *place)
+        if name == GAP:
+            weight = self._weight[rows]
+            groups = bands_of(s[:, 0], weight) if name == reading else s[:, 0].astype(np.intp)
+            # Rows of cells that are too small have none.
+            kept = groups >= 0
+            return _gaps(u[:, kept], groups[kept], weight[kept], self._seed)
+        measure = REGISTRY[name]
+        used = self._used[rows] if self._used is not None and measure.accepts_weights else None
+        estimator = Estimator(measure, random_state=self._seed)
+
+        def pairs_of(u: Array) -> Pairs:
+            stacked = np.broadcast_to(s, (len(u), *s.shape))
+            return Pairs.of(u, stacked, None if used is None else np.broadcast_to(used, u.shape))
+
         if key not in self._floors:
-            # The standard network's, once: the law of ranks is the same for all models.
-            options: dict[str, Any] = {"n_permutations": _PERMUTATIONS, "random_state": self.seed}
-            base = self.standard[place[0], rows][None]
-            floor = independence_floor(reading, base, s, sample_weight=used, **options)
-            self._floors[key] = float(floor.mean[0])
-        pairs = Pairs.of(u, s, used, measure=measure)
+            base = pairs_of(self._work.standard[place[1], rows][None])
+            rng = rng_of(Stream.PAIR_PERMUTATIONS, self._seed)
+            orders = np.stack([rng.permutation(len(rows)) for _ in range(_PERMUTATIONS)])
+            self._floors[key] = float(estimator.null(base, orders).mean())
+        pairs = pairs_of(u)
         # A constant has neither a dependence nor a floor.
-        own = np.where(pairs.varying(), self._floors[key], 0.0)
-        return Estimator(measure, random_state=self.seed).values(pairs) - own
+        return estimator.values(pairs) - np.where(pairs.varying(), self._floors[key], 0.0)
 
 
-def _gaps(u: Array, s: Array, weight: Array, seed: int) -> Array:
-    """Gap of averages of each model (K,), less its mean with s permuted."""
-    bands = bands_of(s, weight)
+def _gaps(u: Array, groups: NDArray[np.intp], weight: Array, seed: int) -> Array:
+    """Gap of averages of each model (K,) between groups (n,), less its mean with the groups permuted."""
     rng = rng_of(Stream.PAIR_PERMUTATIONS, seed)
+    groups = np.unique(groups, return_inverse=True)[1]
 
     def gap(order: NDArray[np.intp]) -> Array:
-        cells = (bands[order, None] == np.arange(bands.max() + 1)) * weight[:, None]
+        cells = (groups[order, None] == np.arange(groups.max() + 1)) * weight[:, None]
         return np.ptp((u @ cells) / cells.sum(axis=0), axis=1)
 
-    floor = np.mean([gap(rng.permutation(len(s))) for _ in range(_PERMUTATIONS)], axis=0)
-    return np.asarray(gap(np.arange(len(s))) - floor)
+    floor = np.mean([gap(rng.permutation(len(groups))) for _ in range(_PERMUTATIONS)], axis=0)
+    return np.asarray(gap(np.arange(len(groups))) - floor)
 
 
 def place_below(dependence: Array, wanted: float) -> float:
@@ -270,43 +336,52 @@ def equal_dependence(rows: pd.DataFrame) -> pd.DataFrame:
     found = [each for method in rows["method"].unique() for each in _equal(rows, method)]
     ratio = float(rows["test_to_train"].mean())
     default = {key[1:]: errors for key, _, errors in found if key[0] == DEFAULT_METHOD}
-    made = []
+    ranked = []
     for key, figures, errors in found:
-        more = np.full(len(errors), np.nan)
-        if key[0] != DEFAULT_METHOD and key[1:] in default:
-            more = errors - default[key[1:]]
+        other = None if key[0] == DEFAULT_METHOD else default.get(key[1:])
+        more = np.empty(0) if other is None else (errors - other).to_numpy()
         row = dict(zip(("method", "reading", "level"), key, strict=True)) | figures
-        made.append(row | with_interval(errors, "error", ratio) | with_interval(more, "more", ratio))
-    return pd.DataFrame(made)
+        ranked.append(
+            row | with_interval(errors.to_numpy(), "error", ratio) | with_interval(more, "more", ratio)
+        )
+    return pd.DataFrame(ranked)
 
 
-def _equal(rows: pd.DataFrame, method: str) -> Iterator[tuple[tuple[str, str, float], dict[str, Any], Array]]:
-    """Method, reading and level; figures; and the error of each split, NaN where the level isn't reached."""
+def _equal(
+    rows: pd.DataFrame, method: str
+) -> Iterator[tuple[tuple[str, str, float], dict[str, Any], pd.Series]]:
+    """Method, reading and level; figures; and the error by split, NaN where the level isn't reached."""
     standard, own = rows[rows["method"] == STANDARD], rows[rows["method"] == method]
-    paths = [own[own["split"] == split].sort_values("lam") for split in standard["split"]]
-    for reading in READINGS:
+    paths = {split: path.sort_values("lam") for split, path in own.groupby("split")}
+    for reading in (*READINGS, *(each + JOINT for each in READINGS)):
+        if f"{reading}_test" not in own or own[f"{reading}_test"].isna().all():
+            continue
         on_validation, on_test = (float(standard[f"{reading}_{part}"].mean()) for part in _PARTS)
+        ratio = float(standard["test_to_train"].mean())
+        low = with_interval(standard[f"{reading}_validation"].to_numpy(), "it", ratio)["it_low"]
+        linked = on_validation > 0 and not low <= 0
         for level in (1.0,) if method == STANDARD else LEVELS:
-            found = np.full((2, len(paths)), np.nan)
-            for j, path in enumerate(paths):
+            at_level = np.full((2, len(paths)), np.nan)
+            for j, path in enumerate(paths.values()):
                 place = 0.0
                 if method != STANDARD:
-                    # Without a dependence there is nothing to come down from.
-                    wanted = level * on_validation if on_validation > 0 else -np.inf
+                    # Without a dependence beyond noise there is nothing to come down from.
+                    wanted = level * on_validation if linked else -np.inf
                     place = place_below(path[f"{reading}_validation"].to_numpy(), wanted)
                 if np.isfinite(place):
                     for k, name in enumerate(("error", f"{reading}_test")):
-                        found[k, j] = np.interp(place, np.arange(len(path)), path[name])
-            errors, reached = found
+                        at_level[k, j] = np.interp(place, np.arange(len(path)), path[name])
+            errors, reached = at_level
             there = np.isfinite(errors)
             figures = {
                 "splits": len(paths),
                 "reached": int(there.sum()),
+                "linked": linked,
                 "dependence": float(reached[there].mean()) / on_test if there.any() else np.nan,
                 "needs_s": bool(own["needs_s"].iloc[0]),
                 "cpu_s": float(own["cpu_s"].iloc[0]),
             }
-            yield (method, reading, level), figures, errors
+            yield (method, reading, level), figures, pd.Series(errors, index=[*paths])
 
 
 def with_interval(values: Array, name: str, test_to_train: float) -> dict[str, float]:
@@ -315,13 +390,13 @@ def with_interval(values: Array, name: str, test_to_train: float) -> dict[str, f
     The interval counts the rows that the splits share (Nadeau and Bengio 2003).
     """
     values = values[np.isfinite(values)]
-    made = dict.fromkeys((name, f"{name}_low", f"{name}_high"), np.nan)
+    fields = dict.fromkeys((name, f"{name}_low", f"{name}_high"), np.nan)
     if len(values):
-        made[name] = mean = float(values.mean())
+        fields[name] = mean = float(values.mean())
     if len(values) > 1:
         error = corrected_standard_error(
             values.var(ddof=1), n_splits=len(values), test_to_train=test_to_train
         )
         off = float(stats.t.ppf(0.975, len(values) - 1)) * float(error)
-        made |= {f"{name}_low": mean - off, f"{name}_high": mean + off}
-    return made
+        fields |= {f"{name}_low": mean - off, f"{name}_high": mean + off}
+    return fields

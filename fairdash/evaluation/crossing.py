@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,16 +10,14 @@ from numpy.typing import NDArray
 
 from fairdash.dependence import REGISTRY
 from fairdash.dependence.joint import with_products
-from fairdash.evaluation.insurance import bands_of
-from fairdash.utils.classes import Classes, attributes_of, classes_of, one_column_each
+from fairdash.evaluation import cells
+from fairdash.utils.classes import Classes, attributes_of, one_column_each
 from fairdash.utils.text import CROSS
 
-#: All sensitive columns at once, where a page or a command names one; tables leave the column empty.
+#: Name of all sensitive columns together on pages and in commands; tables leave the column empty.
 TOGETHER = "all together"
-#: Attributes beyond which crossings would be many.
+#: Attributes, at most, whose crossings are formed; more would give too many.
 _MAX_ATTRIBUTES = 3
-#: Bands of a number.
-_BANDS = 4
 
 
 def products_of(sensitive: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -47,38 +44,20 @@ def products_of(sensitive: pd.DataFrame) -> dict[str, pd.DataFrame]:
 def crossings_of(sensitive: pd.DataFrame) -> dict[str, Classes]:
     """Return the cells of every two of up to three attributes; empty for one attribute, or more.
 
-    Numbers are crossed in four bands of about equally many rows, and cells of fewer than 20 rows are merged.
+    Bands and small cells are those of an audit (:mod:`fairdash.evaluation.cells`).
 
     >>> made = pd.DataFrame({"age": np.arange(400) % 50, "sex": np.arange(400) % 2})
     >>> crossings_of(made)["age × sex"].names[:2]
-    ('0 to 12 · 0', '13 to 24 · 0')
+    ('0 to 9 · 0', '10 to 19 · 0')
     """
     each = one_column_each(sensitive)
     if len(each.columns) > _MAX_ATTRIBUTES:
         return {}
-    groups = {str(name): _groups(column, is_set=name not in sensitive) for name, column in each.items()}
-    return {f"{a}{CROSS}{b}": _cells(groups[a], groups[b]) for a, b in itertools.combinations(groups, 2)}
-
-
-def _groups(column: pd.Series, *, is_set: bool) -> pd.Categorical[Any]:
-    """Classes of an attribute, or bands of its numbers, in order."""
-    if is_set:
-        return pd.Categorical(column, ordered=True)
-    values = column.to_numpy(dtype=float)
-    distinct, place = np.unique(values, return_inverse=True)
-    if len(distinct) <= _BANDS:
-        return pd.Categorical(list(map("{:g}".format, distinct)), ordered=True).take(place)
-    code = bands_of(values, np.ones(len(values)), _BANDS)
-    names = [f"{values[code == k].min():.4g} to {values[code == k].max():.4g}" for k in range(code.max() + 1)]
-    kept = list(dict.fromkeys(names))
-    return pd.Categorical(names, categories=kept, ordered=True).take(code)
-
-
-def _cells(one: pd.Categorical[Any], other: pd.Categorical[Any]) -> Classes:
-    # Neighbouring cells, which a figure may merge, differ in the first attribute alone.
-    names = [f"{a} · {b}" for b, a in itertools.product(other.categories, one.categories)]
-    code = other.codes.astype(int) * len(one.categories) + one.codes
-    return classes_of(pd.Series(pd.Categorical(names, categories=names, ordered=True).take(code)))
+    found = {pair: cells.cells_of(each, pair) for pair in itertools.combinations(map(str, each), 2)}
+    return {
+        CROSS.join(pair): Classes(np.nan_to_num(own.codes, nan=-1).astype(np.intp), own.names, {})
+        for pair, own in found.items()
+    }
 
 
 def views_of(sensitive: pd.DataFrame, table: pd.DataFrame) -> dict[str, str]:
@@ -101,5 +80,5 @@ def cells_of(sensitive: pd.DataFrame, view: str) -> Classes | None:
 
 def values_of(sensitive: pd.DataFrame, view: str) -> NDArray[np.float64]:
     """Return a sensitive column, or the number of each row's cell, (n,)."""
-    cells = cells_of(sensitive, view)
-    return sensitive[view].to_numpy(dtype=float) if cells is None else cells.codes.astype(float)
+    found = cells_of(sensitive, view)
+    return sensitive[view].to_numpy(dtype=float) if found is None else found.codes.astype(float)

@@ -22,7 +22,7 @@ from fairdash.data.roles import SINGLE
 from fairdash.errors import StorageError
 from fairdash.evaluation.execute_sweep import Progress, execute_sweep
 from fairdash.evaluation.result import SweepResult
-from fairdash.jobs.parallel import StepProgress, compute_steps
+from fairdash.jobs.parallel import MAX_WIDTH, StepProgress, compute_steps
 from fairdash.jobs.steps import MissingSteps, Replay, StepDone
 from fairdash.storage import write_whole
 from fairdash.storage.bundle import read_sealed, write_sealed
@@ -39,6 +39,7 @@ def execute_in_parallel(
     folder: Path,
     *,
     executor: Executor | Callable[[], Executor],
+    width: Callable[[], int] = lambda: MAX_WIDTH,
     progress: Progress = lambda *_: None,
     on_curve: Callable[[pd.DataFrame], None] = lambda _: None,
     **options: Any,
@@ -49,8 +50,8 @@ def execute_in_parallel(
     ----------
     folder
         Folder of the results of the steps, which all processes see. What is there is not computed again.
-    executor
-        As :func:`fairdash.jobs.parallel.compute_steps` has it.
+    executor, width
+        As :func:`fairdash.jobs.parallel.compute_steps` has them.
     progress, on_curve
         Hear of the work; of training curves when a step is finished.
     options
@@ -74,6 +75,7 @@ def execute_in_parallel(
         folder,
         step=compute_step,
         executor=executor,
+        width=width,
         progress=progress,
         on_result=on_result,
     )
@@ -94,11 +96,11 @@ def compute_step(folder: str, name: str) -> tuple[str, float]:
     task = _task_of(place)
     task.replay.read_index()
     task.replay.target, task.replay.is_computing = name, False
-    told = StepProgress(task.replay)
+    progress = StepProgress(task.replay)
     try:
-        execute_sweep(task.dataset, task.plan, unit=task.replay, progress=told, **task.options)
+        execute_sweep(task.dataset, task.plan, unit=task.replay, progress=progress, **task.options)
     except StepDone as done:
-        return done.digest, told.share
+        return done.digest, progress.share
     except MissingSteps as missing:
         raise LookupError(f"{name} needs {', '.join(missing.names)}") from None
     raise LookupError(name)

@@ -9,7 +9,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairdash.dependence.joint import attributes
 from fairdash.errors import OptionError
+from fairdash.training.references.repair import fit_repair
 
 Array = NDArray[np.float64]
 
@@ -31,6 +33,7 @@ class _BandRepair:
     lams: ClassVar[tuple[float, ...]] = (0.0, 0.25, 0.5, 0.75, 1.0)
     #: X is one column, the price to repair.
     repairs: ClassVar[bool] = True
+    multivariate: ClassVar[bool] = False
 
     def __init__(self, lam: float) -> None:
         self.lam = lam
@@ -41,7 +44,7 @@ class _BandRepair:
         self.edges_ = np.unique(np.quantile(s, np.arange(1, _BANDS) / _BANDS))
         codes = np.searchsorted(self.edges_, s)
         there, counts = np.unique(codes, return_counts=True)
-        # A band between tied values has no rows: it has the next one's law.
+        # A band between tied values has no rows, so it uses the next one's law.
         self.place_ = np.searchsorted(there, np.arange(len(self.edges_) + 1)).clip(max=len(there) - 1)
         self.quantiles_ = np.stack([np.quantile(price[codes == code], _RANKS) for code in there])
         self.means_ = np.array([price[codes == code].mean() for code in there])
@@ -69,7 +72,7 @@ class BandBarycentre(_BandRepair):
         common, repaired = self.shares_ @ self.quantiles_, np.empty_like(price)
         for k, own in enumerate(self.quantiles_):
             rows = band == k
-            # Beyond the band's ends it keeps its distance to them.
+            # Beyond the band's ends, a price keeps its distance to them.
             beyond = price[rows] - price[rows].clip(own[0], own[-1])
             rank = np.interp(price[rows], own, _RANKS)
             repaired[rows] = np.interp(rank, _RANKS, common) + beyond
@@ -84,6 +87,36 @@ class BandRatio(_BandRepair):
         return price * overall / own if self.means_.min() > 0 else price + overall - own
 
 
+class Repair:
+    """Move each price to its rank in one law common to all s, with a smooth law along s.
+
+    fairdash's :class:`fairdash.FairPostprocessor` where s is known.
+    """
+
+    lams, repairs, multivariate = _BandRepair.lams, True, True
+
+    def __init__(self, lam: float) -> None:
+        self.lam = lam
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sensitive_features: ArrayLike) -> Self:  # noqa: ARG002 of a price
+        """Learn the law of prices along s."""
+        s = np.asarray(sensitive_features, dtype=float)
+        self.attributes_ = attributes(s.T)
+        is_set = [bool(np.isin(s[:, own], (0, 1)).all()) for own in self.attributes_]
+        self.repair_ = fit_repair(np.ravel(X), self._codes(s), classes=is_set)
+        return self
+
+    def predict(self, X: ArrayLike, sensitive_features: ArrayLike) -> Array:
+        """Return the repaired prices (n,)."""
+        s = np.asarray(sensitive_features, dtype=float)
+        return self.repair_.predict(np.ravel(X), self._codes(s), self.lam)
+
+    def _codes(self, s: Array) -> Array:
+        """Return the columns with classes as one code each."""
+        codes = [s[:, own] @ np.arange(1, 1 + len(own)) for own in self.attributes_]
+        return np.column_stack(codes)
+
+
 def _one(sensitive_features: ArrayLike) -> Array:
     s = np.asarray(sensitive_features, dtype=float)
     if s.size != len(s):
@@ -93,5 +126,7 @@ def _one(sensitive_features: ArrayLike) -> Array:
     return s.ravel()
 
 
-#: Id to a function from a strength to an estimator.
-RIVALS: Mapping[str, Any] = MappingProxyType({"band_barycentre": BandBarycentre, "band_ratio": BandRatio})
+#: Rivals by id: functions from a strength to an estimator.
+RIVALS: Mapping[str, Any] = MappingProxyType(
+    {"band_barycentre": BandBarycentre, "band_ratio": BandRatio, "repair": Repair}
+)

@@ -12,7 +12,7 @@ from fairdash.figures.parts import Values, dots, limits, line, note, short
 from fairdash.figures.theme import Theme, escaped, faded, new_figure
 from fairdash.training.methods import PATHS
 from fairdash.training.sweep import STANDARD
-from fairdash.utils.text import amount, percent
+from fairdash.utils.text import amount, p_equals, percent
 
 #: More dots than this are a blot, and slow in the browser: a random sample is drawn instead.
 DOTS = 1500
@@ -110,7 +110,7 @@ def link_figure(
 
 
 def _room(rows: NDArray[np.float64], averages: pd.Series, share: float) -> tuple[float, float]:
-    """Range of the averages and so large a share of it on both sides, where there are rows."""
+    """Range of the averages, extended on both sides by this share of it, as far as there are rows."""
     low, high = float(averages.min()), float(averages.max())
     room = share * (high - low) or 0.05 * abs(high) or 1.0
     edge = 0.02 * (high - low + 2 * room)
@@ -159,7 +159,7 @@ def proxies_figure(
         carries = shown["p_corrected"] <= 0.05
         colours = [theme.chosen if each else faded(theme.chosen, 0.35) for each in carries]
         details = [
-            f"independence stays below {q95:.2f}; p = {p:.2g}, corrected for {len(features)} features"
+            f"independence stays below {q95:.2f}; {p_equals(p)}, corrected for {len(features)} features"
             for q95, p in zip(shown["floor_q95"], shown["p_corrected"], strict=True)
         ]
     if joint is not None:
@@ -200,7 +200,7 @@ def training_curves_figure(curves: pd.DataFrame, figure_of: str, *, theme: Theme
     :class:`fairdash.training.progress.SweepProgress`, in the order of training.
     """
     title, y = TITLES[figure_of]
-    # Each stack of a method has told its own; in the warm-up there is no dependence, not even as a number.
+    # Each stack of a method has reported its own curve; during the warm-up there is no dependence.
     curves = curves.astype({"mse": float, "dependence": float})
     curves = curves.groupby(["method", "lam", "epoch"], sort=False, as_index=False).mean()
     fair = curves[curves["method"] != STANDARD]

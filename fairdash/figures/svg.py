@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 #: Pixels and points of an inch.
 _PIXELS, _POINTS = 96, 72
 _WIDTH = 680
+#: Width of a letter of the axes, and of the room for their names, in pixels.
+_LETTER, _ROOM = 6, 580
 _DASHES = {"dash": "--", "longdash": (0, (8, 3)), "dashdot": "-.", "dot": ":"}
 _MARKERS = {"diamond": "D", "square": "s", "triangle-up": "^", "x": "x"}
 _TAG = re.compile(r"<br>|</?b>")
@@ -44,7 +46,8 @@ def svg_of(figure: go.Figure, *, height: int) -> bytes:
     Parameters
     ----------
     height
-        In pixels; the picture is 680 wide.
+        In pixels; the picture is 680 wide. Names along x that do not fit side by side are turned, and the
+        picture is higher by their length.
 
     Raises
     ------
@@ -58,7 +61,8 @@ def svg_of(figure: go.Figure, *, height: int) -> bytes:
     spec = plain(figure)
     layout = spec["layout"]
     with mpl.rc_context(_STYLE):
-        drawn = Figure(figsize=(_WIDTH / _PIXELS, height / _PIXELS), layout="constrained")
+        turned = _turned_height(layout.get("xaxis", {}).get("ticktext", ()))
+        drawn = Figure(figsize=(_WIDTH / _PIXELS, (height + turned) / _PIXELS), layout="constrained")
         axes = drawn.add_subplot()
         places = _category_places(spec["data"], layout)
         for trace in spec["data"]:
@@ -66,9 +70,17 @@ def svg_of(figure: go.Figure, *, height: int) -> bytes:
         for shape in layout.get("shapes", ()):
             _draw_shape(axes, shape)
         _dress(axes, layout, places)
+        if turned:
+            axes.tick_params("x", rotation=90)
         out = io.BytesIO()
         FigureCanvasSVG(drawn).print_svg(out, metadata={"Date": None, "Creator": None})
     return out.getvalue()
+
+
+def _turned_height(names: Sequence[str]) -> int:
+    """Return the height in pixels of names that must be turned to fit along x; 0 if they fit."""
+    longest = max((len(_words(each)) for each in names), default=0) * _LETTER
+    return longest if longest * len(names) > _ROOM else 0
 
 
 def _category_places(traces: Sequence[dict[str, Any]], layout: dict[str, Any]) -> dict[str, int]:
@@ -184,5 +196,5 @@ def _colour(text: str) -> Any:
 
 
 def _words(text: str) -> str:
-    """Return a text as it is read: plotly's is HTML."""
+    """Return a text without plotly's HTML."""
     return html.unescape(_TAG.sub(" ", str(text))).strip()

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from fairdash.errors import Cancelled, FairdashError, Problem, RunError
 from fairdash.jobs import queue
+from fairdash.jobs.cancellation import is_stop_requested
 from fairdash.jobs.parallel import MAX_BROKEN, ComputeStep, local_pool
-from fairdash.jobs.process import CANCEL
 from fairdash.storage import data_folder, sha256
 from fairdash.utils.error_log import trace_of
 from fairdash.utils.records import from_plain, to_plain
@@ -109,7 +109,7 @@ class StepPool:
                 try:
                     return [*pool.submit(self._step, str(folder), name).result(), "", []]
                 except BrokenExecutor:
-                    if (folder.parent / CANCEL).exists() or not folder.is_dir():
+                    if is_stop_requested(folder.parent) or not folder.is_dir():
                         raise Cancelled from None
                     with self._lock:
                         self._folder = None if self._pool is pool else self._folder

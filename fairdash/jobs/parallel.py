@@ -23,8 +23,8 @@ from multiprocessing.context import BaseContext
 from pathlib import Path
 from typing import TypeVar
 
-from fairdash.errors import Cancelled, RunError
-from fairdash.jobs.process import CANCEL
+from fairdash.errors import RunError
+from fairdash.jobs.cancellation import StopCheck, is_stop_requested, request_stop
 from fairdash.jobs.steps import MissingSteps, Replay
 from fairdash.storage import make_parents, sha256
 from fairdash.utils.memory import limit_memory
@@ -32,6 +32,8 @@ from fairdash.utils.memory import limit_memory
 #: How often the job's process looks for finished steps and a request to stop, and a step's for the latter.
 SECONDS_BETWEEN_LOOKS = 0.2
 SECONDS_BETWEEN_REPORTS = 0.5
+#: Steps that are given at once to an executor that does not say how many it computes.
+MAX_WIDTH = 10_000
 #: So many pools may break in a row without a finished step in between.
 MAX_BROKEN = 5
 
@@ -52,9 +54,9 @@ class StepProgress:
     """
 
     def __init__(self, replay: Replay) -> None:
-        self._replay, self._cancel = replay, replay.folder.parent / CANCEL
+        self._replay, self._check = replay, StopCheck(replay.folder.parent)
         self._place = progress_of(replay.folder, replay.target)
-        self._checked = self._written = 0.0
+        self._written = 0.0
         self._first: float | None = None
         #: Share of the job's work that the step has done.
         self.share = 0.0
@@ -67,11 +69,8 @@ class StepProgress:
         if self._first is None:
             self._first = fraction
         self.share = max(fraction - self._first, 0.0)
+        self._check()
         now = time.monotonic()
-        if now - self._checked > SECONDS_BETWEEN_LOOKS:
-            self._checked = now
-            if self._cancel.exists():
-                raise Cancelled
         if now - self._written > SECONDS_BETWEEN_REPORTS:
             self._written = now
             try:
@@ -92,10 +91,11 @@ def compute_steps(
     *,
     step: ComputeStep,
     executor: Executor | Callable[[], Executor],
+    width: Callable[[], int] = lambda: MAX_WIDTH,
     progress: Callable[[str, float], None] = lambda *_: None,
     on_result: Callable[[Replay, str], None] = lambda *_: None,
 ) -> T:
-    """Run a job's program with its missing steps computed by an executor, as many at once as it takes.
+    """Run a job's program with its missing steps computed by an executor.
 
     Parameters
     ----------
@@ -107,6 +107,9 @@ def compute_steps(
         Computes a step; a function of a module.
     executor
         Executor, or what makes one of the job's own, again where its processes have died.
+    width
+        Number of steps that the executor computes at once. It is given no more, so that the next one is the
+        first in the order of the program, and not one that was possible earlier.
     progress
         Called several times a second with what is being done and the share of the work; what it raises, such
         as Cancelled, ends the job.
@@ -131,9 +134,9 @@ def compute_steps(
             except MissingSteps as missing:
                 names = missing.names
             try:
-                for name in names:
-                    if name not in running.values():
-                        running[pool.submit(step, str(folder), name)] = name
+                new = [name for name in names if name not in running.values()]
+                for name in new[: max(width() - len(running), 0)]:
+                    running[pool.submit(step, str(folder), name)] = name
                 done: set[Future[tuple[str, float]]] = set()
                 while not done:
                     done, _ = wait(running, timeout=SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED)
@@ -159,7 +162,7 @@ def compute_steps(
             pool.shutdown(wait=False, cancel_futures=True)
         elif running:
             # Nothing may be written once the folder is gone.
-            (folder.parent / CANCEL).touch()
+            request_stop(folder.parent)
             wait([future for future in running if not future.cancel()])
 
 
@@ -211,6 +214,6 @@ def _end_in_time(folder: Path) -> None:
     parent = multiprocessing.parent_process()
     while parent is not None and parent.exitcode is None:
         parent.join(SECONDS_BETWEEN_LOOKS)
-        if (folder.parent / CANCEL).exists() or not folder.is_dir():
+        if is_stop_requested(folder.parent) or not folder.is_dir():
             break
     os._exit(1)

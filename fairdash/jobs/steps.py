@@ -126,6 +126,8 @@ class Branch(Generic[T]):
         if self._missing is not None:
             raise self._missing
         if not self._results:
+            if self._replay is not None:
+                self._replay.raise_if_still_missing(self._parts)
             try:
                 if self._replay is None or not self._is_kept:
                     self._results.append(self._task())
@@ -133,6 +135,8 @@ class Branch(Generic[T]):
                     self._results.append(self._replay.kept(self._parts, self._task))
             except MissingSteps as missing:
                 self._missing = missing
+                if self._replay is not None:
+                    self._replay.missing[self._parts] = missing.names
                 raise
         return self._results[0]
 
@@ -248,6 +252,8 @@ class Replay(Checkpoints):
         self.is_computing = False
         #: Name to the part of the job, and what :func:`reused` has made for it.
         self.made: dict[str, tuple[str, Any]] = {}
+        #: First parts of a branch's steps to the steps without which it could not go on.
+        self.missing: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._loaded: dict[str, Found] = {}
         self._branches: dict[tuple[str, ...], Any] = {}
 
@@ -262,6 +268,12 @@ class Replay(Checkpoints):
                 raise StepDone(save(self.folder, to_files(compute())))
             self._loaded[name] = from_files(files)
         return self._loaded[name]
+
+    def raise_if_still_missing(self, parts: tuple[str, ...]) -> None:
+        """Raise MissingSteps if no step that a branch was waiting for is there, or to be computed."""
+        names = self.missing.get(parts, ())
+        if names and not any(name in self.index or name == self.target for name in names):
+            raise MissingSteps(*names)
 
     def kept(self, parts: tuple[str, ...], task: Callable[[], T]) -> T:
         """Result of a branch, computed once; what was in memory for its parts leaves it then."""

@@ -14,9 +14,9 @@ from fairdash.reports.comparison import Comparison
 from fairdash.reports.strength import rows_that_would, shows_nothing
 from fairdash.training.methods import THE_STANDARD, ModelKey
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.utils.text import counted, error_change, number, p_value, signed, span, with_unit
+from fairdash.utils.text import counted, error_change, number, p_equals, signed, span, with_unit
 
-#: A change of a prediction below half a per cent of the average.
+#: Changes of a prediction below half a per cent of the average count as none.
 HARDLY = 0.005
 _NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -40,7 +40,7 @@ def dependence(comparison: Comparison, point: ModelKey | None = None) -> str:
     point = comparison.b if point is None else point
     what = f"the {comparison.objective_seen.audited} of {comparison.target_called}"
     figures = f"({_evidence(comparison, point)})"
-    # One test is of all classes of an attribute.
+    # One test covers all classes of an attribute.
     of_classes = "" if math.isnan(comparison.verdict_p(point)) else comparison.classes_called
     s = of_classes or comparison.sensitive_called
     name = comparison.called(point)
@@ -60,7 +60,7 @@ def dependence(comparison: Comparison, point: ModelKey | None = None) -> str:
 
 
 def _evidence(comparison: Comparison, point: ModelKey) -> str:
-    """Return the test's p-value, and the value and edge of a measure that agrees with it, where there is one.
+    """Return the test's p-value, and the value and edge of a measure that agrees with it, if any.
 
     That is the measure in view; where it does not show the link by itself, the one that does is named first.
     """
@@ -71,7 +71,7 @@ def _evidence(comparison: Comparison, point: ModelKey) -> str:
     below = f"independence stays below {number(edge)} in 95 % of cases"
     if math.isnan(p):
         return f"{in_view}; {below}"
-    test = f"joint test of several measures: p = {p_value(p)}; "
+    test = f"joint test of several measures: {p_equals(p)}; "
     sees, is_link = abs(comparison.mean(comparison.measure, point)) > edge, comparison.has_link(point)
     if sees == is_link:
         return f"{test}{in_view}; {below}"
@@ -80,12 +80,13 @@ def _evidence(comparison: Comparison, point: ModelKey) -> str:
             f"{test}{in_view} alone exceeds {number(edge)}, which happens in 5 % of cases under independence"
         )
     alone = f"{in_view} alone does not show it (not above {number(edge)})"
-    found = comparison.found_by(point)
-    if found is None:
+    measure = comparison.found_by(point)
+    if measure is None:
         return f"{test}{alone}"
+    called, value, edge = measure
     return (
-        f"{test}{found.called} is {number(found.value)}, and independence stays below {number(found.edge)} "
-        f"in 95 % of cases; {alone}"
+        f"{test}{called} is {number(value)}, and independence stays below {number(edge)} in 95 % of cases; "
+        f"{alone}"
     )
 
 
@@ -96,7 +97,7 @@ def verdict_in_short(comparison: Comparison) -> str:
     if math.isnan(p):
         beyond = ">" if comparison.has_link(comparison.b) else "≤"
         return f"{begin} ({beyond} {number(comparison.edge(comparison.b))})"
-    return f"{begin} (p = {p_value(p)})"
+    return f"{begin} ({p_equals(p)})"
 
 
 def how_the_verdict_is_made(comparison: Comparison) -> str:
@@ -144,7 +145,7 @@ def who_pays(comparison: Comparison) -> str:
     if comparison.is_of_one_point:
         return ""
     moved = comparison.moved
-    # The target's overall level says what is little.
+    # The target's overall level is the scale for “small”.
     little = HARDLY * abs((moved["before"] * moved["heads"]).sum() / moved["heads"].sum())
     per_head = moved["per_head"].to_numpy()
     up, down = moved.iloc[per_head.argmax()], moved.iloc[per_head.argmin()]
@@ -232,7 +233,7 @@ def nothing_learned(comparison: Comparison) -> str:
         f"than the average does (its error is {error} times that of the average, ± {number(gain.error_se)})."
     )
     if comparison.sample:
-        # As much as a sample of claims can: all rows follow.
+        # A sample of claims can't show more; all rows follow.
         return f"{said} This preview used {comparison.sample}. The whole run may show the cost of fairness."
     if comparison.front.error == "deviance":
         return f"{said} {rows_that_would(comparison)}"
@@ -264,10 +265,10 @@ def of_opening(found: Confirmation, *, times: int, names: Mapping[str, str] = _N
     where = f"On {counted(found.n, 'row')} set aside from the start, {named(found.point)}"
     if found.is_first:
         verdict = "not confirmed" if found.finds_link else "confirmed"
-        lines = [f"{where}: {verdict}, {link} (one test, p = {found.p_value:.2g})."]
+        lines = [f"{where}: {verdict}, {link} (one test, {p_equals(found.p_value)})."]
     else:
         lines = [
-            f"{where}: {link} (p = {found.p_value:.2g}). This does not confirm the choice, because these "
+            f"{where}: {link} ({p_equals(found.p_value)}). This does not confirm the choice, because these "
             f"rows had already been used for another point (opening number {found.number})."
         ]
     figures = [

@@ -74,7 +74,7 @@ class AuditJob(Job[AuditSpec]):
             return {}
         path = self.folder / MODEL
         if not path.is_file() or sha256(content := path.read_bytes()) != kept.sha256:
-            raise self._damaged(MODEL)
+            raise self.damaged(MODEL)
         return {"model": content, **kept.options}
 
     def write_result(self, result: AuditResult) -> None:
@@ -88,7 +88,7 @@ class AuditJob(Job[AuditSpec]):
         try:
             return AuditResult.load(folder)
         except StorageError as error:
-            raise self._damaged() from error
+            raise self.damaged() from error
 
 
 def create_audit(
@@ -146,9 +146,12 @@ def keep_priced(run: Run, dataset: Dataset, price: pd.Series, *, title: str, own
 
     Raises
     ------
+    RunError
+        The run was trained on other data.
     StorageError
         The table can't be kept.
     """
+    run.check_data(dataset)
     places = price.index.to_numpy(dtype=np.intp)
     table = dataset.table().iloc[places].reset_index(drop=True)
     name = next(each for each in (PRICE, *(f"{PRICE} {k}" for k in range(2, 99))) if each not in table)

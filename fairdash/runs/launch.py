@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import itertools
 import json
-from typing import Any, TypeVar
-
-from filelock import Timeout
+from typing import Any
 
 from fairdash.auditing.plan import AuditPlan
 from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.errors import RunError
-from fairdash.jobs import queue
+from fairdash.jobs.cancellation import withdraw_stop
 from fairdash.runs.audits import AuditJob, create_audit
+from fairdash.runs.cancel_and_resume import enqueue, resume
 from fairdash.runs.models import ModelJob, create_model
 from fairdash.runs.repairs import RepairJob, create_repair
 from fairdash.runs.searches import SearchJob, create_search
-from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RunStatus
-from fairdash.runs.store import FIRST, SPEC, Job, Run, RunSpec, spec_text
+from fairdash.runs.state import CANCELLED, FAILED, QUEUED
+from fairdash.runs.store import SPEC, Run, RunSpec, spec_text
 from fairdash.runs.studies import StudyJob, create_study
 from fairdash.simulations.studies import Study
 from fairdash.storage import LOCAL, sha256, write_whole
@@ -27,11 +26,6 @@ from fairdash.training.lam_search import LamSearch
 from fairdash.training.search import SettingsSearch
 from fairdash.training.sweep import Sweep
 from fairdash.utils.records import to_plain
-
-SomeJob = TypeVar("SomeJob", bound=Job[Any])
-
-#: A process that has noted that a job is over holds it for a moment more.
-SECONDS_TO_LEAVE = 5.0
 
 
 def start_run(
@@ -106,50 +100,16 @@ def start_study(study: Study) -> StudyJob:
         Its folder can't be written.
     """
     job = create_study(study)
-    # A process that has not yet seen the wish to stop may go on.
-    job.forget_cancel()
-    status = job.status
-    if status.state in (CANCELLED, FAILED):
+    # A process that has not yet seen the request to stop may continue.
+    withdraw_stop(job.folder)
+    state = job.status.state
+    if state in (CANCELLED, FAILED):
         # Its file may be what was damaged.
         write_whole(job.folder / SPEC, spec_text(study).encode())
-        job.write_status(RunStatus(state=QUEUED))
-    elif status.state != QUEUED:
-        return job
-    return enqueue(job)
-
-
-def enqueue(job: SomeJob, *, again: bool = False) -> SomeJob:
-    """Queue a job that is not queued yet; otherwise do nothing.
-
-    Parameters
-    ----------
-    again
-        Whether nobody holds it, whatever the line says.
-    """
-    spec, place = job.spec, f"{job.folder_name}/{job.id}"
-    first = job.first_in_line if isinstance(job, Run) and spec.first is not None and not job.look else None
-    # The process of the preview starts the rest: two processes that start would share its cores.
-    queue.submit(place, lane=job.lane, owner=spec.owner, now=first is None, again=again)
-    if first is not None:
-        queue.submit(place, lane=queue.QUICK, owner=spec.owner, part=FIRST, id=first, again=again)
+        resume(job)
+    elif state == QUEUED:
+        enqueue(job)
     return job
-
-
-def resume(job: Job) -> None:
-    """Resume a stopped or failed job after its last finished step."""
-    status = job.stored_status()
-    if status.state == DONE:
-        return
-    try:
-        # Whoever was at it has left it then.
-        with job.lock(seconds=SECONDS_TO_LEAVE):
-            job.forget_cancel()
-            note(job.folder, "gone on", who=job.spec.owner)
-            job.write_status(RunStatus(state=QUEUED, fraction=status.fraction, seconds=status.seconds))
-    except Timeout:
-        # Somebody else has asked for it.
-        return
-    enqueue(job, again=True)
 
 
 def _facts_of(source: DatasetSource) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from fairdash.evaluation.confirmation import Confirmation
 from fairdash.evaluation.figures import ERRORS, VALUE, VERDICT, Cell, untidy
 from fairdash.runs.confirmations import CONFIRMATIONS, OPENED
 from fairdash.runs.result import CURVE_COLUMNS, CURVES, NONE, PARTS, PRICE, SET_ASIDE, About, plan_with_lams
-from fairdash.runs.status import DONE, RunStatus
+from fairdash.runs.state import DONE, RunStatus
 from fairdash.runs.store import NAME, RESULT, RunSpec
 from fairdash.storage.bundle import SEAL
 from fairdash.storage.log import LOG, LOG_FILES, Event

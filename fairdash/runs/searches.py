@@ -49,7 +49,7 @@ class SearchJob(Job[SearchSpec]):
     folder_name: ClassVar[str] = "searches"
     label: ClassVar[str] = "search"
     spec_kind: ClassVar[type] = SearchSpec
-    lane = queue.LONG
+    queue_name = queue.LONG
 
     def write_result(self, result: SearchResult) -> None:
         """Store the result, all of it or nothing."""
@@ -72,7 +72,7 @@ class SearchJob(Job[SearchSpec]):
                 best=None if settings is None else from_plain(TrainingSettings, settings),
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise self._damaged() from error
+            raise self.damaged() from error
 
 
 #: What of a result is kept as it is.

@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -36,20 +36,29 @@ from filelock import FileLock
 from fairdash._version import __version__
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
-from fairdash.errors import Cancelled, Checks, FairdashError, OptionError, RunError, StorageError
+from fairdash.errors import Checks, FairdashError, OptionError, RunError, StorageError
 from fairdash.evaluation.result import SweepResult
 from fairdash.jobs import queue
-from fairdash.jobs.process import CANCEL, LOCK, is_at_work
+from fairdash.jobs.cancellation import LOCK, is_stop_requested
 from fairdash.runs.result import (
     CURVES,
     UnreadableError,
     add_curve,
+    check_data,
     read_curves,
     read_result,
     write_result,
 )
-from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
-from fairdash.storage import LOCAL, cant_keep, data_folder, make_parents, write_whole
+from fairdash.runs.state import (
+    DONE,
+    QUEUED,
+    STATUS,
+    RunStatus,
+    current_status,
+    read_status,
+    write_status,
+)
+from fairdash.storage import LOCAL, data_folder, make_parents, write_whole
 from fairdash.storage.bundle import (
     AlteredError,
     check,
@@ -60,19 +69,16 @@ from fairdash.storage.bundle import (
     whole_folder,
     write_sealed,
 )
-from fairdash.storage.log import WORKER, note
 from fairdash.training.defaults import current_defaults
 from fairdash.training.models import work_of
 from fairdash.training.sweep import Sweep
 from fairdash.utils.records import from_plain, to_plain
-from fairdash.utils.text import counted
 
 Spec = TypeVar("Spec")
 
 _ID = re.compile(r"[0-9a-f]{12}|[0-9a-f]{24}")
-SPEC, STATUS, NAME, RESULT, FIRST = "spec.json", "status.json", "name.json", "result", "first"
+SPEC, NAME, RESULT, FIRST = "spec.json", "name.json", "result", "first"
 MAX_NAME = 80
-_ENDED = {DONE: "finished", CANCELLED: "stopped", FAILED: "failed"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,8 +143,8 @@ class Job(Generic[Spec]):
     folder_name: ClassVar[str]
     label: ClassVar[str]
     spec_kind: ClassVar[type]
-    #: Where it waits: what takes seconds, and is waited for, waits in the quick lane.
-    lane: str = queue.QUICK
+    #: Where it waits: what takes seconds, and is waited for, waits in the quick queue.
+    queue_name: str = queue.QUICK
 
     def __init__(self, job_id: str, *, owner: str | None = None) -> None:
         """Open the job; RunError if there is none of this id that is the owner's.
@@ -150,7 +156,7 @@ class Job(Generic[Spec]):
         # The id comes from a page's address: anything but hex digits could point out of the folder.
         is_there = _ID.fullmatch(job_id) and (self.folder / SPEC).is_file()
         # Somebody else's is as gone as one that never was.
-        if not is_there or (owner is not None and owner != self._owner):
+        if not is_there or (owner is not None and owner != self.owner):
             raise RunError.of(
                 f"This {self.label} is gone, or was made on another machine",
                 f"Choose another {self.label}, or start a new one.",
@@ -176,7 +182,7 @@ class Job(Generic[Spec]):
         make_parents(place)
         try:
             with whole_folder(place) as new:
-                write_sealed(new / STATUS, to_plain(RunStatus(state=QUEUED)))
+                write_status(new, RunStatus(state=QUEUED))
                 write_whole(new / SPEC, spec_text(spec).encode())
                 for name, content in files.items():
                     write_whole(new / name, content)
@@ -186,7 +192,8 @@ class Job(Generic[Spec]):
         return cls(id)
 
     @property
-    def _owner(self) -> str:
+    def owner(self) -> str:
+        """Owner of the job."""
         try:
             return str(getattr(self.spec, "owner", LOCAL))
         except RunError:
@@ -201,56 +208,13 @@ class Job(Generic[Spec]):
             about = path.stat()
             spec: Spec = _read_spec(self.spec_kind, path, (about.st_mtime_ns, about.st_size))
         except (OSError, ValueError, KeyError, RecursionError, AttributeError, FairdashError) as error:
-            raise self._damaged(SPEC) from error
+            raise self.damaged(SPEC) from error
         return spec
 
     @property
     def status(self) -> RunStatus:
-        """Progress: from its file once it is over, else from the queue."""
-        status = self.stored_status()
-        if status.is_over:
-            return status
-        is_away = False
-        try:
-            at = queue.state_of(self.id)
-        except queue.AwayError:
-            at, is_away = None, True
-        # Whoever is at it may have finished between the two looks.
-        if (ended := self.status_if_over) is not None:
-            return ended
-        if self.is_held():
-            return status
-        if is_away:
-            return replace(status, doing="waiting for the database, which can't be reached")
-        if at is None and status.state == QUEUED:
-            return status
-        if at is not None and at.is_active:
-            if at.state == queue.WAITING and status.state == QUEUED:
-                return replace(status, before=len(at.ahead), doing=self._wait_in_words(at.ahead))
-            return replace(status, state=RUNNING, doing=status.doing or "starting")
-        if at is not None and at.state == queue.STOPPED:
-            return replace(status, state=CANCELLED, seconds_left=None)
-        return replace(
-            status,
-            state=FAILED,
-            message=f"The process that ran this {self.label} has ended. Start it again.",
-        )
-
-    def _wait_in_words(self, ahead: Sequence[str]) -> str:
-        """Return what the job waits for; jobs of other owners are counted, and not named."""
-        from fairdash.runs.worker import open_job
-
-        if not ahead:
-            return ""
-        id = ahead[0].removesuffix(f"-{FIRST}")
-        try:
-            first = open_job(id, owner=self._owner)
-            of = getattr(first.spec, "source", None)
-            named = f"the {first.label} on “{of.title}”" if of and id != self.id else "its preview"
-            words = f"{named} ({first.stored_status().fraction:.0%} done)"
-        except RunError:
-            words = "another user's job"
-        return f"waiting for {words}" + (f" and {counted(len(ahead) - 1, 'more job')}" if ahead[1:] else "")
+        """Progress, or how the job ended; RunError if its file can't be read."""
+        return current_status(self)
 
     @property
     def status_if_over(self) -> RunStatus | None:
@@ -264,49 +228,20 @@ class Job(Generic[Spec]):
     def stored_status(self) -> RunStatus:
         """Status in its file, whether or not its worker lives; RunError if it can't be read."""
         try:
-            return from_plain(RunStatus, read_sealed(self.folder / STATUS))
+            return read_status(self.folder)
         except (OSError, ValueError, RecursionError) as error:
-            raise self._damaged(STATUS) from error
-
-    def is_held(self) -> bool:
-        """Return whether a live worker processes the job."""
-        return is_at_work(self.folder)
+            raise self.damaged(STATUS) from error
 
     def lock(self, *, seconds: float = 0.0) -> FileLock:
         """Lock that the worker holds; raises filelock.Timeout if it is held for `seconds`."""
         return FileLock(self.folder / LOCK, timeout=seconds, is_singleton=False)
 
-    def write_status(self, status: RunStatus) -> None:
-        write_sealed(self.folder / STATUS, to_plain(status))
-        if status.is_over:
-            note(self.folder, _ENDED[status.state], who=WORKER, why=status.message)
-
-    def ask_to_cancel(self) -> None:
-        """Stop the job before its next step; a working process checks several times a second."""
-        try:
-            (self.folder / CANCEL).touch()
-        except OSError as error:
-            raise cant_keep(error) from error
-        note(self.folder, "asked to stop", who=self._owner)
-        queue.cancel(self.names_in_line)
-
     def is_cancelled(self) -> bool:
-        return (self.folder / CANCEL).exists()
-
-    def forget_cancel(self) -> None:
-        """Withdraw the request to stop."""
-        try:
-            (self.folder / CANCEL).unlink(missing_ok=True)
-        except OSError as error:
-            raise cant_keep(error) from error
-
-    def check_cancelled(self) -> None:
-        """Raise Cancelled if the user has requested a stop."""
-        if self.is_cancelled():
-            raise Cancelled
+        """Return whether the user asked to stop the job."""
+        return is_stop_requested(self.folder)
 
     @property
-    def names_in_line(self) -> tuple[str, ...]:
+    def workflow_ids(self) -> tuple[str, ...]:
         """Names of its parts in the queue."""
         return (self.id,)
 
@@ -341,7 +276,7 @@ class Job(Generic[Spec]):
         try:
             return (self._checked() / name).read_bytes()
         except OSError as error:
-            raise self._damaged(name) from error
+            raise self.damaged(name) from error
 
     def _checked(self, name: str = RESULT) -> Path:
         """Return the result's folder, whose files are as they were written; RunError if they are not."""
@@ -349,12 +284,12 @@ class Job(Generic[Spec]):
         try:
             check(folder)
         except AlteredError as error:
-            raise self._damaged(*error.names) from error
+            raise self.damaged(*error.names) from error
         except OSError as error:
-            raise self._damaged() from error
+            raise self.damaged() from error
         return folder
 
-    def _damaged(self, *names: str) -> RunError:
+    def damaged(self, *names: str) -> RunError:
         which = f" ({', '.join(names)})" if names else ""
         return RunError.of(
             f"The files of this {self.label} are incomplete or damaged{which}",
@@ -384,14 +319,14 @@ class Run(Job[RunSpec]):
     folder_name: ClassVar[str] = "runs"
     label: ClassVar[str] = "run"
     spec_kind: ClassVar[type] = RunSpec
-    lane = queue.LONG
+    queue_name = queue.LONG
 
     @property
-    def names_in_line(self) -> tuple[str, ...]:
-        return (self.id, self.first_in_line)
+    def workflow_ids(self) -> tuple[str, ...]:
+        return (self.id, self.preview_id)
 
     @property
-    def first_in_line(self) -> str:
+    def preview_id(self) -> str:
         """Name of its preview in the queue."""
         return f"{self.id}-{FIRST}"
 
@@ -423,7 +358,7 @@ class Run(Job[RunSpec]):
         return read_curves(next((each for each in kept if each.exists()), None))
 
     @property
-    def look(self) -> str | None:
+    def available_result(self) -> str | None:
         """Available result: ``"result"``, ``"first"`` for the preview, or None."""
         return next((name for name in (RESULT, FIRST) if (self.folder / name).is_dir()), None)
 
@@ -431,7 +366,7 @@ class Run(Job[RunSpec]):
     def available_plan(self) -> Sweep:
         """Return the plan of the available result, with weights as before a pilot."""
         spec = self.spec
-        return spec.first if self.look == FIRST and spec.first is not None else spec.plan
+        return spec.first if self.available_result == FIRST and spec.first is not None else spec.plan
 
     def write_result(self, result: SweepResult, *, first: bool = False) -> None:
         """Store the result, or its preview, all of it or nothing."""
@@ -442,15 +377,19 @@ class Run(Job[RunSpec]):
         if not first:
             (self.folder / CURVES).unlink(missing_ok=True)
 
+    def check_data(self, dataset: Dataset) -> None:
+        """Raise RunError if the run was trained on other data, as an imported one may have been."""
+        check_data(self.folder / (self.available_result or RESULT), dataset)
+
     def read_result(self) -> SweepResult:
         """Read the stored result, or else the preview, with a note if the defaults have changed.
 
         RunError if there is neither or it can't be read.
         """
         try:
-            result = read_result(self._checked(self.look or RESULT), self.available_plan)
+            result = read_result(self._checked(self.available_result or RESULT), self.available_plan)
         except UnreadableError as error:
-            raise self._damaged() from error
+            raise self.damaged() from error
         said = self.other_defaults
         return replace(result, notes=(*result.notes, said)) if said else result
 

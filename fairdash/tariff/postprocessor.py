@@ -26,26 +26,32 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from fairdash.data.columns import as_pandas, clean_features, sensitive_table
+from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, DataError, OptionError
 from fairdash.tariff.model import FairTariff
 from fairdash.training.baselines import MAX_TREES
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.losses import LOSSES
-from fairdash.training.methods import METHODS, STANDARD
+from fairdash.training.methods import DEFAULT_METHOD, METHODS, STANDARD
 from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.pilot import find_lams
 from fairdash.training.references.barycentre import one_column
 from fairdash.training.references.repair import fit_repair
+from fairdash.training.regressor import FairRegressor
 from fairdash.training.regressor_fit import find_columns, rows_to_fit, rows_to_predict, seed_to_fit, used_rows
-from fairdash.training.splits import folds
+from fairdash.training.settings import TrainingSettings, weight_decay_of
+from fairdash.training.splits import Split, folds
 from fairdash.utils.classes import classes_of, holds_text
 from fairdash.utils.registry import get_entry
 from fairdash.utils.trees import boosted_trees
 
 Array = NDArray[np.float64]
 
-#: How a repaired price is made of x where s is not known.
-PROJECTIONS = ("trees", "factors")
-#: With fewer rows none are held out to say how many trees there are.
+#: Ways to compute a repaired price from x if s is unknown.
+PROJECTIONS = ("trees", "factors", "network")
+#: Dependences between the price's and the floor that a network may have.
+_STEPS = 20
+#: With fewer rows, none are held out to choose the number of trees.
 _MIN_TO_STOP = 200
 
 
@@ -55,7 +61,8 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     ``predict(X, sensitive_features=s)`` looks up each price's rank among customers with the same s, and
     replaces the price by the value with that rank in one common distribution (the Wasserstein barycentre).
     ``predict(X)`` does not use s: it returns the projection of the repaired price on x, E[ŷ* | x]. It repairs
-    only as much as x tells about the repair, which may be almost nothing: see `share_without_s_`.
+    only as much as x tells about the repair, which may be almost nothing: see `share_without_s_`. With
+    ``projection="network"`` every dependence down to the noise floor can be had without s.
 
     Parameters
     ----------
@@ -69,13 +76,15 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         does not follow s. No price can change the spread of errors along s, because it comes from the target.
     alpha
         Strength of the repair, from 0 (the original price) to 1 (the repaired price), and linear in between.
+        With ``projection="network"`` the dependence is linear in between, in steps of 0.05.
     sensitive_columns
         Sensitive columns of X, by name or by position; None if there are none. Neither the estimator nor the
         projection uses them.
     projection
         ``"trees"``, or ``"factors"``: the original price times a tariff of factors
         (:class:`fairdash.FairTariff`, fitted to the ratio with the Poisson deviance), which :meth:`export`
-        writes.
+        writes; or ``"network"``: a :class:`fairdash.FairRegressor` of the features that learns the price
+        with a penalty. A pilot finds its λ. It takes some twenty times as long.
     monotone
         Make the trees rise with the original price if the other columns are equal. Factors always rise with
         it.
@@ -90,14 +99,14 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         Share of the repair that ``predict(X)`` reaches without s, in [0, 1]: the R² of the change of price
         that x predicts, without a constant. 0: x tells nothing, and the price hardly changes. 1: x tells
         everything, and s is not needed. Of trees it is measured on rows held out, and NaN for fewer than 200
-        rows or a price that needs no repair.
+        rows or a price that needs no repair. NaN of a network, which has a goal of its own.
 
     Notes
     -----
     A number is repaired within each crossing of the classes. The price is then independent of the number and
-    the classes together. Several numbers are repaired one after another, in three passes. The price is then
-    independent of each number, but not of their combinations. Both projections keep the mean price of the
-    training rows.
+    the classes together. Several numbers are repaired one after another, in three passes, each within up to
+    ten bands of the others with about 200 rows. What remains is a link within the bands. All projections keep
+    the mean price of the training rows.
 
     Examples
     --------
@@ -204,18 +213,23 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
             ],
             sample_weight=weight,
         )
-        # The price enters once, and rises where it is to.
+        # The price enters once, and the repaired price rises with it.
         features = features[[name for name in features.columns if name != self._price_column]]
         self.columns_ = list(features.columns)
-        self._fit_projection(features, price, self.repair_.predict(price, s), weight, seed)
+        if self.projection == "network":
+            self.encoder_ = FeatureEncoder.fit(features, sample_weight=weight)
+            self.projection_: Any = self._distilled(features, price, s, weight, seed)
+            self.share_without_s_ = np.nan
+        else:
+            self._fit_projection(features, price, self.repair_.predict(price, s), weight, seed)
         return self
 
     def predict(self, X: Any, *, sensitive_features: Any = None, alpha: float | None = None) -> Array:
         """Return repaired prices (n,): exactly if s is given, otherwise by the projection on x.
 
         Sensitive columns of X are not used: pass them as `sensitive_features` if the price may use them.
-        `alpha` overrides the fitted strength; None keeps it. A projection on factors has only the strength it
-        was fitted with.
+        `alpha` overrides the fitted strength; None keeps it. Factors and networks have only the strength that
+        they were fitted with.
         """
         check_is_fitted(self)
         alpha = self.alpha_ if alpha is None else alpha
@@ -233,10 +247,13 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
                 hint = "Give as many columns as in fit, and a row for each of X."
                 raise DataError.of("The sensitive features have another shape", hint)
             return self.repair_.predict(price, self._numbers(raw), alpha)
+        if self.projection != "trees" and alpha != self.alpha_:
+            hint = "Fit with that alpha."
+            raise OptionError.of("Factors and networks have one strength", hint, column="alpha")
         if isinstance(self.projection_, FairTariff):
-            if alpha != self.alpha_:
-                raise OptionError.of("Factors have one strength", "Fit with that alpha.", column="alpha")
             return price * self.projection_.predict(features)
+        if isinstance(self.projection_, FairRegressor):
+            return self.projection_.predict(features)
         full = self._projected(self._with_price(features, price)) + self.offset_
         return np.asarray((1 - alpha) * price + alpha * np.maximum(full, self.repair_.least))
 
@@ -260,9 +277,11 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         in_range = isinstance(self.alpha, (int, float)) and 0 <= self.alpha <= 1
         checks.require(in_range, "alpha", "It is not a strength", "Give a number from 0 to 1.")
         known = self.projection in PROJECTIONS
-        checks.require(known, "projection", "This is not known", "Choose “trees” or “factors”.")
-        some = self.projection != "factors" or (in_range and self.alpha > 0)
-        checks.require(some, "alpha", "At 0 every factor is 1", "Give an alpha above 0, or take trees.")
+        checks.require(known, "projection", "This is not known", "Choose “trees”, “factors” or “network”.")
+        some = self.projection == "trees" or (in_range and self.alpha > 0)
+        checks.require(some, "alpha", "0 is no repair", "Give an alpha above 0, or take trees.")
+        is_of_price = self.projection != "network" or self.objective == "demographic_parity"
+        checks.require(is_of_price, "objective", "A network repairs prices", "Take trees or factors.")
         checks.require(self.n_folds >= 2, "n_folds", "These are too few", "Give at least 2.")
         checks.finish()
         self.alpha_ = float(self.alpha)
@@ -337,24 +356,23 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
 
     def _numbers(self, raw: pd.DataFrame) -> Array:
         """Sensitive columns as (n, d) numbers, a class as its place among those of the fit."""
-        made: list[Array] = []
+        numbers: list[Array] = []
         for k, levels in enumerate(self.levels_):
             column = raw.iloc[:, k]
             if levels is None:
-                made.append(sensitive_table(column, name=str(column.name), fewest=0)[:, 0])
+                numbers.append(sensitive_table(column, name=str(column.name), fewest=0)[:, 0])
                 continue
             place = {name: code for code, name in enumerate(levels)}
-            # Rare classes are the last one, “all others”, and so is a class that is new.
+            # Rare classes are merged into the last one, “all others”; a new class also belongs there.
             codes = column.astype(str).map(place).fillna(len(levels) - 1)
-            made.append(np.asarray(codes, dtype=np.float64))
-        return np.column_stack(made)
+            numbers.append(np.asarray(codes, dtype=np.float64))
+        return np.column_stack(numbers)
 
     def _fit_projection(
         self, features: pd.DataFrame, price: Array, full: Array, weight: Array | None, seed: int
     ) -> None:
         self.encoder_ = FeatureEncoder.fit(features, sample_weight=weight)
         mass = np.ones(len(price)) if weight is None else weight
-        self.projection_: Any
         if self.projection == "factors":
             if price.min() <= 0:
                 raise DataError.of("A price is not above 0", "Factors multiply: leave such rows out.")
@@ -370,16 +388,47 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         self.projection_ = _boosted(len(price), seed, monotonic_cst=monotone)
         self.projection_.fit(table, full if self.monotone else full - price, sample_weight=weight)
         self.offset_ = float(np.average(full - self._projected(table), weights=mass))
-        # Of early stopping: half the mean square of what is left on a tenth of the rows, with a minus.
+        # Score for early stopping: minus half the mean square of the residuals on a tenth of the rows.
         stopped = self.projection_.do_early_stopping_
         left = -2 * self.projection_.validation_score_.max() if stopped else np.nan
         self.share_without_s_ = _share(left, np.average((full - price) ** 2, weights=mass))
 
+    def _distilled(
+        self, features: pd.DataFrame, price: Array, s: Array, weight: Array | None, seed: int
+    ) -> FairRegressor:
+        """Return a network whose dependence lies a share alpha of the way from the price's to the floor.
+
+        It does not see the price, because what trees learned by chance would come along.
+        """
+        loss = "poisson" if price.min() > 0 else "squared_error"
+        y = pd.Series(price, name="price")
+        x, sensitive = (
+            pd.DataFrame(np.asarray(table)).set_axis([f"{name} {k}" for k in range(table.shape[1])], axis=1)
+            for name, table in (("x", self.encoder_.transform(features)), ("s", s))
+        )
+        masses = None if weight is None else pd.Series(weight, name="weight")
+        dataset = Dataset(name="price", features=x, target=y, sensitive=sensitive, weight=masses)
+        rows, none = np.arange(len(price)), np.arange(0)
+        found = find_lams(
+            dataset,
+            Split(rows, none, none),
+            TrainingSettings(loss=loss, weight_decay=weight_decay_of(len(price))),
+            method=DEFAULT_METHOD,
+            count=_STEPS,
+            objective=self.objective,
+            random_state=seed,
+            device="cpu",
+        )
+        # Without a dependence there is nothing to take off.
+        lam = 0.0 if found is None else float(found[max(round(self.alpha_ * _STEPS), 1) - 1])
+        model = FairRegressor(lam=lam, loss=loss, balance=True, random_state=seed)
+        return model.fit(features, price, sensitive_features=sensitive, sample_weight=weight)
+
     def _projected(self, table: Array) -> Array:
         """The repaired price by trees: of the difference from the original one, which steps blur less, but
         where the price itself has to rise."""
-        told = np.asarray(self.projection_.predict(table), dtype=float)
-        return told if self.monotone else told + table[:, -1]
+        predictions = np.asarray(self.projection_.predict(table), dtype=float)
+        return predictions if self.monotone else predictions + table[:, -1]
 
     def _with_price(self, features: pd.DataFrame, price: Array) -> Array:
         return np.column_stack([self.encoder_.transform(features), price])
@@ -420,7 +469,7 @@ def _boosted(n_rows: int, seed: int, **options: Any) -> Any:
 
 
 def _share(left: float, change: float) -> float:
-    """Share of a squared change that is reached, by what is left of it, in [0, 1]."""
+    """Share of a squared change that is reached, from the remaining change, in [0, 1]."""
     return float(np.clip(1 - left / change, 0.0, 1.0)) if change > 0 else np.nan
 
 

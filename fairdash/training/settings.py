@@ -5,7 +5,6 @@ Penalties, λ and data are chosen elsewhere.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Self
@@ -13,6 +12,7 @@ from typing import Self
 from fairdash.errors import Checks, OptionError
 from fairdash.training.losses import Loss, find_loss
 from fairdash.training.methods import ModelKey
+from fairdash.utils.options import check_ranges, option
 from fairdash.utils.registry import by_id, get_entry
 
 
@@ -64,38 +64,38 @@ class TrainingSettings:
     """
 
     architecture: str = "tanh"
-    hidden: tuple[int, ...] = (32, 16, 8)
-    lr: float = 2e-3
-    weight_decay: float = 3e-2
-    batch_size: int = 256
-    n_epochs: int = 60
-    warm_up_epochs: int = 10
-    adversary_hidden: tuple[int, ...] = (16, 16, 16)
-    adversary_lr: float = 1e-2
-    adversary_steps: int = 10
-    dropout: float = 0.0
+    hidden: tuple[int, ...] = option(
+        (32, 16, 8), "Units of the predictor's hidden layers", "", within="[1, inf)"
+    )
+    lr: float = option(2e-3, "Learning rate", "", within="[0, inf)")
+    weight_decay: float = option(3e-2, "Weight decay (L2)", "", within="[0, inf)")
+    batch_size: int = option(256, "Rows per mini-batch", "", within="[8, inf)")
+    n_epochs: int = option(60, "Epochs (passes over the rows)", "", within="[1, inf)")
+    warm_up_epochs: int = option(10, "", "", within="[0, inf)")
+    adversary_hidden: tuple[int, ...] = option(
+        (16, 16, 16), "Units of the adversary's hidden layers", "", within="[1, inf)"
+    )
+    adversary_lr: float = option(1e-2, "", "", within="[0, inf)")
+    adversary_steps: int = option(
+        *(10, "Adversary steps per predictor step"),
+        "More steps make training more stable.",
+        within="[1, inf)",
+    )
+    dropout: float = option(0.0, "Dropout", "", within="[0, 1)", step=0.05)
     loss: str = "squared_error"
     tweedie_power: float = 1.5
     balance: bool = False
-    patience: int | None = None
+    patience: int | None = option(
+        *(None, "Stop early after this many epochs without improvement (optional)"),
+        "Measured on the validation rows. Without it, training uses every epoch.",
+        within="[1, inf)",
+    )
 
     def __post_init__(self) -> None:
         checks = Checks(OptionError)
-        for name, lowest in _LOWEST.items():
-            value = getattr(self, name)
-            if name == "patience" and value is None:
-                continue
-            numbers = value if isinstance(value, tuple) else (value,)
-            kind = "numbers" if isinstance(value, tuple) else "a number"
-            checks.require(
-                numbers and all(math.isfinite(n) and n >= lowest for n in numbers),
-                name,
-                "Not a usable training setting",
-                f"Give {kind} of at least {lowest}.",
-            )
-        checks.require(
-            self.dropout < 1, "dropout", "Dropout would leave no unit", "Choose a share below 1, such as 0.1."
-        )
+        check_ranges(type(self), vars(self), checks)
+        for name in ("hidden", "adversary_hidden"):
+            checks.require(getattr(self, name), name, "There is no hidden layer", "Give at least one number.")
         checks.require(
             checks.problems or self.warm_up_epochs < self.n_epochs,
             "warm_up_epochs",
@@ -103,7 +103,7 @@ class TrainingSettings:
             f"Choose fewer than {self.n_epochs} warm-up epochs.",
         )
         checks.finish()
-        # These refuse what is unknown.
+        # These raise errors on unknown names.
         self.loss_function  # noqa: B018
         self.network  # noqa: B018
 
@@ -146,21 +146,21 @@ class TrainingSettings:
 #: Steps of the predictor in a training: more rows make larger batches, not more steps.
 STEPS = 720
 _MIN_BATCH, _MAX_BATCH = 256, 2048
-#: Rows of a batch that an adversary sees at each step of catching up, others at the next.
+#: Rows of a batch that an adversary uses at each catch-up step; the next step uses others.
 ROWS_TO_CATCH_UP = 256
 _MIN_EPOCHS, _MAX_EPOCHS = 4, 60
-#: Of the epochs of a training, one in so many is warm-up.
+#: One in this number of epochs is warm-up.
 _EPOCHS_A_WARM_UP = 6
-#: A weight decay counts beside the mean loss of a row, and so for less the more rows there are.
+#: A weight decay is added to the mean loss of a row, so with more rows it is smaller.
 _WEIGHT_DECAY_OF_ALL_ROWS, _MAX_WEIGHT_DECAY = 40.0, 3e-2
-#: What :func:`budget_of` gives, and an estimator may have as ``"auto"``.
+#: The value of :func:`budget_of`, which an estimator may set as ``"auto"``.
 BUDGETED = ("batch_size", "n_epochs", "warm_up_epochs", "weight_decay")
 
 
 def budget_of(
     n_rows: int, *, batch_size: int | None = None, n_epochs: int | None = None
 ) -> dict[str, int | float]:
-    """Return the schedule for so many training rows: a budget of steps, whatever the number of rows.
+    """Return the schedule for this number of training rows, with the same budget of steps for all.
 
     Up to some thousand rows it is 60 epochs of batches of 256. From there on the batches grow, to 2,048 rows
     and beyond that with a 180th of the table, and the epochs become fewer, so that about :data:`STEPS` steps
@@ -201,7 +201,7 @@ def budget_of(
 
 
 def weight_decay_of(n_rows: int) -> float:
-    """Return the default weight decay for so many training rows, before any tuning."""
+    """Return the default weight decay for this number of training rows, before any tuning."""
     return min(_MAX_WEIGHT_DECAY, _WEIGHT_DECAY_OF_ALL_ROWS / n_rows)
 
 
@@ -211,26 +211,13 @@ def _power_of_2(value: float) -> int:
 
 
 def batches_an_epoch(n_rows: int, batch_size: int) -> int:
-    """Whole mini-batches in so many rows; one of them all where they are fewer than a batch.
+    """Number of whole mini-batches in this number of rows; one if the rows don't fill a batch.
 
     A last, smaller batch would have noisier means and variances: its rows wait for the next shuffle.
     """
     return max(n_rows // batch_size, 1)
 
 
-_LOWEST = {
-    "hidden": 1,
-    "lr": 0,
-    "weight_decay": 0,
-    "batch_size": 8,
-    "n_epochs": 1,
-    "warm_up_epochs": 0,
-    "adversary_hidden": 1,
-    "adversary_lr": 0,
-    "adversary_steps": 1,
-    "dropout": 0,
-    "patience": 1,
-}
 #: Settings that the models of one stack need not share.
 _PER_MODEL = frozenset({"lr", "weight_decay", "adversary_lr", "dropout"})
 

@@ -52,6 +52,7 @@ from fairdash.training.split_kinds import (
 )
 from fairdash.training.splits import Split, with_held_out
 from fairdash.training.splits import initial_seed as initial_seed
+from fairdash.utils.options import check_ranges, option
 from fairdash.utils.registry import get_entry
 
 
@@ -84,9 +85,15 @@ class TrainingPlan:
     """
 
     objective: str = "demographic_parity"
-    random_state: int = 0
+    random_state: int = option(0, "Seed", "", within="[0, inf)")
     split: str = RANDOM
-    confirmation_share: float = 0.0
+    confirmation_share: float = option(
+        *(0.0, "Share of the rows set aside to confirm the choice"),
+        "These rows stay unused until you open them. Do so once, to check the point that you have chosen. "
+        "By default, they are a fifth of a table of 5,000 rows or more, and at most 10,000 rows.",
+        within="[0, 1)",
+        step=0.05,
+    )
     settings: TrainingSettings = field(default_factory=TrainingSettings)
     device: str = "auto"
 
@@ -94,17 +101,12 @@ class TrainingPlan:
         get_entry(OBJECTIVES, self.objective, option="objective")
         get_entry(SPLITS, self.split, option="split")
         checks = Checks(OptionError)
-        checks.require(
-            0 <= self.confirmation_share < 1,
-            "confirmation_share",
-            "The share of rows set aside is out of its range",
-            "Choose a number from 0 to below 1, such as 0.2.",
-        )
+        check_ranges(type(self), vars(self), checks)
         self._check(checks)
         checks.finish()
 
     def _check(self, checks: Checks) -> None:
-        """Note what is wrong with the options that a plan adds to these."""
+        """Check the options that a plan adds to these."""
 
     def set_aside(self, dataset: Dataset) -> NDArray[np.int64]:
         """Draw the holdout rows; see :func:`fairdash.training.split_kinds.draw_set_aside` for errors."""
@@ -127,16 +129,10 @@ class SearchPlan(TrainingPlan):
     """
 
     method: str = DEFAULT_METHOD
-    n_folds: int = 5
+    n_folds: int = option(5, "Folds", "Of the cross-validation.", within="[2, inf)", word="folds")
 
-    def _check(self, checks: Checks) -> None:
+    def _check(self, checks: Checks) -> None:  # noqa: ARG002 - as the other plans have it
         get_entry(METHODS, self.method, option="method")
-        checks.require(
-            self.n_folds >= 2,
-            "n_folds",
-            "Cross-validation needs several folds",
-            "Choose 2 or more; 5 and 10 are usual.",
-        )
 
 
 def check_lams(checks: Checks, lams: Sequence[float], *, needed: bool) -> None:
@@ -188,8 +184,16 @@ class Sweep(TrainingPlan):
 
     methods: tuple[str, ...] = (STANDARD, DEFAULT_METHOD)
     lams: tuple[float, ...]
-    n_splits: int = N_SPLITS
-    validation_share: float = 0.0
+    n_splits: int = option(
+        N_SPLITS, "", "More splits give more precise figures but take longer.", within="[1, inf)"
+    )
+    validation_share: float = option(
+        *(0.0, "Share of the training rows used for validation"),
+        "Validation rows choose a point of the trade-off and stop training early. Without them, choices "
+        "would have to use the test rows.",
+        within="[0, 1)",
+        step=0.05,
+    )
     tune: bool = False
     find_lams: bool = False
     tariff: bool = False
@@ -207,13 +211,6 @@ class Sweep(TrainingPlan):
             "Name each method once.",
         )
         check_lams(checks, self.lams, needed=self.methods != (STANDARD,))
-        checks.require(self.n_splits >= 1, "n_splits", "There is no split to train on", "Ask for 1 or more.")
-        checks.require(
-            0 <= self.validation_share < 1,
-            "validation_share",
-            "The share of validation rows is out of its range",
-            "Choose a number from 0 to below 1, such as 0.2.",
-        )
 
     def splits(self, dataset: Dataset) -> tuple[Split, ...]:
         """Draw the splits of a data set; errors as in :func:`fairdash.training.split_kinds.draw_splits`."""
@@ -227,11 +224,11 @@ class Sweep(TrainingPlan):
         )
 
     def device_for(self, n_rows: int) -> Device:
-        """Return the device for so many rows; ``"auto"`` is a GPU if the models are enough work."""
+        """Return the device for this number of rows; ``"auto"`` is a GPU if the models are enough work."""
         return resolve_device(self.device, seconds=seconds_of(self.models(), training_rows(n_rows)))
 
     def other_defaults(self, then: Mapping[str, Any]) -> str:
-        """Describe values that were defaults `then` and no longer are; empty if there are none."""
+        """Describe the former defaults in `then` that have changed; empty without any."""
         return other_defaults({**vars(self), **vars(self.settings)}, then)
 
     def models(self, settings: Sequence[TrainingSettings] | None = None) -> tuple[StackedModel, ...]:
@@ -278,9 +275,9 @@ def default_plan(
         split=default_kind(dataset) if split is None else split,
         confirmation_share=default_share(dataset.n_rows) if confirmation is None else confirmation,
         settings=own,
-        # With many rows no decay that is compared does better than the default, which is smaller.
+        # With many rows, no decay in the grid is better than the default, which is smaller.
         tune=settings is None and dataset.n_rows < MANY_ROWS if tune is None else tune,
-        # Prices are filed as tables; a table of hundreds of columns beside few rows is none.
+        # Prices are filed as tables, but a table of hundreds of columns for few rows is not useful.
         tariff=own.loss_function.has_log_link if tariff is None else tariff,
         device=device,
     )
@@ -366,7 +363,7 @@ def train_sweep(
         settings = settings_of_splits(tuning, sweep.settings)
     aside = reused(unit, "set aside", lambda: sweep.set_aside(dataset))
     trains_more = confirms and trains_for_set_aside(sweep, dataset.n_rows)
-    # Models of all other rows are about as much work as those of a split.
+    # Models of all other rows take about as much work as those of a split.
     share = sweep.n_splits / (sweep.n_splits + 1) if trains_more else 1.0
     is_known = standard is not None and brief and all(len(split.validation) for split in splits)
     models = sweep.models(settings)
@@ -395,7 +392,7 @@ def train_sweep(
             within(unit, "set-aside"),
         )
 
-    # Neither needs the other.
+    # The two are independent.
     tasks: dict[str, Callable[[], Any]] = {"train": train}
     if trains_more:
         tasks["set-aside"] = predict_set_aside
@@ -417,7 +414,7 @@ def train_sweep(
         first = np.flatnonzero(trained.members["split"] == 0)
         members = trained.members.iloc[first]
         kept = SetAside.of(dataset, aside, members=members, predictions=trained.predictions[first])
-    # Of models that were chosen by, these rows have no predictions: nothing can come to show them.
+    # Models that were chosen with these rows have no predictions for them, so nothing can show them.
     trained.predictions[:, aside] = np.nan
     return replace(trained, set_aside=kept)
 

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 import pandas as pd
 import streamlit as st
 
-from fairdash.runs.launch import resume, start_study
-from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
+from fairdash.runs.cancel_and_resume import cancel, resume
+from fairdash.runs.launch import start_study
+from fairdash.runs.state import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
 from fairdash.runs.store import Job
 from fairdash.runs.studies import StudyJob, find_study
 from fairdash.simulations.studies import Study
@@ -72,7 +73,7 @@ def show_progress(job: Job) -> None:
     show_status(job, status)
     if st.button("Cancel", key=KEY("cancel", job.id), icon=":material/stop:", disabled=job.is_cancelled()):
         with plain_errors():
-            job.ask_to_cancel()
+            cancel(job)
 
 
 @st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
@@ -115,7 +116,7 @@ def show_or_start(
 
 
 SECONDS_BETWEEN_STUDY_LOOKS = 0.7
-#: A study follows a slider only after the slider has rested this long: each one is a process to start.
+#: A study starts only after the slider has rested for this time, because each study starts a process.
 SECONDS_OF_REST = 0.6
 
 Tables = Mapping[str, pd.DataFrame]
@@ -139,7 +140,7 @@ def so_far(study: Study) -> tuple[Tables, bool]:
 
 
 def follow(study: Study, show: Callable[[Tables], None] | None, *, slot: str) -> None:
-    """Start a study once the page rests, show its bar and what it has so far; one full rerun at its end.
+    """Start a study once the page rests, show its progress and first results, and rerun the page at its end.
 
     Parameters
     ----------
@@ -156,7 +157,7 @@ def follow(study: Study, show: Callable[[Tables], None] | None, *, slot: str) ->
     if earlier is None or earlier[0] != study:
         job = None if earlier is None else find_study(earlier[0])
         if job is not None and not job.status.is_over:
-            job.ask_to_cancel()
+            cancel(job)
         st.session_state[asked] = (study, time.monotonic())
     _follow(study, show, asked, _size(_tables(study)))
 
@@ -174,7 +175,7 @@ def _follow(study: Study, show: Callable[[Tables], None] | None, asked: str, dra
                 start_study(study)
         return
     if time.monotonic() - st.session_state[asked][1] >= SECONDS_OF_REST:
-        # A fragment's own runs have nobody around them who says what goes wrong.
+        # When a fragment runs by itself, no caller reports its errors.
         with plain_errors():
             start_study(study)
     if status.state == RUNNING:

@@ -22,6 +22,7 @@ PAGES: Mapping[str, tuple[str, str, str, str]] = MappingProxyType(
         "lesson": ("Learn", "learn/lesson.py", "The lesson", ":material/school:"),
         "patterns": ("Learn", "learn/patterns.py", "Association patterns", ":material/scatter_plot:"),
         "gaussians": ("Learn", "learn/gaussians.py", "", ""),
+        "methods": ("Learn", "learn/methods.py", "Which method?", ":material/leaderboard:"),
         "paper": ("Learn", "learn/paper.py", "The paper", ":material/article:"),
         "data": ("Work", "work/data.py", "Data", ":material/table:"),
         "train": ("Work", "work/train.py", "Train", ":material/model_training:"),
@@ -67,7 +68,7 @@ def go_to(name: str, *, address: Mapping[str, str]) -> NoReturn:
 
 def sections() -> dict[str, list[StreamlitPage]]:
     """All pages by section, for ``st.navigation``."""
-    found: dict[str, list[StreamlitPage]] = {}
+    sections_now: dict[str, list[StreamlitPage]] = {}
     for name, (section, *_) in PAGES.items():
-        found.setdefault(section, []).append(page(name))
-    return found
+        sections_now.setdefault(section, []).append(page(name))
+    return sections_now

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from fairdash.ui.pages import page
 from fairdash.ui.tradeoff.comparison import choose, show_answer, show_comparison, show_panels
 from fairdash.ui.tradeoff.run import (
     run_in_view,
@@ -32,3 +33,4 @@ if run is not None:
     show_tariff(comparison, run)
     show_take_away(comparison, run)
     show_history(run)
+    st.page_link(page("methods"), label="Which method? Errors at equal dependence on other data")

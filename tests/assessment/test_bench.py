@@ -11,11 +11,12 @@ import pytest
 from scipy import stats
 
 import fairdash as fd
+from benchmarks import methods
 from fairdash.cli import main
 from fairdash.data.dataset import Dataset
 from fairdash.errors import OptionError
 from fairdash.evaluation.bench import READINGS, compare_methods, default_methods, equal_dependence
-from fairdash.evaluation.rivals import BandBarycentre, BandRatio
+from fairdash.evaluation.rivals import RIVALS, BandBarycentre, BandRatio
 from fairdash.training.losses import LOSSES
 from fairdash.training.methods import METHODS
 
@@ -152,8 +153,73 @@ def test_lambda_is_chosen_on_validation_rows_and_the_error_read_on_test_rows():
 
 def test_all_methods_that_suit_the_data_take_part(dataset):
     fair = [name for name, each in METHODS.items() if each.penalty]
-    assert default_methods(dataset, LOSSES["squared_error"]) == (*fair, "band_barycentre", "band_ratio")
+    assert default_methods(dataset, LOSSES["squared_error"]) == (*fair, *RIVALS)
     assert "fair_tariff" in default_methods(dataset, LOSSES["poisson"])
+
+
+class Known(Line):
+    """A column itself, or the sum of all: nothing to fit."""
+
+    lams = (0.0,)
+
+    def fit(self, X, y, sensitive_features):
+        return self
+
+    def predict(self, X):
+        return X["price"].to_numpy() if "price" in X else X.sum(axis=1).to_numpy()
+
+
+def test_readings_of_all_columns_see_a_link_with_their_crossing():
+    rng = np.random.default_rng(0)
+    age, sex, noise = rng.normal(size=800), rng.integers(0, 2, 800), rng.normal(size=800)
+    price = 100 + 8 * np.sign(age) * (2 * sex - 1) + noise
+    both = Dataset(
+        name="crossing",
+        features=pd.DataFrame({"price": price, "noise": noise}),
+        target=pd.Series(price, name="y"),
+        sensitive=pd.DataFrame({"age": age, "sex": sex.astype(float)}),
+    )
+    settings = fd.TrainingSettings(hidden=(4,), n_epochs=2, warm_up_epochs=1)
+    rows = compare_methods(both, ["repair"], others={"known": Known}, n_splits=2, settings=settings)
+    known = rows[rows["method"] == "known"].iloc[0]
+    assert known[["hgr_rdc_test", "mi_ksg_test"]].max() < 0.15 < 0.3 < known["mi_ksg_joint_test"]
+    assert known["hgr_rdc_joint_test"] > 0.4
+    assert known["gap_test"] + 3 < known["gap_joint_test"]
+    # The networks, of two epochs, follow neither column beyond noise: there are no levels to come down to.
+    standard = rows["method"] == "standard"
+    for reading in READINGS:
+        rows.loc[standard, f"{reading}_validation"] = [0.1, -0.1]
+        rows.loc[standard, f"{reading}_joint_validation"] = 0.5
+    found = equal_dependence(rows).set_index(["method", "reading"])
+    assert not found.loc[("known", "gap"), ["linked", "reached"]].to_numpy().any()
+    assert found.loc[("known", "gap_joint"), "linked"].all()
+    assert set(found.loc["repair"].index) == {*READINGS, *(f"{each}_joint" for each in READINGS)}
+
+
+def test_known_means_are_what_the_error_is_of(dataset):
+    truth = dataset.features.sum(axis=1).to_numpy()
+    options = {"n_splits": 1, "settings": QUICK, "others": {"sum": Known}}
+    by_target = compare_methods(dataset, [], **options).set_index("method")["error"]
+    by_truth = compare_methods(dataset, [], truth=truth, **options).set_index("method")["error"]
+    assert by_truth["sum"].max() == pytest.approx(0, abs=1e-12)
+    assert by_target["sum"].min() > 0.02
+
+
+def test_given_weights_need_no_pilot(dataset, monkeypatch):
+    monkeypatch.setattr("fairdash.evaluation.bench.with_lams_found", None)
+    rows = compare_methods(dataset, ["hsic"], n_splits=1, settings=QUICK, lams={"hsic": (0.5, 2.0)})
+    assert rows.loc[rows["method"] == "hsic", "lam"].tolist() == [0.0, 0.5, 2.0]
+
+
+def test_the_benchmark_measures_what_is_missing(dataset, monkeypatch):
+    monkeypatch.setattr(methods, "DATA", {"ours": lambda: (dataset, None)})
+    none = pd.DataFrame(columns=["data", "method", "lam", "split"])
+    first = pd.concat(methods.measured(["ours"], ["band_ratio"], 2, none))
+    assert first.groupby("split")["method"].unique().map(list).tolist() == [["standard", "band_ratio"]] * 2
+    more = pd.concat(methods.measured(["ours"], ["band_ratio", "repair"], 2, first))
+    assert set(more["method"]) == {"repair"}
+    assert more["split"].unique().tolist() == [0, 1]
+    assert not list(methods.measured(["ours"], ["repair"], 2, pd.concat([first, more])))
 
 
 def _prices(n=4000, seed=0):

@@ -102,6 +102,15 @@ def test_units_that_seem_to_differ_are_remarked_before_the_verdict(price, exposu
     assert result.notes[:1] == ((result.units_remark,) if words else ())
 
 
+def test_claim_counts_beside_a_premium_are_named_as_counts():
+    table = motor()
+    table["claims"] = (table["claims"] > 0) * 1
+    roles = {"price": "price", "sensitive": "age", "outcome": "claims", "totals": ["claims"]}
+    remark = fd.audit(table, **roles, exposure="time", questions=[1]).units_remark
+    assert "“claims” seems to count claims, and “price” to be an amount of money." in remark
+    assert "same unit of money" not in remark
+
+
 def test_command_report_and_filing_have_the_remark_before_the_verdict(tmp_path, capsys):
     motor(days=True).to_csv(tmp_path / "t.csv", index=False)
     roles = "--price price --sensitive age --outcome claims --exposure time --total claims --question 1"

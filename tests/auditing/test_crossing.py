@@ -8,8 +8,9 @@ import pytest
 
 import fairdash as fd
 from benchmarks.crossing import counts
-from fairdash.auditing.cells import MAX_CELLS, cells_of
+from fairdash.auditing.audit import crossed_cells as cells_of
 from fairdash.auditing.plan import Columns
+from fairdash.evaluation.cells import MAX_CELLS
 
 TWO = ["age", "sex"]
 

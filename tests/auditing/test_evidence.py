@@ -23,7 +23,7 @@ import pytest
 import fairdash as fd
 from fairdash.__main__ import main
 from fairdash.auditing.evidence import read_plan
-from fairdash.auditing.filing.view import tables_of
+from fairdash.auditing.filing.view import caption_of, tables_of
 from fairdash.auditing.plan import QUESTIONS
 from fairdash.auditing.schema import TABLES
 from fairdash.cli.repeated import compare_repeated
@@ -142,7 +142,7 @@ def test_every_table_and_picture_is_in_the_report(whole, tmp_path):
     with zipfile.ZipFile(whole.save(tmp_path / "evidence.zip")) as archive:
         report = archive.read("report.html").decode()
     for name in whole.tables:
-        assert f"Table: {name.replace('_', ' ')}" in report
+        assert f"Table: {caption_of(name)}" in report
     assert report.count('class="plot"') >= 7
     assert "does not certify compliance" in report
 

@@ -10,6 +10,8 @@ from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 
+import pandas as pd
+import plotly.graph_objects as go
 import pytest
 
 from docs.rules import PAGE, page
@@ -19,18 +21,45 @@ from fairdash.auditing.filing import rules
 from fairdash.auditing.filing.document import PARTS, render_filing
 from fairdash.auditing.filing.governance import FIELDS, governance_yaml, kept_governance, parse_governance
 from fairdash.auditing.filing.rules import ABILITIES, READ, RULES, TEMPLATES, with_abilities
+from fairdash.auditing.filing.view import tables_of
 from fairdash.auditing.plan import QUESTIONS
 from fairdash.cli import auditing as command
 from fairdash.errors import StorageError
+from fairdash.figures.blocks import Table
+from fairdash.figures.svg import svg_of
 from tests.auditing.test_evidence import HOSTILE
 from tests.tiers import few
 
 LARGEST = 600_000
+FRAME = pd.DataFrame({"value": [0.5, 0.25], "p_value": [0.0004998, 0.0325]})
 RULE_FILES = sorted(Path(rules.__file__).parent.glob("*.toml"))
 
 
 def squeezed(text: str) -> str:
     return re.sub(r"\s+", "", text)
+
+
+def test_tables_have_captions_and_p_values_no_false_digits():
+    blocks = [*tables_of({"two_prices": FRAME, "measures_3": FRAME}, example_audit())]
+    tables = [each for each in blocks if isinstance(each, Table)]
+    assert [each.title for each in tables] == [
+        "Price and second price compared",
+        "Results with their intervals",
+    ]
+    assert tables[0].rows == (("0.5", "< 0.001"), ("0.25", "0.033"))
+    assert tables[0].frame["p_value"].iloc[0] == 0.0004998
+
+
+def test_names_that_do_not_fit_along_an_axis_are_turned():
+    names = [f"{age} to {age + 4} · Southern province" for age in range(18, 78, 5)]
+    figure = go.Figure(
+        go.Scatter(x=[*range(12)], y=[*range(12)], mode="lines", name="", line={"color": "#000", "width": 1})
+    )
+    figure.update_xaxes(tickvals=[*range(12)], ticktext=names)
+    turned = svg_of(figure, height=300).decode()
+    assert turned.count("rotate(-90") >= len(names)
+    figure.update_xaxes(ticktext=[*"abcdefghijkl"])
+    assert "rotate(-90" not in svg_of(figure, height=300).decode()
 
 
 @pytest.mark.browser

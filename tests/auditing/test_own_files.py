@@ -154,6 +154,9 @@ ZONES = [["zone", "Relativity"], ["A", 1.1], ["B", 1]]
         # A band ends before the next one begins, whatever the order of the rows.
         b"Factor,Level,From,To,Relativity\nBase rate,,,,312.5\nage,,25,60,1\nage,,18,25,1.5\nage,,60,,1.2\n"
         b"zone,A,,,1.1\nzone,B,,,1\n",
+        # Open bands, as software writes their ends.
+        b"Factor,Level,From,To,Relativity\nBase rate,,,,312.5\nage,,25,60,1\nage,,18,25,1.5\nage,,60,Inf,1.2\n"
+        b"zone,A,,,1.1\nzone,B,,,1\n",
         LONG.replace("25-59", "24,5-60").replace("18-24", "18-24,5").encode(),
         book(Notes=[["Motor 2026"]], Base=[["Base rate", 312.5]], age=AGES, Territory=ZONES),
         book(Tariff=[["Factor", "Level", "Relativity"], ["base rate", "", 312.5],

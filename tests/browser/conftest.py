@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
 from fairdash.runs.audits import AuditJob
+from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.listing import jobs_of
 from fairdash.runs.models import ModelJob
 from fairdash.runs.repairs import RepairJob
@@ -59,7 +60,7 @@ def stop_jobs(owner: str) -> None:
     for kind in kinds:
         for job in jobs_of(kind, owner=owner):
             if not job.status.is_over:
-                job.ask_to_cancel()
+                cancel(job)
 
 
 @pytest.fixture

@@ -17,6 +17,8 @@ from fairdash.jobs.steps import (
     StepDone,
     gather,
     independent,
+    save,
+    to_files,
     within,
 )
 
@@ -94,3 +96,21 @@ def test_all_steps_that_can_be_computed_are_named_and_each_is_computed_alone(tmp
             assert computed == [name], "nothing else"
             job.record(name, done.value.digest)
     assert waves == [("a/0", "b/0", "beside"), ("a/1", "b/1"), ("a/2", "b/2"), ("total",)]
+
+
+def test_only_branches_that_a_new_result_unblocks_are_evaluated_again(tmp_path: Path) -> None:
+    job, evaluated = Replay(tmp_path), []
+
+    def task(name):
+        evaluated.append(name)
+        return [job(f"{name}/{k}", lambda: pytest.fail("not computed here")) for k in range(2)]
+
+    def missing():
+        evaluated.clear()
+        with pytest.raises(MissingSteps) as error:
+            gather(*(Branch(job, lambda name=name: task(name), name) for name in "ab"))
+        return error.value.names
+
+    assert (missing(), evaluated) == (("a/0", "b/0"), ["a", "b"])
+    job.record("b/0", save(tmp_path, to_files(FOUND)))
+    assert (missing(), evaluated) == (("a/0", "b/1"), ["b"])

@@ -18,16 +18,17 @@ import pytest
 
 from fairdash.jobs import queue
 from fairdash.runs import worker
+from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.launch import start_run
-from fairdash.runs.status import DONE, RUNNING
+from fairdash.runs.state import DONE, RUNNING
 from fairdash.runs.store import create_run
 from tests.conftest import missing
-from tests.jobs.test_lanes import LONGER, assert_equal, source, undisturbed, units
+from tests.jobs.test_queues import LONGER, assert_equal, source, undisturbed, units
 from tests.runs.test_runs import ENDLESS, PLAN, QUICK, SOURCE, wait
 from tests.serving import until
 from tests.ui.conftest import open_page
 
-# Variants: without PostgreSQL, test_lanes and test_resumed hold that a job ended by force goes on.
+# Variants: without PostgreSQL, test_queues and test_resumed hold that a job ended by force goes on.
 pytestmark = [pytest.mark.variant, pytest.mark.processes]
 __all__ = ["undisturbed"]
 
@@ -103,7 +104,7 @@ def machine(postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cal
     started: list[Process] = []
 
     def start(name: str) -> Process:
-        command = [sys.executable, "-m", "fairdash", "worker", "--database", postgres.url, "--lanes", "long"]
+        command = [sys.executable, "-m", "fairdash", "worker", "--database", postgres.url, "--queues", "long"]
         environment = os.environ | {"FAIRDASH_MACHINE": name}
         started.append(subprocess.Popen(command, env=environment, start_new_session=True))
         return started[-1]
@@ -138,7 +139,7 @@ def test_what_a_machine_that_dies_was_at_the_other_finishes(
     until(lambda: len(units(run)) >= 2)
     mine, others = at_work(run.id), at_work(other.id)
     assert {mine, others} == {"a-long", "b-long"}
-    other.ask_to_cancel()
+    cancel(other)
     end(machines[mine[0]])
     assert wait(run).state == DONE
     assert_equal(run.read_result(), undisturbed)

@@ -18,10 +18,11 @@ from fairdash.evaluation.result import SweepResult
 from fairdash.jobs.parallel import compute_steps
 from fairdash.jobs.steps import Replay, StepDone
 from fairdash.runs import worker
+from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.launch import start_run
-from fairdash.runs.status import CANCELLED, DONE
+from fairdash.runs.state import CANCELLED, DONE
 from tests.jobs.test_checkpoints import program
-from tests.jobs.test_lanes import LONGER, assert_equal, source, undisturbed, units
+from tests.jobs.test_queues import LONGER, assert_equal, source, undisturbed, units
 from tests.runs.test_runs import ENDLESS, PLAN, SOURCE, wait
 from tests.serving import until
 from tests.tiers import few
@@ -66,6 +67,26 @@ def step(folder: str, name: str) -> tuple[str, float]:
     with pytest.raises(StepDone) as done:
         program(replay, [])
     return done.value.digest, 0.1
+
+
+class Noting(ThreadPoolExecutor):
+    """An executor of one thread that notes the order of the steps."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.names = []
+
+    def submit(self, *args, **options):
+        self.names.append(args[-1])
+        return super().submit(*args, **options)
+
+
+def test_the_next_step_is_the_first_of_the_program_that_is_possible_by_then(tmp_path: Path) -> None:
+    noting = Noting()
+    folder = tmp_path / "units"
+    compute_steps(lambda job: program(job, []), folder, step=step, executor=lambda: noting, width=lambda: 1)
+    # All at once would be a/0, b/0, beside, a/1, ...: the long chain would wait for what stands beside it.
+    assert noting.names == ["a/0", "a/1", "a/2", "b/0", "b/1", "b/2", "beside", "total"]
 
 
 class Breaking(ThreadPoolExecutor):
@@ -125,7 +146,7 @@ def test_a_run_whose_steps_other_processes_compute_equals_one_of_a_single_proces
 def test_a_request_to_stop_ends_the_processes_within_a_step() -> None:
     run = start_run(SOURCE, replace(ENDLESS, tune=False))
     until(lambda: children() and run.status.fraction > 0)
-    run.ask_to_cancel()
+    cancel(run)
     until(lambda: run.status.is_over)
     assert run.status.state == CANCELLED
     until(lambda: not children())

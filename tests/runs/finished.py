@@ -6,7 +6,7 @@ import json
 
 from fairdash.data.source import CatalogueSource, DatasetSource
 from fairdash.evaluation.execute_sweep import execute_sweep
-from fairdash.runs.status import DONE, RunStatus
+from fairdash.runs.state import DONE, RunStatus, write_status
 from fairdash.runs.store import Run, RunSpec
 from fairdash.storage import LOCAL
 from fairdash.training.defaults import current_defaults
@@ -25,7 +25,7 @@ def finished(
     told = {"first": plan if first else None, "defaults": current_defaults(), "owner": owner}
     run = Run.create(RunSpec(source=source, plan=plan, **told))
     run.write_result(execute_sweep(source.load(), plan, is_preview=True), first=first)
-    run.write_status(RunStatus(state="cancelled" if first else DONE, fraction=1.0, seconds=2.0))
+    write_status(run.folder, RunStatus(state="cancelled" if first else DONE, fraction=1.0, seconds=2.0))
     return run
 
 

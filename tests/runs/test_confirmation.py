@@ -16,7 +16,7 @@ from fairdash.runs import worker
 from fairdash.runs.archive import export_run, import_run
 from fairdash.runs.confirmations import CONFIRMATIONS, confirm_run, read_confirmations
 from fairdash.runs.searches import create_search
-from fairdash.runs.status import DONE, RunStatus
+from fairdash.runs.state import DONE, RunStatus, write_status
 from fairdash.runs.store import create_run
 from fairdash.storage.bundle import sealed_text
 from fairdash.storage.log import read
@@ -55,7 +55,7 @@ def result():
 def run(result):
     run = create_run(SOURCE, SHARED)
     run.write_result(result)
-    run.write_status(RunStatus(state=DONE, fraction=1.0))
+    write_status(run.folder, RunStatus(state=DONE, fraction=1.0))
     return run
 
 

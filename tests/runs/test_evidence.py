@@ -14,10 +14,11 @@ import pytest
 
 from fairdash.errors import Cancelled, RunError, StorageError
 from fairdash.evaluation.execute_sweep import execute_sweep
-from fairdash.runs import launch, store, worker
+from fairdash.runs import launch, state, store, worker
+from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.launch import start_run
 from fairdash.runs.listing import list_runs
-from fairdash.runs.status import DONE, FAILED, QUEUED, RUNNING, RunStatus
+from fairdash.runs.state import DONE, FAILED, QUEUED, RUNNING, RunStatus, write_status
 from fairdash.runs.store import Run, create_run
 from fairdash.storage import data_folder, make_private
 from tests.runs.test_runs import PLAN, SOURCE
@@ -97,11 +98,11 @@ def failing(times: int, write: Callable[..., None]) -> tuple[list[int], Callable
 
 def test_a_full_disk_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither while it tells how far it is, nor while it writes what it has found."""
-    monkeypatch.setattr(worker, "SECONDS_BETWEEN_TRIES", 0.0)
-    monkeypatch.setattr(worker, "SECONDS_BETWEEN_REPORTS", 0.0)
+    monkeypatch.setattr(state, "SECONDS_BETWEEN_TRIES", 0.0)
+    monkeypatch.setattr(state, "SECONDS_BETWEEN_REPORTS", 0.0)
     run = create_run(SOURCE, LEAST)
-    told, tell = failing(5, Run.write_status)
-    monkeypatch.setattr(Run, "write_status", lambda run, status: tell(run, status))
+    told, tell = failing(5, state.write_status)
+    monkeypatch.setattr(state, "write_status", tell)
     wrote, write = failing(3, store.write_result)
     monkeypatch.setattr(store, "write_result", write)
     assert worker.main(run.id) == 0
@@ -115,8 +116,8 @@ def test_a_full_disk_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_disk_that_stays_full_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "SECONDS_BETWEEN_TRIES", 0.0)
-    monkeypatch.setattr(worker, "SECONDS_TO_RETRY", 0.0)
+    monkeypatch.setattr(state, "SECONDS_BETWEEN_TRIES", 0.0)
+    monkeypatch.setattr(state, "SECONDS_TO_RETRY", 0.0)
     run = create_run(SOURCE, LEAST)
     _, write = failing(10**6, store.write_result)
     monkeypatch.setattr(store, "write_result", write)
@@ -150,10 +151,10 @@ def test_ten_that_ask_at_once_share_one_run(monkeypatch: pytest.MonkeyPatch) -> 
     (one,) = {*found, *started}
     assert [run.id for run in list_runs().runs] == [one]
     assert start_run(SOURCE, PLAN).id != one, "another plan is another run"
-    Run(one).ask_to_cancel()
+    cancel(Run(one))
     again = start_run(SOURCE, PLAN, first=PLAN)
     assert again.id != one, "what is about to stop is not what is asked for"
-    again.write_status(RunStatus(state=FAILED))
+    write_status(again.folder, RunStatus(state=FAILED))
     assert start_run(SOURCE, PLAN, first=PLAN).id != again.id, "what is over is trained again"
 
 
@@ -179,5 +180,5 @@ def test_folders_that_others_could_open_are_made_private(run: Run) -> None:
 
 
 def test_a_worker_that_died_after_the_result_has_done_its_work(run: Run) -> None:
-    run.write_status(RunStatus(state=RUNNING, doing="writing the result", fraction=1.0))
+    write_status(run.folder, RunStatus(state=RUNNING, doing="writing the result", fraction=1.0))
     assert (run.status.state, worker.main(run.id), run.status.state) == (DONE, 0, DONE)

@@ -31,7 +31,7 @@ from fairdash.runs.launch import start_model
 from fairdash.runs.listing import list_runs
 from fairdash.runs.model_card import HEADINGS, model_card
 from fairdash.runs.models import ModelJob, create_model, find_model
-from fairdash.runs.status import DONE, FAILED
+from fairdash.runs.state import DONE, FAILED
 from fairdash.runs.store import Run, create_run
 from fairdash.storage import LOCAL
 from fairdash.utils.records import to_plain

@@ -15,13 +15,15 @@ from fairdash.auditing.plan import AuditPlan, Columns
 from fairdash.data import keep_upload
 from fairdash.data.source import CatalogueSource, UploadSource
 from fairdash.errors import RunError
-from fairdash.runs import store, worker
+from fairdash.jobs.cancellation import is_at_work
+from fairdash.runs import state, store, worker
 from fairdash.runs.audits import create_audit
+from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.launch import start_run, start_search
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model
 from fairdash.runs.searches import SearchJob, create_search
-from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING
+from fairdash.runs.state import CANCELLED, DONE, FAILED, QUEUED, RUNNING
 from fairdash.runs.store import Run, RunSpec, create_run
 from fairdash.storage import data_folder
 from fairdash.training.defaults import current_defaults, default_settings
@@ -48,7 +50,7 @@ def wait(job, wanted=lambda status: status.is_over):
     try:
         until(lambda: wanted(job.status))
     except AssertionError:
-        logs = {path.name: path.read_text() for path in data_folder("lanes").glob("*.log")}
+        logs = {path.name: path.read_text() for path in data_folder("workers").glob("*.log")}
         pytest.fail(f"still {job.status}; logs: {logs}")
     return job.status
 
@@ -66,7 +68,7 @@ def test_a_run_goes_from_queued_to_done_and_keeps_its_result():
     assert [len(split.test) for split in result.splits] == [40, 40]
     assert set(run.curves().columns) == {"method", "lam", "epoch", "mse", "dependence"}
     # The worker tells that it is done before it ends.
-    until(lambda: not run.is_held())
+    until(lambda: not is_at_work(run.folder))
     kinds = {path.suffix for path in run.folder.rglob("*") if path.is_file()}
     assert kinds <= {".json", ".jsonl", ".parquet", ".safetensors", ".lock", ".log"}, "no pickle"
 
@@ -154,7 +156,7 @@ def test_a_job_does_not_read_a_file_that_its_owner_does_not_hold():
     ):
         assert (worker.main(job.id), job.status.state) == (1, FAILED)
         assert "uploaded file is not stored here" in job.status.message
-        assert getattr(job, "look", None) is None
+        assert getattr(job, "available_result", None) is None
     keep_upload(content, name="mine.csv", owner=mine)
     assert source.load(owner=mine).n_rows == 300
 
@@ -162,7 +164,7 @@ def test_a_job_does_not_read_a_file_that_its_owner_does_not_hold():
 def test_a_run_is_cancelled_in_the_middle():
     run = start_run(SOURCE, ENDLESS)
     before = wait(run, lambda status: status.fraction > 0)
-    run.ask_to_cancel()
+    cancel(run)
     assert before.fraction < 0.5, "it would have gone on for long"
     assert wait(run).state == CANCELLED
 
@@ -229,7 +231,7 @@ def test_runs_of_one_second_are_in_order_too():
 def test_a_list_of_runs_takes_no_lock_and_parses_each_spec_once(monkeypatch):
     runs = [create_run(SOURCE, PLAN) for _ in range(3)]
     with monkeypatch.context() as patch:
-        patch.setattr(store, "is_at_work", None)
+        patch.setattr(state, "is_at_work", None)
         assert {run.id for run in list_runs().runs} == {run.id for run in runs}
         patch.setattr(store, "parse_spec", None)
         assert [Run(run.id).spec.plan for run in runs] == [PLAN] * 3

@@ -12,8 +12,9 @@ from fairdash.__main__ import main
 from fairdash.errors import RunError, StorageError
 from fairdash.jobs import queue
 from fairdash.runs import deletion
+from fairdash.runs.cancel_and_resume import cancel, enqueue
 from fairdash.runs.deletion import delete_run, last_deletion, made_in
-from fairdash.runs.launch import enqueue, start_model
+from fairdash.runs.launch import start_model
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model
 from fairdash.runs.store import Run, create_run
@@ -23,7 +24,7 @@ from tests.runs.finished import PLAN, SOURCE
 
 @pytest.fixture
 def run(done: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setattr(queue, "ensure_worker", lambda lane: None)
+    monkeypatch.setattr(queue, "ensure_worker", lambda queue_name: None)
     return done
 
 
@@ -67,7 +68,7 @@ def test_resume_goes_on_with_what_was_stopped(run: Run, capsys: pytest.CaptureFi
     assert "nothing to resume" in capsys.readouterr().err
     stopped = create_run(SOURCE, PLAN)
     enqueue(stopped)
-    stopped.ask_to_cancel()
+    cancel(stopped)
     stopped.units.mkdir()
     (stopped.units / f"{1:064x}").touch()
     assert stopped.status.state == "cancelled"
@@ -118,7 +119,7 @@ def test_export_and_import(run: Run, capsys: pytest.CaptureFixture[str], tmp_pat
 
 @pytest.fixture(autouse=True)
 def _nobody_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "ensure_worker", lambda lane: None)
+    monkeypatch.setattr(queue, "ensure_worker", lambda queue_name: None)
 
 
 def model_of(run: Run) -> ModelJob:
@@ -154,9 +155,9 @@ def test_nothing_of_it_remains(done: Run, tmp_path: Path) -> None:
 def test_one_that_waits_is_taken_out_of_the_line() -> None:
     run = create_run(SOURCE, PLAN, first=PLAN)
     enqueue(run)
-    assert queue.states_of(run.names_in_line).keys() == set(run.names_in_line)
+    assert queue.states_of(run.workflow_ids).keys() == set(run.workflow_ids)
     delete_run(run)
-    assert queue.states_of(run.names_in_line) == {}
+    assert queue.states_of(run.workflow_ids) == {}
     assert not run.folder.exists()
 
 

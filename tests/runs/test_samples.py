@@ -19,7 +19,7 @@ from fairdash.reports.html import render_report
 from fairdash.reports.words import nothing_learned
 from fairdash.runs import worker
 from fairdash.runs.comparison import parse_comparison
-from fairdash.runs.status import DONE, RUNNING, RunStatus
+from fairdash.runs.state import DONE, RUNNING, JobContext, RunStatus, write_status
 from fairdash.runs.store import Run, RunSpec, create_run
 from tests.runs.finished import PLAN, SOURCE
 
@@ -90,39 +90,39 @@ def test_the_whole_is_what_it_is_without_one(run: Run) -> None:
 
 @pytest.fixture
 def told(monkeypatch):
-    """What a reporter tells of the seconds left, so many seconds after it has begun."""
+    """What a context tells of the seconds left, so many seconds after it has begun."""
     now = [1000.0]
-    monkeypatch.setattr("fairdash.runs.worker.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("fairdash.runs.state.time.monotonic", lambda: now[0])
 
-    def told(reporter: worker.Reporter, seconds: float, fraction: float) -> tuple[float, float] | None:
+    def told(context: JobContext, seconds: float, fraction: float) -> tuple[float, float] | None:
         now[0] = 1000.0 + seconds
-        reporter.progress("training", fraction)
-        return reporter.job.stored_status().seconds_left
+        context.progress("training", fraction)
+        return context.job.stored_status().seconds_left
 
     return told
 
 
 def test_the_time_left_reaches_over_the_paces_of_the_last_minutes(told) -> None:
-    reporter = worker.Reporter(create_run(SOURCE, PLAN))
-    assert told(reporter, 0.0, 0.0) is None
-    assert told(reporter, 10.0, 0.05) == pytest.approx((190, 190))
-    assert told(reporter, 80.0, 0.2) == pytest.approx((320, 320))
+    context = JobContext(create_run(SOURCE, PLAN))
+    assert told(context, 0.0, 0.0) is None
+    assert told(context, 10.0, 0.05) == pytest.approx((190, 190))
+    assert told(context, 80.0, 0.2) == pytest.approx((320, 320))
     # Of the last minute nothing is known yet.
-    assert told(reporter, 150.0, 0.25) == pytest.approx((450, 450))
-    assert told(reporter, 130.0 + 60, 0.4) == pytest.approx((160, 180 / 0.35 * 0.6))
+    assert told(context, 150.0, 0.25) == pytest.approx((450, 450))
+    assert told(context, 130.0 + 60, 0.4) == pytest.approx((160, 180 / 0.35 * 0.6))
     # What was done more than three minutes ago tells nothing.
-    assert told(reporter, 500.0, 0.4) is None
+    assert told(context, 500.0, 0.4) is None
 
 
 def test_an_estimate_of_before_counts_until_enough_is_done(told) -> None:
     run = create_run(SOURCE, PLAN)
-    run.write_status(RunStatus(state=RUNNING, fraction=0.02, seconds_left=(686.0, 1274.0)))
-    reporter = worker.Reporter(run)
-    assert told(reporter, 0.0, 0.02) == pytest.approx((686, 1274))
+    write_status(run.folder, RunStatus(state=RUNNING, fraction=0.02, seconds_left=(686.0, 1274.0)))
+    context = JobContext(run)
+    assert told(context, 0.0, 0.02) == pytest.approx((686, 1274))
     # Ten times as quick at first, of which little follows.
-    low, high = told(reporter, 4.0, 0.06)
+    low, high = told(context, 4.0, 0.06)
     assert (low, high) == pytest.approx((94, 1222))
-    assert told(reporter, 50.0, 0.5) == pytest.approx((50 / 0.48 * 0.5,) * 2)
+    assert told(context, 50.0, 0.5) == pytest.approx((50 / 0.48 * 0.5,) * 2)
 
 
 def test_the_quickest_try_tells_how_slow_a_core_is(monkeypatch) -> None:

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from fairdash.dependence import REGISTRY, measure_many
 from fairdash.figures.simulations import short_name
-from fairdash.runs.status import DONE, RunStatus
+from fairdash.runs.state import DONE, RunStatus, write_status
 from fairdash.runs.studies import create_study
 from fairdash.simulations import SCENES, Progress, Scene, scene_estimates, truth_of
 from fairdash.simulations.estimates import studied
@@ -48,8 +48,8 @@ def carried_out(study: Study, progress: Iterator[Progress]) -> None:
     *_, last = progress
     job = create_study(study)
     for name, table in last.tables.items():
-        job.keep(name, table)
-    job.write_status(RunStatus(state=DONE, fraction=1.0))
+        job.save(name, table)
+    write_status(job.folder, RunStatus(state=DONE, fraction=1.0))
 
 
 def test_patterns_opens_with_an_answer_and_four_estimators_and_draws_the_rest_when_chosen() -> None:
@@ -138,7 +138,7 @@ def test_finished_studies_are_drawn() -> None:
 
 def test_slow_estimators_join_the_others_as_they_finish() -> None:
     reading = scene_estimates(Scene(), ["hgr_spline"]).assign(id="hgr_nn", value=0.75)
-    create_study(Study("scene", Scene())).keep("readings", reading)
+    create_study(Study("scene", Scene())).save("readings", reading)
     ticks = figure(opened("patterns"), "Value of each")["layout"]["yaxis"]["ticktext"]
     assert "HGR_NN &nbsp;<b>0.75</b>" in ticks
 

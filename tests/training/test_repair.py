@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import fairdash as fd
 from fairdash.errors import DataError, OptionError
 
+NETWORK = {"objective": "equalized_residuals", "projection": "network"}
 FOLDS = {"check_sample_weight_equivalence_on_dense_data": "its folds go by rows"}
 
 
@@ -68,6 +69,30 @@ def test_the_share_that_is_reached_without_s_is_told(follows):
 def test_without_rows_to_hold_out_the_share_is_not_known():
     table, age, _ = priced(150)
     assert np.isnan(fd.FairPostprocessor("price").fit(table, sensitive_features=age).share_without_s_)
+
+
+def test_two_numbers_are_repaired_together():
+    """A price that is 16 higher where both numbers lie on the same side, and follows one of them, too."""
+
+    def drawn(seed):
+        a, b, z = np.random.default_rng(seed).normal(size=(3, 2_000))
+        b = 0.4 * a + b
+        return np.column_stack([a, b]), 100 + 8 * np.sign(a) * np.sign(b) + 4 * a + 5 * z
+
+    (s, price), (new, of_new) = drawn(0), drawn(1)
+    repair = fd.FairPostprocessor("price", random_state=0).fit(
+        pd.DataFrame({"price": price}), sensitive_features=s
+    )
+    told = repair.predict(pd.DataFrame({"price": of_new}), sensitive_features=new)
+
+    def gap(price):
+        bands = [pd.qcut(column, 4, labels=False) for column in new.T]
+        return np.ptp(pd.Series(price).groupby(bands).mean())
+
+    assert gap(of_new) > 20
+    assert gap(told) < 5
+    assert max(fd.measure("hgr_spline", told, column) for column in new.T) < 0.36
+    assert told.mean() == pytest.approx(of_new.mean(), abs=0.5)
 
 
 def test_classes_have_one_mean_and_a_new_class_counts_with_the_last():
@@ -147,6 +172,29 @@ def test_without_s_a_price_is_as_fair_as_x_is_able_to_tell(projection):
     assert links["age"] < 0.1
 
 
+@pytest.mark.parametrize(("loss", "shift"), [("poisson", 0.0), ("squared_error", -200.0)])
+def test_a_network_repairs_without_s_to_any_level(loss, shift):
+    table, age, _ = priced(1_000, follows=0.8)
+    table = table.assign(price=table["price"] + shift)
+    new, new_age, _ = priced(seed=1, follows=0.8)
+    new["price"] += shift
+    links = {}
+    for alpha in (0.5, 1.0) if shift == 0 else (1.0,):
+        repair = fd.FairPostprocessor("price", projection="network", alpha=alpha, random_state=0)
+        told = repair.fit(table, sensitive_features=age).predict(new)
+        links[alpha] = abs(fd.measure("pearson", told, new_age))
+        assert repair.projection_.loss == loss
+        assert repair.predict(table).mean() == pytest.approx(table["price"].mean(), rel=1e-3)
+    trees = fd.FairPostprocessor("price", random_state=0).fit(table, sensitive_features=age).predict(new)
+    assert abs(fd.measure("pearson", trees, new_age)) > 0.3
+    assert links[1.0] < 0.25
+    assert np.corrcoef(told, new["z"])[0, 1] > 0.8
+    if shift == 0:
+        assert 0.15 < links[0.5] < 0.4
+    with pytest.raises(OptionError, match="alpha"):
+        repair.predict(new, alpha=0.3)
+
+
 def test_factors_are_a_table_that_rates_by_itself(tmp_path):
     table, age, _ = priced()
     repair = fd.FairPostprocessor("price", projection="factors", alpha=0.5, random_state=0)
@@ -165,7 +213,12 @@ def test_monotone_trees_never_fall_with_the_original_price():
 
 def test_what_can_not_be_used_is_named():
     table, age, _ = priced(300)
-    for options in ({"alpha": 1.5}, {"projection": "lines"}, {"alpha": 0.0, "projection": "factors"}):
+    for options in (
+        {"alpha": 1.5},
+        {"projection": "lines"},
+        {"alpha": 0.0, "projection": "factors"},
+        NETWORK,
+    ):
         with pytest.raises(OptionError, match=next(iter(options))):
             fd.FairPostprocessor("price", **options).fit(table, sensitive_features=age)
     with pytest.raises(OptionError, match="sensitive_features"):

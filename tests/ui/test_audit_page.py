@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 import fairdash as fd
 from fairdash.auditing.filing.governance import FIELDS, kept_governance
+from fairdash.auditing.models.files.foreign import read_model
 from fairdash.auditing.plan import AuditPlan, Columns
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.data.roles import Roles
@@ -25,6 +26,7 @@ from fairdash.evaluation import wide
 from fairdash.reports.fronts import fronts_of
 from fairdash.runs import worker
 from fairdash.runs.audits import AuditJob, create_audit
+from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.deletion import delete_made_from, made_from
 from fairdash.runs.listing import finished_audits
 from fairdash.runs.model_card import HEADINGS
@@ -32,9 +34,11 @@ from fairdash.runs.repairs import RepairJob, create_repair, find_repair
 from fairdash.storage import LOCAL
 from fairdash.training.baselines import PRICE
 from fairdash.ui.text import safe
+from fairdash.utils.options import options_of
 from fairdash.utils.text import unbroken
 from tests.auditing.test_model import onnx_bytes
 from tests.runs.finished import PLAN, finished
+from tests.shared import quick_models
 from tests.ui.conftest import box, button, calm, charts, click, named, numbers, open_page, words
 from tests.ui.test_data_page import csv
 
@@ -54,6 +58,14 @@ def uploaded(frame: pd.DataFrame, name: str = "policies.csv") -> UploadSource:
     made = UploadSource(sha256=upload.sha256, name=name, roles=roles, reading=ReadingOptions())
     save_source(made, owner=LOCAL)
     return made
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quick() -> Iterator[None]:
+    """Small models, and files of models that jobs read without a process of their own."""
+    with quick_models(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fairdash.auditing.models.model_answers.ForeignModel", read_model)
+        yield
 
 
 @pytest.fixture
@@ -137,6 +149,16 @@ def test_a_criterion_without_its_column_is_explained(source: UploadSource) -> No
     assert "audit" not in at.query_params
 
 
+def test_every_option_of_the_plan_is_on_the_form(source: UploadSource) -> None:
+    at = calm(open_page("audit", dataset=source.id))
+    shown = {label for kind in (at.radio, at.number_input, at.text_input) for label in labels(kind)}
+    asked = {each.metadata["label"] for each in options_of(AuditPlan).values()} - {""}
+    assert asked <= shown
+    at = named(at.number_input, "Largest acceptable gap").set_value(100.0).run()
+    at = click(at, "Audit this price")
+    assert "below 1, such as 0.05 for 5 %" in at.error[0].value.replace("\\", "")
+
+
 def of_a_model(source: UploadSource, content: bytes, **options: object) -> AuditJob:
     plan = AuditPlan(columns=Columns(price="model price", sensitive="age"), questions=(1,))
     return create_audit(source, plan, model=content, owner=LOCAL, **options)  # type: ignore[arg-type]
@@ -158,7 +180,7 @@ def test_a_model_that_names_its_inputs_is_taken_by_name(source: UploadSource) ->
         assert safe(said) in words(at)
     audit = started(calm(click(at, "Audit this price")))
     assert audit.model["model_columns"] is None
-    audit.ask_to_cancel()
+    cancel(audit)
     done(of_a_model(source, table))
     # Coefficients belong to columns that begin with their names, also to the attribute.
     at = calm(with_a_model(source, "coef.csv", b"term,estimate\n(Intercept),4\nage,.01\npower,.02\n"))

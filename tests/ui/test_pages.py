@@ -16,9 +16,10 @@ from fairdash.data.source import UploadSource, save_source
 from fairdash.jobs import queue
 from fairdash.runs import worker
 from fairdash.runs.audits import create_audit
+from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.listing import list_runs
 from fairdash.runs.searches import SearchJob, create_search
-from fairdash.runs.status import CANCELLED
+from fairdash.runs.state import CANCELLED
 from fairdash.storage import LOCAL
 from fairdash.training.lam_search import LamSearch, Target
 from fairdash.training.search import SearchGrid, SettingsSearch
@@ -65,8 +66,8 @@ def test_a_grid_that_makes_no_sense_is_refused_at_the_field():
 
 
 def test_several_methods_and_another_loss_are_trained_and_compared(monkeypatch):
-    monkeypatch.setattr(queue, "ensure_worker", lambda lane: None)
-    at = open_page("train")
+    monkeypatch.setattr(queue, "ensure_worker", lambda queue_name: None)
+    at = open_page("train", dataset=save_source(SOURCE))
     at = at.multiselect(key=METHOD).set_value(["hgr_spline", "pearson"]).run()
     at = at.selectbox(key="train.form loss").set_value("poisson").run()
     at = at.checkbox(key="train.form balance").set_value(True).run()
@@ -178,13 +179,13 @@ def test_a_weight_found_is_shown_and_taken_over_by_one_click():
     assert (at.selectbox(key=GRID).value, at.text_input[0].value) == ("My own", f"{lam:g}")
     click(at, "Train")
     (run,) = list_runs().runs
-    run.ask_to_cancel()
+    cancel(run)
     plan = run.spec.plan
     assert (plan.lams, plan.methods, plan.settings) == ((lam,), ("standard", "hgr_spline"), SHORT)
 
 
 def test_a_search_is_what_the_form_asks_for(monkeypatch):
-    monkeypatch.setattr(queue, "ensure_worker", lambda lane: None)
+    monkeypatch.setattr(queue, "ensure_worker", lambda queue_name: None)
     at = open_page("train").multiselect(key=METHOD).set_value(["hgr_spline"]).run()
     at = field(at, "Epochs").set_value(2).run()
     at = at.number_input(key="train.searching folds").set_value(2).run()

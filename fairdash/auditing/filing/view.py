@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.auditing.models.premiums import PREMIUMS
-from fairdash.auditing.plan import CRITERIA
+from fairdash.auditing.plan import CRITERIA, QUESTIONS
 from fairdash.auditing.result import IN_SHORT, MOVED, MOVED_CURVE, Findings
 from fairdash.auditing.schema import SHARES
 from fairdash.figures.blocks import Block, Chart, Table, Text, chapter
@@ -44,6 +44,53 @@ _GAP = {"largest gap": "value", "95 % from": "ci_low", "to": "ci_high"}
 _WORDS = {
     "premium": {**PREMIUMS, "price": "Today’s price"},
     "criterion": {name: each.title for name, each in CRITERIA.items()},
+}
+#: Captions of tables; other tables are named after their file.
+_TITLES = {
+    **{f"measures_{number}": "Results with their intervals" for number in QUESTIONS},
+    "curve": "Average price along the attribute",
+    "dearest_curve": "Share of the highest prices along the attribute",
+    "classes": "Average price of each class, and its difference from all others",
+    "class_pairs": "Differences between two classes",
+    "class_probabilities": "Difference of each class from all others, from probabilities",
+    "calibration_of_classes": "Probabilities of classes, compared with known classes",
+    "crossed": "Average price in the cells of two attributes",
+    "controlled_curve": "Average price among equals",
+    "residual_curve": "Average of cost minus price along the attribute",
+    "bridge_points": "Points between which the gap is measured",
+    "bias_surface": "Undercharge by price and attribute",
+    "autocalibration": "Cost compared with the price, by price",
+    "calibration": "Actual ÷ expected by price",
+    "actual_to_expected": "Actual ÷ expected along the attribute",
+    "one_way": "Actual ÷ expected by the levels of each column",
+    "by_coverage": "Results by coverage",
+    "murphy": "Scores, and their parts (Murphy)",
+    "lorenz": "Concentration of cost where the price is high",
+    "deviances": "Deviance of each price",
+    "drivers": "Columns through which the price follows the attribute",
+    "proxies": "Columns that predict the attribute",
+    "surrogate_fit": "Fit of the model that approximates the price",
+    "money_along_s": "Price above its base, along the attribute",
+    "segments": "Segments affected most",
+    "candidate_curve": "Average second price along the attribute",
+    "change_along_s": "Second price minus price, along the attribute",
+    "change_segments": "Largest gains and losses under the second price",
+    "premiums": "Alternative premiums",
+    "premium_curves": "Average of each premium along the attribute",
+    "premium_averages": "Average of each premium in bands of the attribute",
+    "premium_differences": "Differences of policies between premiums",
+    "power": "Smallest gap that the rows can detect, and rows needed",
+    "missing_by_price": "Rows in which the attribute is missing, by price",
+    "reliability": "Change of the price, corrected for errors in the attribute",
+    "reliability_curve": "Average price, corrected for errors in the attribute",
+    "two_prices": "Price and second price compared",
+    "candidate_verdicts": "Verdicts on the second price",
+    "candidate_answers": "Answers for the second price",
+    "double_lift": "Price and second price compared with cost",
+    "moved": "Changes since the earlier audit",
+    "moved_curve": "Change of the average price along the attribute",
+    "flips": "Change of a price when one column alone changes",
+    "customer_columns": "Change of the price by each column of the customer",
 }
 NO_RULE = (
     "This report states what was measured on these rows. It does not certify compliance with any rule, and "
@@ -117,13 +164,13 @@ _READING = [
 
 
 def summary_of(result: Findings) -> list[Block]:
-    """Return what a command prints: verdict, notes, every answer, and the verdicts in a table."""
+    """Return the command's output: verdict, notes, every answer, and the verdicts in a table."""
     answers = {title: str(blocks[0]) for _, title, blocks in answers_of(result)}
     return [*verdict_of(result), *notes_of(result), "", answers, *verdict_tables(result)]
 
 
 def verdict_of(result: Findings) -> list[Block]:
-    """Return the primary verdict: a remark on units, the headline, its words, and what has changed."""
+    """Return the primary verdict: a remark on units, the headline, a sentence, and changes."""
     since = "" if result.since is None else f"Since the earlier audit: {result.since.sentence}"
     said = (result.units_remark, result.headline, result.in_words, since)
     return [Text(each, "answer") for each in said if each]
@@ -155,8 +202,14 @@ def tables_of(tables: Mapping[str, pd.DataFrame], result: Findings, *, prefix: s
     """Return each table after its figure; `prefix` begins ids and files."""
     for name, frame in tables.items():
         yield _chart(name, frame, result, id=f"{prefix}{name}")
-        title = name.replace("_", " ")
-        yield Table(title, frame, file=f"{prefix}{name}.csv", shares=SHARES.get(name, ()), words=_WORDS)
+        yield Table(
+            caption_of(name), frame, file=f"{prefix}{name}.csv", shares=SHARES.get(name, ()), words=_WORDS
+        )
+
+
+def caption_of(name: str) -> str:
+    """Return the caption of a table of an audit."""
+    return _TITLES.get(name, name.replace("_", " ").capitalize())
 
 
 def first_chart(result: Findings) -> Chart:
@@ -231,7 +284,10 @@ def decided_of(result: Findings) -> dict[str, str]:
     """Return the plan fixed before any result."""
     plan = result.plan
     primary = CRITERIA[plan.criterion]
-    unseeded, unwritten = "none; the audit can't be reproduced", "with the request; the time was not recorded"
+    unseeded, unwritten = (
+        "none; the audit can't be reproduced",
+        "not recorded; nothing shows whether the threshold is older than the results",
+    )
     return {
         "Primary criterion": f"{primary.title}. {primary.meaning}",
         "Largest gap allowed": f"{plan.gap_in_words} of the mean price",

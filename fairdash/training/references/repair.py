@@ -23,18 +23,22 @@ Index = NDArray[np.int64]
 #: Passes over several numbers: repairing by the second brings back a little of the first, if these two are
 #: dependent; after three passes it is below the noise of the maps.
 PASSES = 3
-#: Rows of a crossing of attributes that has maps of its own, at least.
+#: Rows, at least, of a crossing of attributes with maps of its own.
 FEWEST = 20
+#: Bands of a number within which another one is repaired, at most, and rows of a crossing of bands.
+_BANDS, _ROWS_A_BAND = 10, 200
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Crossings of the classes among the attributes, each with maps of its own.
+    """Crossings of classes and of bands of numbers, each with maps of its own.
 
     Attributes
     ----------
     columns
-        Those of s with codes of classes.
+        Those of s with codes of classes, or numbers in bands.
+    edges
+        Inner edges of a number's bands, by its column.
     number
         The number of a cell by its codes.
     rest
@@ -42,25 +46,35 @@ class Cells:
     """
 
     columns: tuple[int, ...] = ()
+    edges: Mapping[int, Array] = field(default_factory=dict)
     number: Mapping[tuple[float, ...], int] = field(default_factory=dict)
     rest: int = 0
 
     @classmethod
-    def fit(cls, s: Array, columns: Sequence[int]) -> Cells:
+    def fit(cls, s: Array, columns: Sequence[int], numbers: Sequence[int] = ()) -> Cells:
         """Number the crossings; those of few rows are one cell, or belong to the smallest of the others."""
-        found, counts = np.unique(s[:, list(columns)], axis=0, return_counts=True)
+        bands = int(min((len(s) / _ROWS_A_BAND) ** (1 / max(len(numbers), 1)), _BANDS))
+        edges = {k: np.unique(np.quantile(s[:, k], np.arange(1, bands) / bands)) for k in numbers}
+        own = cls((*columns, *numbers), edges)
+        found, counts = np.unique(own._codes(s), axis=0, return_counts=True)
         large = counts >= (FEWEST if s.shape[1] > 1 else 1)
         number = {tuple(codes): k for k, codes in enumerate(found[large].tolist())}
         rest = len(number)
         if number and counts[~large].sum() < FEWEST:
             rest = int(np.argmin(counts[large]))
-        return cls(tuple(columns), number, rest)
+        return replace(own, number=number, rest=rest)
 
     def of(self, s: Array) -> Index:
         """Return the number of each row's cell, (n,)."""
-        found, which = np.unique(s[:, list(self.columns)], axis=0, return_inverse=True)
+        found, which = np.unique(self._codes(s), axis=0, return_inverse=True)
         numbers = [self.number.get(tuple(codes), self.rest) for codes in found.tolist()]
         return np.asarray(numbers, dtype=np.int64)[which.reshape(-1)]
+
+    def _codes(self, s: Array) -> Array:
+        codes = s[:, list(self.columns)]
+        for k, edges in self.edges.items():
+            codes[:, self.columns.index(k)] = np.searchsorted(edges, s[:, k], side="right")
+        return codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +83,7 @@ class Step:
 
     column: int | None
     maps: tuple[Barycentre, ...]
+    cells: Cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +94,6 @@ class Repair:
     ----------
     steps
         Maps in the order in which they are applied.
-    cells
-        Crossings of the classes.
     of_errors
         Whether the maps are of errors ŷ − y: then only their average along s can be taken off.
     offset, factor
@@ -90,7 +103,6 @@ class Repair:
     """
 
     steps: tuple[Step, ...] = ()
-    cells: Cells = field(default_factory=Cells)
     of_errors: bool = False
     offset: float = 0.0
     factor: float = 1.0
@@ -105,13 +117,14 @@ class Repair:
         t = np.asarray(strength, dtype=float)[..., None]
         if not ((t >= 0) & (t <= 1)).all():
             raise fault("strength", "A strength is not between 0 and 1", "Give a number from 0 to 1.")
-        full, cell = y, self.cells.of(columns)
+        full = y
         for step in self.steps:
-            full = self._moved(full, columns, cell, step)
+            full = self._moved(full, columns, step)
         full = np.maximum(full + self.offset, self.least) * self.factor
         return np.asarray((1 - t) * y + t * full)
 
-    def _moved(self, y: Array, s: Array, cell: Index, step: Step) -> Array:
+    def _moved(self, y: Array, s: Array, step: Step) -> Array:
+        cell = step.cells.of(s)
         at, moved = cell if step.column is None else s[:, step.column], np.array(y)
         for k, along in enumerate(step.maps):
             rows = np.flatnonzero(cell == k) if len(step.maps) > 1 else np.arange(len(y))
@@ -134,8 +147,8 @@ def fit_repair(
     A number is repaired within each crossing of the classes, then the crossings are: the barycentre of the
     laws given a number and classes is that of the classes' own barycentres, so the price ends up independent
     of all of them together. Several numbers are repaired one after another, as EquiPy does (Hu, Ratz,
-    Charpentier 2024), in :data:`PASSES` passes: the price ends up independent of each, not of their
-    combinations.
+    Charpentier 2024), in :data:`PASSES` passes, and each within bands of the others, where 400 rows or more
+    allow it: the price ends up independent of each number within the others' bands.
 
     Parameters
     ----------
@@ -155,19 +168,23 @@ def fit_repair(
     weight = weights(sample_weight, len(price))
     of_classes = classes or [False] * columns.shape[1]
     numbers = [k for k, is_class in enumerate(of_classes) if not is_class]
-    cells = Cells.fit(columns[weight > 0], [k for k, is_class in enumerate(of_classes) if is_class])
-    fitted, moved, cell = Repair(cells=cells, of_errors=y is not None), price, cells.of(columns)
-    parts = [np.flatnonzero((cell == k) & (weight > 0)) for k in range(cell.max() + 1)]
-    several = [None] if len(parts) > 1 else []
+    used, sets = columns[weight > 0], [k for k, is_class in enumerate(of_classes) if is_class]
+    fitted, moved = Repair(of_errors=y is not None), price
+    crossed = Cells.fit(used, sets)
+    several = [None] if len(np.unique(crossed.of(used))) > 1 else []
     for column in (*numbers * (PASSES if len(numbers) > 1 else 1), *several):
         seen = moved if y is None else moved - np.asarray(y, dtype=float)
+        others = [k for k in numbers if k != column]
+        cells = crossed if column is None or not others else Cells.fit(used, sets, others)
+        cell = cells.of(columns)
         at = cell if column is None else columns[:, column]
+        parts = [np.flatnonzero((cell == own) & (weight > 0)) for own in range(cell.max() + 1)]
         maps = tuple(
             fit_barycentre(seen[rows], at[rows], sample_weight=weight[rows], classes=column is None)
             for rows in (parts if column is not None else [np.arange(len(price))])
         )
-        fitted = replace(fitted, steps=(*fitted.steps, Step(column, maps)))
-        moved = fitted._moved(moved, columns, cell, fitted.steps[-1])
+        fitted = replace(fitted, steps=(*fitted.steps, Step(column, maps, cells)))
+        moved = fitted._moved(moved, columns, fitted.steps[-1])
     mean = float(weight @ price)
     fitted = replace(fitted, offset=mean - float(weight @ moved))
     if (counted := price[weight > 0].min()) > 0:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain, cycle
 from typing import Any
 
 import pandas as pd
@@ -13,9 +15,9 @@ from streamlit.delta_generator import DeltaGenerator
 from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.example import example_audit
 from fairdash.auditing.models.files.foreign import ForeignModel
-from fairdash.auditing.models.files.model_file import ENDINGS, LINKS, MAX_BYTES, MAX_SECONDS, content_of
+from fairdash.auditing.models.files.model_file import ENDINGS, MAX_BYTES, MAX_SECONDS, content_of
 from fairdash.auditing.models.model_answers import MODEL_PRICE
-from fairdash.auditing.plan import CRITERIA, AuditPlan, Columns
+from fairdash.auditing.plan import AuditPlan, Columns, ModelFile
 from fairdash.data.catalogue import CATALOGUE
 from fairdash.data.header_words import meanings_of
 from fairdash.data.rate import looks_like_total
@@ -28,18 +30,20 @@ from fairdash.ui.cached import columns_of_classes, suggestion_of
 from fairdash.ui.data.upload import ask_for_table
 from fairdash.ui.frame import show_problems
 from fairdash.ui.keys import Address, Keys
+from fairdash.ui.options import ask
 from fairdash.ui.owner import current_owner
 from fairdash.ui.pages import page
 from fairdash.ui.state import choose_audit, choose_source
 from fairdash.ui.text import safe
+from fairdash.utils.options import options_of
 from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 
-NONE = "None"
-#: What columns mean that no model of a price takes.
+_LINKS = {"auto": "as the file says", "identity": "the price", "log": "its logarithm"}
+#: Roles of columns that a model of a price does not need.
 _NO_INPUT = frozenset(("claim_count", "claim_cost", "cost", "exposure", "premium", "price"))
-#: Where the session keeps the data that were in use when a table of one's own was asked for.
+#: Session key of the data that were in use before the user chose a table of their own.
 _OWN = KEY("own")
 #: The policies of the example, and simulated ones that are there without a connection.
 MOTOR = CatalogueSource(dataset="motor_tariff")
@@ -123,35 +127,7 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
     model = _ask_for_model(source, frame, roles)
     price = MODEL_PRICE if model != {} else None
     columns = _ask_for_columns(source.id, frame, roles, price=price, is_new=is_new)
-    criterion = str(
-        st.radio(
-            "The primary criterion is tested at the 5 % level, the others with a correction for multiple "
-            "testing.",
-            list(CRITERIA),
-            format_func=lambda each: CRITERIA[each].title,
-            captions=[CRITERIA[each].meaning for each in CRITERIA],
-            key=KEY("criterion"),
-        )
-    )
-    percent = st.number_input(
-        "Largest acceptable gap, in % of the mean price",
-        0.1,
-        100.0,
-        5.0,
-        step=0.5,
-        key=KEY("gap"),
-        help="The gap is the highest minus the lowest average price. Choose it before you see a result.",
-    )
-    reliability = st.number_input(
-        "Reliability of the sensitive attribute, if measured or imputed with error (optional)",
-        0.05,
-        1.0,
-        None,
-        step=0.05,
-        key=KEY("reliability"),
-        help="The share of its variance that is not error. The audit then also corrects for the error.",
-    )
-    cap, currency, period = _ask_for_money(has_outcome=columns is not None and columns.outcome is not None)
+    asked = _ask_for_plan(columns)
     st.caption("The audit fixes criterion and threshold before it computes any result.")
     label, is_missing = "Audit this price", columns is None or model is None
     if is_missing:
@@ -160,15 +136,7 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
         assert columns is not None
         assert model is not None
         try:
-            plan = AuditPlan.of(
-                columns,
-                criterion=criterion,
-                max_gap=percent / 100,
-                reliability=reliability,
-                cap=cap,
-                currency=currency,
-                period=period,
-            )
+            plan = AuditPlan.of(columns, **asked)
             if is_new:
                 source = replace(source, roles=roles_of_audit(roles, columns, frame))
                 choose_source(source)
@@ -181,7 +149,7 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
 
 def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> dict[str, Any] | None:
     """Return a model and its options, as an audit takes them: empty for a column, None without its file."""
-    # The file goes with the table, whose term the user has chosen; a built-in table has none.
+    # The model's file has the table's retention period, which the user has chosen; a built-in table has none.
     if not isinstance(source, UploadSource) or not st.toggle("Audit a model's file", key=KEY("model")):
         return {}
     file = st.file_uploader(
@@ -200,33 +168,26 @@ def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> 
         file = about = None
     columns, output = _ask_for_inputs(source, names, roles, about)
     left, right = st.columns(2)
-    check_column = left.selectbox(
-        "Compare with the prices you were given (optional)",
-        names,
-        index=None,
-        help="A column with the price as the model's owner has it. The audit says where both agree.",
-        key=KEY("check-column", source.id),
-    )
-    link = right.selectbox(
-        "Output of the model",
-        LINKS,
-        format_func={"auto": "as the file says", "identity": "the price", "log": "its logarithm"}.__getitem__,
-        key=KEY("model-link", source.id),
-    )
-    customer = st.number_input(
-        "Row to explain (optional)",
-        0,
-        len(frame) - 1,
-        None,
-        help="Rows are numbered from 0. The audit compares its price with those of similar rows.",
-        key=KEY("customer", source.id),
-    )
+    given = {
+        "check_column": ask(
+            left, ModelFile, "check_column", options=[None, *names], key=KEY("check-column", source.id)
+        ),
+        "model_link": ask(
+            right,
+            ModelFile,
+            "model_link",
+            options=list(_LINKS),
+            format_func=_LINKS.__getitem__,
+            key=KEY("model-link", source.id),
+        ),
+        "customer": ask(
+            st.container(), ModelFile, "customer", max_value=len(frame) - 1, key=KEY("customer", source.id)
+        ),
+    }
     if file is None:
         return None
-    return {
-        "model": file.getvalue(), "model_columns": [each for each in columns if each != check_column],
-        "customer": customer, "model_link": link, "check_column": check_column, "model_output": output,
-    }  # fmt: skip
+    inputs = [each for each in columns if each != given["check_column"]]
+    return {"model": file.getvalue(), "model_columns": inputs, "model_output": output, **given}
 
 
 @st.cache_data(show_spinner="Opening the model", max_entries=20)
@@ -249,42 +210,43 @@ def _ask_for_inputs(
     listed = [each["name"] for each in inputs]
     output = None
     if len(outputs) > 1:
-        output = st.selectbox("Output that holds the price", outputs, key=KEY("model-output", source.id))
-    # The name of a term begins with that of its column.
+        output = ask(
+            st.container(), ModelFile, "model_output", options=outputs, key=KEY("model-output", source.id)
+        )
+    # The name of a term begins with the name of its column.
     has_terms = all(each["type"] == "term" for each in inputs)
     if inputs and (has_terms or set(listed) <= set(names)):
         of = "the columns of these terms" if has_terms else "these columns"
         st.caption(safe(f"The model takes {of} by name: {', '.join(listed)}."))
         return [], output
-    # Prices, claims and exposure are no inputs, and neither is the attribute, unless the user says so.
+    # Prices, claims and exposure are not inputs, and neither is the attribute, unless the user says so.
     left_out = {*roles.sensitive, roles.prediction, roles.target, roles.weight}
     left_out |= {name for name in names if not _NO_INPUT.isdisjoint(meanings_of(name))}
-    columns = st.multiselect(
-        "Input columns of the model, in its order",
-        names,
+    columns = ask(
+        st.container(),
+        ModelFile,
+        "model_columns",
+        options=names,
         default=[name for name in roles.features if name in names and name not in left_out],
-        help="A model that names its inputs takes them by name.",
         key=KEY("model-columns", source.id),
     )
     return columns, output
 
 
-def _ask_for_money(*, has_outcome: bool) -> tuple[float | None, str, str]:
-    """Return the cap of large losses, the currency, and what a unit of exposure is."""
-    left, middle, right = st.columns(3)
-    currency = left.text_input("Currency (optional)", max_chars=8, placeholder="€", key=KEY("currency"))
-    period = middle.text_input(
-        "Unit of exposure (optional)", max_chars=20, placeholder="year", key=KEY("period")
-    )
-    cap = right.number_input(
-        "Cap on large losses (optional)",
-        0.0,
-        value=None,
-        disabled=not has_outcome,
-        key=KEY("cap"),
-        help="The audit reduces larger outcomes to the cap, and says how much it removed in total.",
-    )
-    return cap or None, currency.strip(), period.strip()
+def _ask_for_plan(columns: Columns | None) -> dict[str, Any]:
+    """Ask for the plan's options besides the columns, three per row, and return them."""
+    asked = {name: each for name, each in options_of(AuditPlan).items() if each.metadata["label"]}
+    places = chain((st.container() for _ in range(3)), cycle(st.columns(3)))
+    return {
+        name: ask(
+            place,
+            AuditPlan,
+            name,
+            key=KEY("option", name),
+            disabled=bool(needs := each.metadata["needs"]) and not (columns and columns.of(needs)),
+        )
+        for place, (name, each) in zip(places, asked.items(), strict=False)
+    }
 
 
 def _ask_for_columns(
@@ -296,150 +258,74 @@ def _ask_for_columns(
     """
     names = [str(name) for name in frame]
     numbers = [name for name in names if is_numeric_dtype(frame[name])]
-    # Only the sensitive attribute may be classes.
+    # Only the sensitive attribute may have classes.
     of_classes = columns_of_classes(frame, table=table)
     sensitive_ones = [name for name in names if name in numbers or name in of_classes]
     taken: list[str | None] = []
+    chosen_roles: dict[str, Any] = {"price": price}
 
-    def ask(
-        place: DeltaGenerator, title: str, begin: str | None, about: str, among: list[str] = numbers
+    def free(among: Iterable[str]) -> list[str]:
+        return [name for name in among if name not in taken]
+
+    def one(
+        place: DeltaGenerator, role: str, begin: str | None, among: Iterable[str] = numbers, **more: Any
     ) -> str | None:
-        free = [name for name in among if name not in taken]
-        chosen = place.selectbox(
-            title,
-            [NONE, *free],
-            index=free.index(begin) + 1 if begin in free else 0,
-            help=about,
-            key=KEY("column", table, title, *taken),
-        )
-        name = None if chosen == NONE else chosen
-        taken.append(name)
-        return name
+        names = free(among)
+        more = {"index": names.index(begin) + 1 if begin in names else 0, **more}
+        more = {"options": [None, *names], "key": KEY("column", table, role, *taken), **more}
+        chosen_roles[role] = chosen = ask(place, Columns, role, **more)
+        taken.append(chosen)
+        return chosen
+
+    def several(place: DeltaGenerator, role: str, among: list[str], *, key: str = "", **more: Any) -> Any:
+        key = key or KEY("columns", table, role, *taken)
+        chosen_roles[role] = ask(place, Columns, role, options=among, key=key, **more)
+        return chosen_roles[role]
 
     column, places = None, st.columns(2 if price is None else 3)
     if price is None:
         left, right = places
-        price = column = ask(
-            left,
-            "Price, or prediction",
-            _price_in(numbers, roles),
-            "The price charged, or the prediction, for each row.",
-        )
+        column = one(left, "price", _price_in(numbers, roles))
         places = [right, *st.columns(2)]
-    of_sensitive, of_outcome, of_exposure = places
-    sensitive = ask(
-        of_sensitive,
-        "Sensitive attribute",
-        next(iter(roles.sensitive), None),
-        "The attribute that the price must not follow, such as age, sex or region.",
-        sensitive_ones,
-    )
-    outcome = ask(
-        of_outcome,
-        "Outcome",
-        roles.target,
-        "Claims or their cost. With it, the audit tests whether cost justifies the price.",
-    )
-    about = "The weight of a row, such as the years a policy ran."
-    exposure = ask(of_exposure, "Exposure", roles.weight, about)
+    sensitive = one(places[0], "sensitive", next(iter(roles.sensitive), None), sensitive_ones)
+    outcome = one(places[1], "outcome", roles.target)
+    exposure = one(places[2], "exposure", roles.weight)
     given, _ = suggestion_of(frame, table=table, target=outcome, prediction=column)
     parts, use_parts = given.parts_of_price, KEY("parts", table, column)
     left_out = () if st.session_state.get(use_parts) else parts
     with st.expander("Legitimate factors, policy, expected cost, a second price"):
         left, right = st.columns(2)
-        cost = ask(
-            left,
-            "Expected cost",
-            None,
-            "Your own estimate of the expected outcome, used instead of averages.",
-        )
-        second = ask(right, "A second price", None, "A candidate to compare with the price.")
-        also = right.multiselect(
-            "Further sensitive attributes",
-            [name for name in sensitive_ones if name not in taken],
-            placeholder="None",
-            help="The audit treats each like the first, and corrects verdicts for their number.",
-            key=KEY("also", table, *taken),
-        )
-        taken.extend(also)
-        others = [name for name in names if name not in taken]
-        begin_group = roles.group or given.group
-        groups = left.selectbox(
-            "Policy, or another group of rows",
-            [NONE, *others],
-            index=others.index(begin_group) + 1 if begin_group in others else 0,
-            help="Rows of one policy are not independent.",
-            key=KEY("groups", table, *taken),
-        )
-        controls = right.multiselect(
-            "Legitimate factors",
-            [name for name in others if name != groups],
-            placeholder="None",
-            help="Columns that may justify differences. The audit also compares rows that are equal here.",
-            key=KEY("controls", table, *taken),
-        )
-        probabilities = left.multiselect(
-            "Probabilities of classes",
-            [name for name in numbers if name not in taken or name == sensitive],
-            placeholder="None",
-            help="Probabilities of classes such as race, computed elsewhere. They add up to 1 in each row.",
-            key=KEY("probabilities", table, *taken),
-        )
-        known = right.selectbox(
-            "Class, where it is known",
-            [NONE, *(name for name in others if name not in probabilities)],
-            help="If you know the class of some rows, the audit tests the probabilities on them.",
-            key=KEY("known-class", table, *taken),
-            disabled=not probabilities,
-        )
-        others = [name for name in others if name not in (*probabilities, known)]
-        features = st.multiselect(
-            "Rating factors of the price",
-            [name for name in others if name != groups],
-            default=[
-                name
-                for name in others
-                if name in ((*given.features, *parts) if is_new else roles.features)
-                and name not in (groups, *left_out)
-            ],
+        amounts = [column, outcome, one(left, "expected_cost", None), one(right, "candidate", None)]
+        taken.extend(several(right, "also", free(sensitive_ones)))
+        groups = one(left, "groups", roles.group or given.group, names)
+        controls = several(right, "controls", free(names))
+        classes = [name for name in numbers if name not in taken or name == sensitive]
+        probabilities = several(left, "probabilities", classes)
+        others = [name for name in names if name not in probabilities]
+        known = one(right, "known_class", None, others, disabled=not probabilities)
+        chosen_roles["known_class"] = known if probabilities else None
+        begin = (*given.features, *parts) if is_new else roles.features
+        features = several(
+            st.container(),
+            "features",
+            free(others),
+            default=[name for name in free(others) if name in begin and name not in left_out],
             placeholder="Every column without another role",
-            help="Models of price and outcome learn from these columns. Leave out columns known only later.",
-            key=KEY("features", table, groups, *left_out, *taken),
+            key=KEY("features", table, *left_out, *taken),
         )
-        free = [name for name in (*controls, *features) if name not in numbers]
-        coverage = st.selectbox(
-            "Coverage",
-            [NONE, *dict.fromkeys(free)],
-            help="The audit compares actual and expected outcome for each level of this column.",
-            key=KEY("coverage", table, groups, *taken, *free),
-        )
+        chosen_roles["features"] = features or None
+        levels = [name for name in dict.fromkeys((*controls, *features)) if name not in numbers]
+        one(st.container(), "coverage", None, levels, key=KEY("coverage", table, *levels, *taken))
     if parts:
         _say_parts(given.left_out[parts[0]], len(parts), used=not left_out, key=use_parts)
-    if given.policies is not None and groups in (NONE, given.group):
+    if given.policies is not None and groups in (None, given.group):
         words = f"**{safe(given.group)}** names {given.policies.in_words()}."
-        if groups == NONE:
+        if groups is None:
             st.warning(f"{words} Choose it as the policy: the rows of one policy are not independent.")
         else:
             st.caption(f"{words} The audit counts the rows of a policy as one unit.")
-    totals = _ask_for_totals(frame, [column, outcome, cost, second], exposure, table=table)
-    if price is None or sensitive is None:
-        return None
-    return Columns(
-        price=price,
-        sensitive=sensitive,
-        exposure=exposure,
-        outcome=outcome,
-        expected_cost=cost,
-        candidate=second,
-        groups=None if groups == NONE else groups,
-        controls=tuple(controls),
-        totals=tuple(totals),
-        also=tuple(also),
-        features=tuple(features) or None,
-        coverage=None if coverage == NONE else coverage,
-        probabilities=tuple(probabilities),
-        known_class=known if probabilities and known != NONE else None,
-    )
+    chosen_roles["totals"] = _ask_for_totals(frame, amounts, exposure, table=table)
+    return None if chosen_roles["price"] is None or sensitive is None else Columns(**chosen_roles)
 
 
 def _say_parts(why: str, count: int, *, used: bool, key: str) -> None:
@@ -459,7 +345,7 @@ def _say_parts(why: str, count: int, *, used: bool, key: str) -> None:
 
 
 def _price_in(numbers: list[str], roles: Roles) -> str:
-    """Return the column that is most likely the price: by its role, or else by what its header says.
+    """Return the column that is most likely the price, by its role or else by its header.
 
     Where none does, what is predicted may be one, as in the household scenario.
     """

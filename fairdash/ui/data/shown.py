@@ -17,16 +17,17 @@ from fairdash.dependence.classical import RankLink
 from fairdash.dependence.grouping import as_groups
 from fairdash.evaluation import DEFAULT_MEASURE, group_averages
 from fairdash.evaluation.verdict import ALPHA
+from fairdash.figures.blocks import Table
 from fairdash.figures.data import distribution_figure, link_figure, proxies_figure
 from fairdash.simulations.studies import PROXIES, VALUES, Study, ranking_of_tables
+from fairdash.ui.blocks import show_table
 from fairdash.ui.cached import ROWS_MEASURED, link_of, rank_link_of, summary_of, upload_of
 from fairdash.ui.data.fixes import agree
-from fairdash.ui.files import download
 from fairdash.ui.frame import PICTURES, chart, show_fixes, theme
 from fairdash.ui.jobs import Tables, finished, follow
 from fairdash.ui.keys import Keys
 from fairdash.ui.text import number, safe
-from fairdash.utils.text import amount, counted
+from fairdash.utils.text import amount, counted, p_equals
 
 KEY = Keys(__file__)
 
@@ -112,7 +113,7 @@ def show_link(dataset: Dataset, sensitive: str) -> None:
     headers = [f"{name}: column {column}" for column, name in dataset.names.items()]
     st.markdown(
         f"{names}: {safe(REGISTRY[DEFAULT_MEASURE].symbol)} {number(value)} (joint test of several "
-        f"measures{sample}: p = {p_value:.2g}{weighted}).",
+        f"measures{sample}: {p_equals(p_value)}{weighted}).",
         help=safe("; ".join(headers)) or None,
     )
     if dataset.n_rows > ROWS_MEASURED:
@@ -194,10 +195,7 @@ def show_proxies(source: DatasetSource, sensitive: str, *, name: str) -> None:
             f"{counted(len(ranking.features), 'feature')} (Westfall and Young's step-down method). "
             "“Predicts” means p ≤ 0.05."
         )
-        st.dataframe(
-            ranking.features, hide_index=True, alt="Dependence, noise floor and p-value of each feature."
-        )
-        download(ranking.features, label="The ranking (CSV)", name="proxies", key=KEY("csv-proxies"))
+        show_table(Table("Dependence of each feature", ranking.features, file="proxies.csv"), KEY)
 
 
 def draw_proxies(features: pd.DataFrame, sensitive: str, *, joint: float | None) -> None:

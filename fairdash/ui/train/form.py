@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle, islice
 from typing import Any
 
 import streamlit as st
@@ -12,7 +13,7 @@ from fairdash.errors import FairdashError, Problem
 from fairdash.figures.data import training_curves_figure
 from fairdash.runs.launch import start_run
 from fairdash.runs.searches import SearchJob
-from fairdash.runs.status import DONE
+from fairdash.runs.state import DONE
 from fairdash.runs.store import Run
 from fairdash.training import defaults
 from fairdash.training.defaults import VALIDATION_SHARE, default_settings, suggested_loss
@@ -25,6 +26,7 @@ from fairdash.training.sweep import STANDARD, SearchPlan, Sweep
 from fairdash.ui.frame import chart, show_problems, theme
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_progress, show_status
 from fairdash.ui.keys import Address, Keys
+from fairdash.ui.options import ask
 from fairdash.ui.owner import current_owner
 from fairdash.ui.pages import go_to, page
 from fairdash.ui.state import choose_run
@@ -41,12 +43,13 @@ from fairdash.ui.train.searching import (
     show_search,
 )
 from fairdash.utils.classes import attributes_of
+from fairdash.utils.options import options_of
 from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 LOSS, BALANCE, TARIFF = KEY("loss"), KEY("balance"), KEY("tariff")
 
-#: Of the weights that a run finds first.
+#: Label for the weights that a run finds by itself.
 AUTO = "Found where the front is, 8 weights"
 GRIDS = {
     AUTO: (),
@@ -65,7 +68,7 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
         f"sensitive: **{safe(', '.join(dataset.roles.sensitive))}**, which the model never sees"
     )
     st.page_link(page("data"), label="Other data or roles", icon=":material/table:")
-    # Not the widgets' defaults: what a search was made for may have been put here.
+    # The session state sets these values, because they may come from a search.
     st.session_state.setdefault(OBJECTIVE, "demographic_parity")
     st.session_state.setdefault(METHOD, [DEFAULT_METHOD])
     objective = str(
@@ -93,7 +96,7 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
     loss = ask_for_loss(dataset)
     if search is not None:
         show_search(search)
-    # A search may have put a weight there, which should be seen.
+    # A search may have set a weight, which should be visible.
     with st.expander("Balance, tariffs, weights and splits", expanded=search is not None):
         if follows(BALANCE, loss):
             st.session_state[BALANCE] = LOSSES[loss].has_log_link
@@ -118,7 +121,7 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
             20,
             2,
             key=KEY("splits"),
-            help="More splits give more precise figures but take longer.",
+            help=options_of(Sweep)["n_splits"].metadata["help"],
         )
         confirmation = ask_for_confirmation(dataset)
     advanced = ask_for_settings(dataset, loss, balance=balance)
@@ -166,7 +169,7 @@ def ask_for_split(dataset: Dataset) -> str:
         "Choose test rows",
         kinds,
         format_func=lambda each: SPLITS[each].title.lower(),
-        # What was chosen where there was no group must not part those of another table.
+        # A choice for a table without groups must not split the groups of another table.
         key=KEY("split-kind", dataset.roles.group, dataset.roles.time),
     )
     st.caption(SPLITS[split].meaning)
@@ -175,17 +178,15 @@ def ask_for_split(dataset: Dataset) -> str:
 
 def ask_for_confirmation(dataset: Dataset) -> float:
     """Ask for the share of rows to set aside as a holdout."""
-    return st.number_input(
-        "Share of the rows set aside to confirm the choice",
-        0.0,
-        0.5,
-        default_share(dataset.n_rows),
-        step=0.05,
-        # Another table has another default.
+    share: float = ask(
+        st.container(),
+        Sweep,
+        "confirmation_share",
+        value=default_share(dataset.n_rows),
+        # Each table has its own default.
         key=KEY("confirmation", dataset.n_rows),
-        help="These rows stay unused until you open them. Do so once, to check the point that you have "
-        "chosen. By default, they are a fifth of a table of 5,000 rows or more, and at most 10,000 rows.",
     )
+    return share
 
 
 def ask_for_lams() -> str:
@@ -197,7 +198,7 @@ def ask_for_lams() -> str:
         key=GRID,
         help="To spread the weights evenly over dependence, sixteen models are trained first.",
     )
-    # Not the widget's default: a weight that a search has found may have been put here.
+    # The session state sets this value, because it may come from a search.
     st.session_state.setdefault(lams_key(preset), " ".join(f"{lam:g}" for lam in GRIDS[preset]))
     return right.text_input(
         "The weights",
@@ -220,7 +221,7 @@ def ask_for_loss(dataset: Dataset) -> str:
     problems = {name: loss.target_problem(y, column=target) for name, loss in LOSSES.items()}
     suitable = [name for name, problem in problems.items() if problem is None]
     suggested, why = suggested_loss(y, None if dataset.weight is None else dataset.weight.to_numpy())
-    # Another target has another loss: what was chosen for one says nothing of the next.
+    # Each target has its own loss, so an earlier choice does not carry over.
     if follows(LOSS, [target, dataset.per_exposure, suitable, suggested]):
         st.session_state[LOSS] = suggested
     loss = st.selectbox(
@@ -262,7 +263,7 @@ def ask_for_settings(dataset: Dataset, loss: str, *, balance: bool) -> dict[str,
     default = taken or default_settings(dataset, loss=loss)
 
     def key(name: str) -> str:
-        # Widgets of their own each time: what was typed before gives way to what is taken over.
+        # New widgets each time, so that typed values are replaced by the ones taken over.
         return KEY("field", name, times)
 
     with st.expander("Advanced: networks and schedule"):
@@ -281,78 +282,46 @@ def ask_for_settings(dataset: Dataset, loss: str, *, balance: bool) -> dict[str,
             format_func=lambda name: ARCHITECTURES[name].title,
             help="  \n".join(f"{each.title}: {each.meaning}" for each in ARCHITECTURES.values()),
         )
-        left, middle, right = st.columns(3)
-        hidden = left.text_input(
-            "Units of the predictor's hidden layers", " ".join(map(str, default.hidden)), key=key("hidden")
-        )
-        adversary = middle.text_input(
-            "Units of the adversary's hidden layers",
-            " ".join(map(str, default.adversary_hidden)),
-            key=key("adversary"),
-        )
-        steps = right.number_input(
-            "Adversary steps per predictor step",
-            1,
-            100,
-            default.adversary_steps,
-            key=key("steps"),
-            help="More steps make training more stable.",
-        )
-        epochs = left.number_input(
-            "Epochs (passes over the rows)", 2, 2000, default.n_epochs, key=key("epochs")
-        )
-        batch = middle.number_input("Rows per mini-batch", 16, 100_000, default.batch_size, key=key("batch"))
-        decay = right.number_input(
-            "Weight decay (L2)",
-            0.0,
-            10.0,
-            default.weight_decay,
-            format="%.3f",
-            key=key("decay"),
-            disabled=tune,
-        )
-        lr = left.number_input(
-            "Learning rate", 1e-5, 1.0, default.lr, format="%.4f", key=key("lr"), disabled=tune
-        )
-        dropout = middle.number_input("Dropout", 0.0, 0.9, default.dropout, step=0.05, key=key("dropout"))
-        seed = right.number_input("Seed", 0, 2**31, 0)
-        device = left.selectbox(
+        columns = st.columns(3)
+        widths = {
+            name: column.text_input(
+                options_of(TrainingSettings)[name].metadata["label"],
+                " ".join(map(str, getattr(default, name))),
+                key=key(name),
+            )
+            for column, name in zip(columns, ("hidden", "adversary_hidden"), strict=False)
+        }
+        tuned = {"format": "%.4f", "disabled": tune}
+        fields: dict[str, dict[str, Any]] = {
+            "adversary_steps": {},
+            "n_epochs": {"min_value": 2},
+            "batch_size": {},
+            "weight_decay": tuned,
+            "lr": tuned,
+            "dropout": {},
+            "patience": {},
+        }
+        places = islice(cycle(columns), 2, None)
+        given = {
+            name: ask(
+                next(places), TrainingSettings, name, value=getattr(default, name), key=key(name), **more
+            )
+            for name, more in fields.items()
+        }
+        seed = ask(next(places), Sweep, "random_state", key=KEY("seed"))
+        device = next(places).selectbox(
             "Device", DEVICES, help="auto: a GPU if there is one and the training is large."
         )
-        validation = middle.number_input(
-            "Share of the training rows used for validation",
-            0.0,
-            0.5,
-            VALIDATION_SHARE,
-            step=0.05,
-            help="Validation rows choose a point of the trade-off and stop training early. Without them, "
-            "choices would have to use the test rows.",
-        )
-        patience = right.number_input(
-            "Stop early after this many epochs without improvement",
-            0,
-            500,
-            default.patience or 0,
-            key=key("patience"),
-            help="Measured on the validation rows. 0 trains every epoch.",
+        validation = ask(
+            next(places), Sweep, "validation_share", value=VALIDATION_SHARE, key=KEY("validation")
         )
         try:
+            for name, text in widths.items():
+                label = options_of(TrainingSettings)[name].metadata["label"]
+                given[name] = tuple(map(int, numbers(text, column=label)))
+            warm_up = min(default.warm_up_epochs, given["n_epochs"] // 4)
             settings = TrainingSettings(
-                architecture=architecture,
-                hidden=tuple(int(width) for width in numbers(hidden, column="hidden layers")),
-                adversary_hidden=tuple(
-                    int(width) for width in numbers(adversary, column="adversary's layers")
-                ),
-                adversary_steps=int(steps),
-                n_epochs=int(epochs),
-                warm_up_epochs=min(default.warm_up_epochs, int(epochs) // 4),
-                batch_size=int(batch),
-                weight_decay=decay,
-                lr=lr,
-                dropout=dropout,
-                loss=loss,
-                balance=balance,
-                patience=int(patience) or None,
+                architecture=architecture, warm_up_epochs=warm_up, loss=loss, balance=balance, **given
             )
         except FairdashError as error:
             show_problems(error)
@@ -360,7 +329,7 @@ def ask_for_settings(dataset: Dataset, loss: str, *, balance: bool) -> dict[str,
     return {
         "settings": settings,
         "tune": tune,
-        "random_state": int(seed),
+        "random_state": seed,
         "device": device,
         "validation_share": validation,
     }

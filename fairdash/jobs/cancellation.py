@@ -1,0 +1,132 @@
+"""Request that a job stops, see whether one was requested, and who works in a job's folder.
+
+<job>/cancel        there from the request to stop until the job is resumed
+<job>/worker.lock   held by the process that works at the job, which process.json names
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from fairdash.errors import Cancelled
+from fairdash.storage import cant_keep
+
+if sys.platform != "win32":
+    import fcntl
+
+LOCK, PROCESS, CANCEL = "worker.lock", "process.json", "cancel"
+#: How often a step looks for a request to stop.
+SECONDS_BETWEEN_CHECKS = 0.2
+#: Only a worker keeps a lock this long; others take it for a moment.
+SECONDS_FOR_THE_LOCK = 3.0
+#: A process that was asked to stop has so long, then it is ended; then so long to be gone.
+SECONDS_TO_STOP, SECONDS_TO_BE_GONE = 8.0, 10.0
+
+
+def request_stop(folder: Path) -> None:
+    """Ask whatever works in a job's folder to stop; StorageError if the folder can't be written."""
+    try:
+        (folder / CANCEL).touch()
+    except OSError as error:
+        raise cant_keep(error) from error
+
+
+def withdraw_stop(folder: Path) -> None:
+    """Withdraw the request to stop; StorageError if the folder can't be written."""
+    try:
+        (folder / CANCEL).unlink(missing_ok=True)
+    except OSError as error:
+        raise cant_keep(error) from error
+
+
+def is_stop_requested(folder: Path) -> bool:
+    """Return whether the job is to stop, or is deleted."""
+    return (folder / CANCEL).exists() or not folder.is_dir()
+
+
+class StopCheck:
+    """Look for a request to stop several times a second, however often it is called.
+
+    Parameters
+    ----------
+    folder
+        Folder of the job.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._checked = folder, 0.0
+
+    def __call__(self, *, now: bool = False) -> None:
+        """Raise Cancelled if a stop was requested; `now` looks in any case."""
+        if now or time.monotonic() - self._checked > SECONDS_BETWEEN_CHECKS:
+            self._checked = time.monotonic()
+            if is_stop_requested(self._folder):
+                raise Cancelled
+
+
+def sign(folder: Path) -> None:
+    """Record that this process works in `folder`; it must hold the lock there."""
+    who = {"host": socket.gethostname(), "pid": os.getpid()}
+    (folder / PROCESS).write_text(json.dumps(who), encoding="utf-8")
+
+
+def stop(folder: Path, *, seconds: float = SECONDS_TO_STOP) -> bool:
+    """Ask the process that works in `folder` to stop, then end it if necessary; return whether none is left.
+
+    Parameters
+    ----------
+    seconds
+        Time allowed for the process to react.
+    """
+    if not folder.is_dir():
+        return True
+    (folder / CANCEL).touch()
+    if _is_free(folder, seconds):
+        return True
+    # The holder of the lock has signed: the number can't be another process's by now.
+    try:
+        who = json.loads((folder / PROCESS).read_text(encoding="utf-8"))
+        if who["host"] == socket.gethostname():
+            os.kill(int(who["pid"]), signal.SIGTERM)
+    except (OSError, ValueError, KeyError, TypeError):
+        # It has ended by itself, or works elsewhere: the lock tells.
+        return _is_free(folder, 0.0)
+    return _is_free(folder, SECONDS_TO_BE_GONE)
+
+
+def is_at_work(folder: Path) -> bool:
+    """Return whether a process works in `folder`, which need not be writable."""
+    return is_locked(folder / LOCK)
+
+
+def is_locked(lock: Path) -> bool:
+    """Return whether a process holds this lock; reading needs no right to write and leaves nothing behind."""
+    try:
+        handle = os.open(lock, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        if sys.platform == "win32":
+            return not _is_free(lock.parent, 0.0, name=lock.name)
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+def _is_free(folder: Path, seconds: float, *, name: str = LOCK) -> bool:
+    try:
+        with FileLock(folder / name, timeout=seconds, is_singleton=False):
+            return True
+    except Timeout:
+        return False

@@ -1,0 +1,146 @@
+"""Committed results of the bench: methods of fair training at equal dependence, on public and simulated sets.
+
+``python -m benchmarks.methods`` writes them to ``methods.csv`` beside this file.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from fairdash.evaluation.bench import GAP, JOINT, LEVELS, MEASURES
+from fairdash.evaluation.rivals import RIVALS
+from fairdash.training.methods import DEFAULT_METHOD, FAIR_TARIFF, PATHS, STANDARD
+
+RESULTS = Path(__file__).parent / "methods.csv"
+TITLES = {"hgr_rdc": "HGR_RDC", "mi_ksg": "MI_KSG", GAP: "gap"}
+TITLES |= {name + JOINT: f"{title}, jointly" for name, title in TITLES.items()}
+
+
+@cache
+def read_methods() -> pd.DataFrame:
+    """Return the table, a row a data set, method, reading and level, with ``comparable`` errors beside.
+
+    These are NaN where a level isn't reached in every split. Of a method that was measured on fewer splits
+    than the others it is the default's error plus the difference on the splits of both.
+    """
+    table = pd.read_csv(RESULTS)
+    # A class of somebody else is “module:Class”.
+    own = table["method"].str.partition(":")[2].str.lower()
+    table["method"] = own.where(own != "", table["method"])
+    keys = ["data", "reading", "level"]
+    default = table[table["method"] == DEFAULT_METHOD].set_index(keys)["error"]
+    beside = table.join(default.rename("default"), on=keys)["default"] + table["more"]
+    all_splits = table["splits"] == table.groupby("data")["splits"].transform("max")
+    table["comparable"] = table["error"].where(all_splits, beside).where(table["reached"] == table["splits"])
+    return table
+
+
+def mean_ranks(table: pd.DataFrame, *, several: bool = False) -> pd.DataFrame:
+    """Return the mean rank of each method by error, a column a level, in the order of their mean.
+
+    It is over the sets with one sensitive attribute, or with `several`, and over the readings on which the
+    standard network depends. Methods that don't reach a level share the last ranks.
+    """
+    joint = table["reading"].str.endswith(JOINT)
+    is_several = table["data"].isin(table.loc[joint, "data"])
+    fair = table[(table["method"] != STANDARD) & (is_several == several) & table["linked"]]
+    measured = fair.groupby("method")["data"].nunique()
+    fair = fair[fair["method"].isin(measured.index[measured == fair["data"].nunique()])]
+    errors = fair["comparable"].fillna(np.inf)
+    rank = errors.groupby([fair["data"], fair["reading"], fair["level"]]).rank()
+    means = rank.groupby([fair["method"], fair["level"]]).mean().unstack()
+    means = means.reindex(columns=list(LEVELS))
+    return means.loc[means.mean(axis=1).sort_values(kind="stable").index]
+
+
+def best_at_half(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the row with the smallest error of each set at half the gap, without s for a price."""
+    joint = set(table.loc[table["reading"] == GAP + JOINT, "data"])
+    readings = table["data"].map(lambda name: GAP + JOINT if name in joint else GAP)
+    half = table[(table["reading"] == readings) & (table["level"] == 0.5) & ~table["needs_s"]]
+    half = half[half["linked"] & half["comparable"].notna()]
+    return half.loc[half.groupby("data", sort=False)["comparable"].idxmin()]
+
+
+def summary(table: pd.DataFrame) -> list[str]:
+    """Return sentences on the default method beside the others."""
+    made = []
+    for several, words in ((False, "one sensitive attribute"), (True, "several")):
+        ranks = mean_ranks(table, several=several)
+        if DEFAULT_METHOD not in ranks.index:
+            continue
+        place = list(ranks.index).index(DEFAULT_METHOD) + 1
+        lowest = ", ".join(f"{ranks[level].idxmin()} at {100 * level:.0f} %" for level in LEVELS)
+        made.append(
+            f"On the sets with {words}, the default, {DEFAULT_METHOD}, is number {place} of {len(ranks)} by "
+            f"its mean rank. The lowest mean ranks are those of {lowest}."
+        )
+    known = table[table["more_low"].notna()]
+    above, below = known[known["more_low"] > 0], known[known["more_high"] < 0]
+    sets = f"{below['data'].nunique()} of {table['data'].nunique()} sets"
+    free = below[~below["needs_s"]]
+    made.append(
+        f"An interval compares another method's error with the default's on the same splits in {len(known)} "
+        f"cases. It lies above 0 in {len(above)} and below 0 in {len(below)}, on {sets} "
+        f"({len(free)} of these need no s for a price). By chance about one in twenty would exclude 0."
+    )
+    return made
+
+
+def missing(table: pd.DataFrame) -> dict[str, str]:
+    """Map each method that lacks a data set to the reason."""
+    joint = set(table.loc[table["reading"].str.endswith(JOINT), "data"])
+    found = {}
+    for name in (*PATHS, *RIVALS):
+        left = [data for data, own in table.groupby("data", sort=False) if name not in set(own["method"])]
+        if name == STANDARD or not left:
+            continue
+        one = name in RIVALS and not RIVALS[name].multivariate
+        one |= name in PATHS and not PATHS[name].multivariate
+        if name == FAIR_TARIFF:
+            found[name] = "it is for claims and premiums"
+        elif one and set(left) <= joint:
+            found[name] = "it takes one attribute"
+        elif name == "ccdcov" and not set(left) & joint:
+            found[name] = "with one attribute it is jdcov"
+        else:
+            found[name] = f"not measured on {', '.join(map(str, left))}, because of the computing time"
+    return found
+
+
+def cell(row: pd.Series) -> str:
+    """Write an error with half its interval, or the reason why there is none."""
+    if not row["linked"]:
+        return "no link"
+    if row["reached"] == 0:
+        return "not reached"
+    said = f"{row['error']:.3f}"
+    if pd.notna(row["error_low"]):
+        said += f" ± {row['error_high'] - row['error']:.3f}"
+    said += " ↑" if row["more_low"] > 0 else " ↓" if row["more_high"] < 0 else ""
+    return said if row["reached"] == row["splits"] else f"{said} [{row['reached']} of {row['splits']}]"
+
+
+def errors_of(table: pd.DataFrame, data: str) -> pd.DataFrame:
+    """Return the errors of one data set as text: a row a method, a column a reading and level."""
+    own = table[table["data"] == data]
+    columns = [
+        (reading, level) for reading in (*MEASURES, GAP) for level in LEVELS if reading in set(own["reading"])
+    ]
+    columns += [(name + JOINT, level) for name, level in columns if name + JOINT in set(own["reading"])]
+    rows = []
+    for method, each in own.groupby("method", sort=False):
+        by_place = {(row["reading"], row["level"]): row for _, row in each.iterrows()}
+        first = each.iloc[0]
+        row = {"method": method}
+        for reading, level in columns:
+            place = (reading, level) if method != STANDARD else (reading, 1.0)
+            said = cell(by_place[place]) if place in by_place else ""
+            row[f"{TITLES[reading]} {100 * level:.0f} %"] = said
+        about = {"needs s": "yes" if first["needs_s"] else "no", "splits": str(first["splits"])}
+        rows.append(row | about | {"CPU seconds a split": f"{first['cpu_s']:.1f}"})
+    return pd.DataFrame(rows)

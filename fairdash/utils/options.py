@@ -1,0 +1,94 @@
+"""Options of a verb, each declared once as a field of its plan.
+
+The page's form (:mod:`fairdash.ui.options`), the command line (:func:`fairdash.cli.with_options`), the plan
+and the check of its JSON take name, type, default, range and words from the field.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import MISSING, Field, field, fields
+from typing import Any
+
+from fairdash.errors import Checks
+
+
+def option(
+    default: Any,
+    label: str,
+    help: str,
+    *,
+    within: str = "",
+    unit: str = "",
+    choices: Collection[str] = (),
+    step: float | None = None,
+    needs: str = "",
+    name: str = "",
+    word: str = "",
+) -> Any:
+    """Return a field of a dataclass that is an option.
+
+    Parameters
+    ----------
+    default
+        Its default; ``...`` for an option that must be given.
+    label
+        Title of its widget; "" for an option that is not on the page by itself.
+    help
+        What it is, beside the widget and in the command's help.
+    within
+        Range of a number, or of each of several, such as ``"(0, 1]"``.
+    unit
+        ``"%"`` for a share that the page asks for in per cent.
+    choices
+        Ids of what it may be.
+    step
+        Step of its widget.
+    needs
+        The role without which it has no effect.
+    name
+        What the library calls it where that is not the field's name.
+    word
+        What the command calls it where that is not its name: of a list, one of its values.
+    """
+    about = {key: value for key, value in locals().items() if key != "default"}
+    return field(default=MISSING if default is ... else default, metadata=about)
+
+
+def options_of(plan: type) -> Mapping[str, Field[Any]]:
+    """Fields of a plan that are options, by the names that the library gives them."""
+    return {each.metadata["name"] or each.name: each for each in fields(plan) if "help" in each.metadata}
+
+
+def check_ranges(plan: type, values: Mapping[str, Any], checks: Checks) -> None:
+    """Note which of the values of a plan's fields are numbers out of their range."""
+    for name, each in options_of(plan).items():
+        value, within = values[each.name], each.metadata["within"]
+        numbers = value if isinstance(value, tuple) else () if value is None else (value,)
+        if not within or all(_lies(number, within) for number in numbers):
+            continue
+        low, high = bounds(within)
+        words = f"{'above' if within[0] == '(' else 'of at least'} {low:g}"
+        if math.isfinite(high):
+            words += f" and {'below' if within[-1] == ')' else 'at most'} {high:g}"
+        default: Any = each.default
+        example = f", such as {default} for {100 * default:g} %" if each.metadata["unit"] else ""
+        checks.require(False, name, "It is out of its range", f"Give a number {words}{example}.")
+
+
+def bounds(within: str) -> tuple[float, float]:
+    """Return the ends of a range.
+
+    >>> bounds("(0, 1]")
+    (0.0, 1.0)
+    """
+    low, high = map(float, within[1:-1].split(","))
+    return low, high
+
+
+def _lies(number: Any, within: str) -> bool:
+    (low, high), ends = bounds(within), within[0] + within[-1]
+    if not isinstance(number, int | float):
+        return False
+    return low < number < high or (number == low and ends[0] == "[") or (number == high and ends[1] == "]")

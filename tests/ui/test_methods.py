@@ -1,0 +1,73 @@
+"""The page “Which method?”: what it says, draws and downloads is what the committed results say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash.evaluation.bench import GAP, JOINT
+from fairdash.reports.methods import best_at_half, errors_of, mean_ranks, missing, read_methods, summary
+from fairdash.training.methods import DEFAULT_METHOD
+from tests.ui.conftest import calm, charts, open_page, words
+
+
+@pytest.mark.parametrize("address", [{}, {"data": "household", "reading": "gap"}, {"data": "crossing"}])
+def test_the_page_shows_the_committed_results(address):
+    at = calm(open_page("methods", **address))
+    table = read_methods()
+    data = address.get("data", table["data"].iloc[0])
+    assert all(each in words(at).replace("\\", "") for each in summary(table))
+    shown = at.dataframe[-1].value
+    pd.testing.assert_frame_equal(shown.reset_index(drop=True), errors_of(table, data), check_dtype=False)
+    (figure,) = charts(at).values()
+    own = table[(table["data"] == data) & (table["method"] == DEFAULT_METHOD)]
+    # Crossings open on a joint reading, which alone sees the link.
+    reading = "gap" if "reading" in address else "hgr_rdc_joint" if data == "crossing" else "hgr_rdc"
+    path = own[(own["reading"] == reading) & own["comparable"].notna()].sort_values("level", ascending=False)
+    drawn = next(each for each in figure["data"] if each["name"] == DEFAULT_METHOD)
+    assert list(drawn["x"]) == [1.0, *path["level"]]
+    assert list(drawn["y"])[1:] == pytest.approx(path["error"].tolist())
+    assert len(path)
+
+
+def made(errors, **columns):
+    """Errors of methods (rows) on two sets (columns), at one reading and level."""
+    rows = [
+        {"method": method, "data": data, "comparable": error, "error": error}
+        for method, own in errors.items()
+        for data, error in zip("ab", own, strict=True)
+    ]
+    rows = [row | {"level": level} for row in rows for level in (0.75, 0.5, 0.25)]
+    same = {"reading": GAP, "linked": True, "needs_s": False, "more_low": np.nan}
+    return pd.DataFrame(rows).assign(**(same | {"more_high": np.nan} | columns))
+
+
+def test_ranks_are_means_over_the_sets_that_all_methods_have():
+    table = made({DEFAULT_METHOD: [0.2, 0.3], "hsic": [0.1, 0.4], "gdp": [0.3, np.nan]})
+    ranks = mean_ranks(table)
+    assert ranks[0.5].to_dict() == {DEFAULT_METHOD: 1.5, "hsic": 2.0 - 0.5, "gdp": 3.0}
+    assert mean_ranks(table[~((table["method"] == "gdp") & (table["data"] == "b"))]).index.tolist() == [
+        DEFAULT_METHOD,
+        "hsic",
+    ]
+    joint = table.assign(reading=GAP + JOINT)
+    assert mean_ranks(joint).empty
+    assert len(mean_ranks(joint, several=True)) == 3
+    assert best_at_half(table)["method"].tolist() == ["hsic", DEFAULT_METHOD]
+
+
+def test_what_is_certain_is_counted():
+    table = made({DEFAULT_METHOD: [0.2, 0.3], "hsic": [0.1, 0.4]})
+    table.loc[6, ["more_low", "more_high"]] = -0.2, -0.05
+    table.loc[9, ["more_low", "more_high"]] = -0.1, 0.3
+    said = summary(table)[-1]
+    assert "in 2 cases. It lies above 0 in 0 and below 0 in 1, on 1 of 2 sets" in said
+
+
+def test_no_method_lacks_a_set_without_a_reason():
+    table = read_methods()
+    reasons = missing(table)
+    for name, own in table.groupby("method"):
+        assert name in reasons or set(own["data"]) == set(table["data"])
+    assert "one attribute" in reasons["gedi"]
