@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument("--one", choices=("first", "refined"), help="measure in this process, and print")
     options = parser.parse_args()
     if options.one:
-        print(json.dumps(measured(*options.tables, options.splits, is_preview=options.one == "first")))
+        print(json.dumps(measured(options.tables[0], options.splits, is_preview=options.one == "first")))
         return
     import pandas as pd
 
