@@ -32,8 +32,9 @@ def read_methods() -> pd.DataFrame:
     own = table["method"].str.partition(":")[2].str.lower()
     table["method"] = own.where(own != "", table["method"])
     keys = ["data", "reading", "level"]
-    default = table[table["method"] == DEFAULT_METHOD].set_index(keys)["error"]
-    beside = table.set_index(keys).index.map(default).to_numpy(dtype=float) + table["more"].to_numpy()
+    default = table.loc[table["method"] == DEFAULT_METHOD, [*keys, "error"]]
+    of_default = table[keys].merge(default, how="left", on=keys)["error"]
+    beside = of_default.to_numpy(dtype=float) + table["more"].to_numpy(dtype=float)
     all_splits = table["splits"] == table.groupby("data")["splits"].transform("max")
     table["comparable"] = table["error"].where(all_splits, beside).where(table["reached"] == table["splits"])
     return table
@@ -144,13 +145,12 @@ def errors_of(table: pd.DataFrame, data: str) -> pd.DataFrame:
     columns += [(name + JOINT, level) for name, level in columns if name + JOINT in set(own["reading"])]
     rows = []
     for method, each in own.groupby("method", sort=False):
-        by_place = each.set_index(["reading", "level"])
+        by_place = {(row["reading"], row["level"]): cell(row) for _, row in each.iterrows()}
         first = each.iloc[0]
         row = {"method": method}
         for reading, level in columns:
             place = (reading, level) if method != STANDARD else (reading, 1.0)
-            said = cell(by_place.loc[place]) if place in by_place.index else ""
-            row[f"{TITLES[reading]} {100 * level:.0f} %"] = said
+            row[f"{TITLES[reading]} {100 * level:.0f} %"] = by_place.get(place, "")
         about = {"needs s": "yes" if first["needs_s"] else "no", "splits": str(first["splits"])}
         rows.append(row | about | {"CPU seconds a split": f"{first['cpu_s']:.1f}"})
     return pd.DataFrame(rows)

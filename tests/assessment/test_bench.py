@@ -279,7 +279,7 @@ def test_the_command_prints_what_the_api_gives(dataset, tmp_path, capsys, monkey
     assert main([*asked, "--method", "band_ratio"]) == 0
     assert "1 of 1" in capsys.readouterr().out
     for wrong, said in (
-        ("band_ration", "Choose one of: band_barycentre, band_ratio, standard"),
+        ("band_ration", "Choose one of: band_barycentre, band_ratio, repair, standard"),
         ("mine:Curve", "can't be imported"),
         ("nowhere:A", "nowhere"),
     ):
